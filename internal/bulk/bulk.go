@@ -1,6 +1,7 @@
-// Package bulk applies one action to many runs. A bulk operation is recorded, can be watched and
-// stopped, and continues after a restart. To avoid repeating a failure for hundreds of runs, a
-// canary run goes first, and the operation stops when runs fail again the way they failed before.
+// Package bulk applies one action to many runs. A bulk operation is stored, can be watched and
+// stopped, and continues after a restart. So that a failure is not repeated for hundreds of runs, a
+// canary run goes first, and the operation stops when consecutive runs fail with the same failure
+// as before.
 package bulk
 
 import (

@@ -48,7 +48,7 @@ func outage(t *testing.T, site *webtest.Site, n int) (mend func(), runs []domain
 	return func() { up.Store(true) }, runs
 }
 
-// on starts a Service of a site with a configuration.
+// on starts a Service on a site.
 func on(site *webtest.Site, c bulk.Config) apptest.Bulk {
 	return apptest.BulkOn(site.Config, bulk.New(c), site.Store)
 }

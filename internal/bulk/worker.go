@@ -19,9 +19,9 @@ type worker struct {
 	// continued: an earlier process began the operation, and may have acted on the first pending
 	// run without recording that.
 	continued bool
-	// open are runs that were acted on and have not ended, least recently checked first; same
-	// counts the runs that failed as before since the last one that did not. lookAtAll: this
-	// process has not checked any open run yet.
+	// open contains runs that were acted on and have not ended, least recently checked first. same
+	// counts the consecutive runs that failed as before. lookAtAll is true until this process has
+	// checked every open run once.
 	open      []domain.BulkItem
 	same      int
 	lookAtAll bool

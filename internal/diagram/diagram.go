@@ -1,92 +1,91 @@
-// Package diagram draws plans: a layered layout from left to right as plain
-// geometry, which the dashboard and the command line turn into pictures, a
-// standalone SVG, and the same plan as Mermaid and DOT text.
+// Package diagram draws plans. It lays out a plan from left to right as geometry, which the
+// dashboard and the command line convert into pictures. It also generates standalone SVG files,
+// Mermaid, and DOT.
 //
-// The layout is deterministic: cycles are broken depth first, nodes are ranked
-// by longest path, edges get room in every rank they cross, ranks are ordered
-// by barycentres, and edges run at right angles.
+// The layout is deterministic. It breaks cycles depth first, ranks nodes by longest path, reserves
+// space for edges in every rank they cross, orders ranks by barycenters, and routes edges at right
+// angles.
 package diagram
 
 import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Drawing is a laid-out plan. Lengths are in CSS pixels, y grows downwards.
+// Drawing is the layout of a plan. Lengths are in CSS pixels; y increases downwards.
 type Drawing struct {
 	Title         string
 	Width, Height float64
 	// Compact drawings have small nodes with one line of text.
 	Compact bool
-	Nodes   []Node // in file order
-	Edges   []Edge // in file order: edges, then needs
-	// Left is how many nodes of the plan are not drawn, see [Options.Most].
+	Nodes   []Node // in document order
+	Edges   []Edge // in document order: edges, then needs
+	// Left is the number of nodes that are not drawn; see [Options.Most].
 	Left int
 }
 
-// Shape is the outline of a node (by its kind).
+// Shape is the outline of a node. It depends on the kind of the node.
 type Shape string
 
 const (
 	ShapeTool     Shape = "tool"     // rectangle
 	ShapeModel    Shape = "model"    // rectangle with a double left edge
 	ShapeAgent    Shape = "agent"    // rounded
-	ShapeHandoff  Shape = "handoff"  // an agent that hands its work over: a pentagon
+	ShapeHandoff  Shape = "handoff"  // an agent that hands off its work: a pentagon
 	ShapeDecision Shape = "decision" // hexagon
 	ShapeApproval Shape = "approval" // diamond ends
 	ShapePlan     Shape = "plan"     // stacked
 	ShapeWait     Shape = "wait"     // half-round ends
 	ShapeQuiet    Shape = "quiet"    // set, log, noop: rectangle with a thin outline
-	ShapeGroup    Shape = "group"    // several nodes in one: stacked
+	ShapeGroup    Shape = "group"    // several nodes in one box: stacked
 )
 
-// Node is a drawn node; X and Y are its upper left corner.
+// Node is a drawn node. X and Y are its upper left corner.
 type Node struct {
 	ID, Type string
 	// Agent is the agent of the step, or "".
 	Agent string
 	Shape Shape
-	// Label is the ID, cut to fit. Note describes the node, cut to fit.
+	// Label is the ID, and Note describes the node. Both are shortened to fit.
 	Label, Note string
 	X, Y, W, H  float64
-	// Outline is the closed path of the node, Detail further lines or "".
+	// Outline is the closed path of the node. Detail is the path of further lines, or "".
 	Outline, Detail string
 	Rank            int
 	Root            bool
 	Foreach         bool
-	Unsafe          bool // its effect cannot be repeated, from the program
-	// Members are the nodes that it stands for: itself, or those folded into it.
+	Unsafe          bool // the node is non-idempotent
+	// Members are the nodes that the box represents: the node itself, or the nodes folded into it.
 	Members []string
 }
 
 // Edge is a drawn edge or need.
 type Edge struct {
 	From, To string
-	// Position is the index in the document's edges; -1 for a need.
+	// Position is the index in the document's edges, or -1 for a need.
 	Position int
-	// Path is SVG path data that ends at the arrow's tip; Arrow is the closed
-	// path of the head.
+	// Path is SVG path data that ends at the tip of the arrow. Arrow is the closed path of the
+	// arrowhead.
 	Path, Arrow string
 	TipX, TipY  float64
-	// Label is the condition, cut to fit; Condition is all of it.
+	// Label is the condition, shortened to fit. Condition is the whole condition.
 	Label, Condition string
-	// LabelX and LabelY are the centre of the label's box.
+	// LabelX and LabelY are the center of the label's box.
 	LabelX, LabelY, LabelW, LabelH float64
-	Back                           bool // leads back: a loop
+	Back                           bool // leads back to an earlier node: a loop
 	Need                           bool
 	Failed                         bool // taken when the source fails
-	Fallback                       bool // taken when nothing else is, or unconditional
+	Fallback                       bool // unconditional, or taken if no other edge is
 	Handoff                        bool // work passes from one agent to another
 }
 
-// Options of a layout; the zero value is right for most.
+// Options of a layout. The zero value fits most plans.
 type Options struct {
-	// Compact asks for small nodes; plans with more than 60 nodes get them anyway.
+	// Compact requests small nodes. Plans with more than 60 nodes always have them.
 	Compact bool
-	// Most, if not 0, is how many boxes are drawn: of larger plans, chains and
-	// fans are folded into one box each, and what is far from the focus is left
-	// out.
+	// Most is the maximum number of boxes; 0 means no limit. In larger plans, chains and fans are
+	// folded into one box each, and nodes far from Focus are left out.
 	Most int
-	// Focus is the node around which nothing is folded; "": the first.
+	// Focus is the node around which nothing is folded. If it is empty, that is the first node.
 	Focus string
 }
 
@@ -103,8 +102,8 @@ func Layout(p *walk.Program, o Options) *Drawing {
 	return d
 }
 
-// LayoutRun draws a run as it went: one box per visit, loops unrolled. Edges lead
-// from each visit to those that came from it.
+// LayoutRun draws the path of a run: one box per visit, with loops unrolled. Edges lead from each
+// visit to the visits that followed from it.
 func LayoutRun(p *walk.Program, visits []Visit, o Options) *Drawing {
 	s, compact := sizesFor(len(visits), o)
 	return ran(p, visits, s).fold(o.Most, o.Focus, s).draw(s, compact)
@@ -132,11 +131,11 @@ func (pic picture) draw(s sizes, compact bool) *Drawing {
 	return d
 }
 
-// Outline is the closed path of a shape in a box at the origin, and the path of
-// what is drawn inside or behind it; "": nothing.
+// Outline returns the closed path of a shape in a box at the origin, and the path of the lines
+// inside or behind it, or "".
 func Outline(s Shape, w, h float64) (closed, detail string) { return outline(s, 0, 0, w, h) }
 
-// Shapes are all shapes.
+// Shapes lists all shapes.
 var Shapes = []Shape{
 	ShapeTool,
 	ShapeModel,
@@ -150,14 +149,14 @@ var Shapes = []Shape{
 	ShapeGroup,
 }
 
-// sizes of everything drawn.
+// sizes are the dimensions of a drawing, in CSS pixels unless noted.
 type sizes struct {
 	nodeW, nodeH float64
 	gap          float64 // between nodes of a rank
-	lane         float64 // between an edge and its neighbours
+	lane         float64 // between adjacent edges
 	margin       float64
 	radius       float64
-	channel      float64 // least distance of two ranks
-	chars        int     // longest label
-	mark         int     // letters that the mark of side effects takes of it
+	channel      float64 // minimum distance between two ranks
+	chars        int     // maximum length of a label, in characters
+	mark         int     // characters of the label that the side-effect mark replaces
 }

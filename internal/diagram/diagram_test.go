@@ -37,7 +37,7 @@ func program(tb testing.TB, src string) *walk.Program {
 	return p
 }
 
-// pictures are looked at by people; see testdata.
+// pictures are the plans whose pictures in testdata are reviewed by eye.
 var pictures = map[string]string{
 	"branchy": `
 name: Invoice triage
@@ -156,7 +156,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// graph is a random plan: edges in any direction, or needs.
+// graph draws a random plan: edges in any direction, or needs.
 func graph(nodes, edges int, needs bool, pick func(n int) int) string {
 	var b strings.Builder
 	b.WriteString("start: n0\nnodes:\n")
@@ -208,8 +208,7 @@ func (a rect) meets(b rect) bool {
 	return a.x+a.w > b.x+hair && b.x+b.w > a.x+hair && a.y+a.h > b.y+hair && b.y+b.h > a.y+hair
 }
 
-// sound checks that no boxes overlap, labels included, and that everything is
-// inside the picture.
+// sound checks that no boxes or labels overlap, and that everything is inside the picture.
 func sound(d *diagram.Drawing) error {
 	var boxes []rect
 	for _, n := range d.Nodes {
@@ -257,8 +256,8 @@ func TestNothingOverlaps(t *testing.T) {
 	})
 }
 
-// A large plan is drawn in seconds. The bound is for what hardly ends: 5,000 nodes have
-// 12 million pairs.
+// A large plan is drawn within seconds. The bound detects algorithms that practically never end:
+// 5,000 nodes have 12 million pairs.
 func TestLargePlansAreDrawnInTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -297,7 +296,7 @@ func TestLongChainWithLongEdges(t *testing.T) {
 	}
 }
 
-// No text in a plan can become markup in a picture, or a statement in a chart.
+// A text of a plan never becomes markup in a picture, or a statement in a chart.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	hostile := "\"];\\n</text><script>alert(1)</script>]]>&amp;-->|x| end\\u202e `#quot; %%{init}%% click n0 href"

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// hops is how far from the focus nothing is folded, where there is room.
+// hops is the distance from the focus within which nothing is folded, if there is space.
 const hops = 2
 
-// fold draws a large picture with at most a number of boxes: boxes between the
-// same neighbours become one, boxes in a row become one, again and again, but
-// not those near the focus; what then is still too much is left out, the
-// farthest from the focus first. The result depends on nothing but the picture.
+// fold reduces a large picture to at most a number of boxes. It repeatedly merges boxes between the
+// same neighbors and boxes in a row, except near the focus. If too many boxes remain, it leaves out
+// those farthest from the focus. The result depends only on the picture.
 func (pic picture) fold(most int, focus string, s sizes) picture {
 	if most <= 0 || len(pic.boxes) <= most {
 		return pic
@@ -39,7 +38,7 @@ func (pic picture) fold(most int, focus string, s sizes) picture {
 	return pic
 }
 
-// distances are how many links each box is from one, at most far; -1: farther.
+// distances returns the number of links from a box to each box. It is -1 beyond far links.
 func (pic picture) distances(at, far int) []int {
 	d := make([]int, len(pic.boxes))
 	for i := range d {
@@ -62,8 +61,8 @@ func (pic picture) distances(at, far int) []int {
 	return d
 }
 
-// near are the distances of what stays unfolded around a box: two hops, fewer
-// where that would already be more than half of the picture.
+// near returns the distances of the boxes around a box that stay unfolded: within two hops, or
+// fewer if that would be more than half of the picture.
 func (pic picture) near(at, most int) []int {
 	for far := hops; ; far-- {
 		d := pic.distances(at, far)
@@ -79,7 +78,7 @@ func (pic picture) near(at, most int) []int {
 	}
 }
 
-// beside are the neighbours of each box, either way.
+// beside returns the neighbors of each box, in both directions.
 func (pic picture) beside() [][]int {
 	out := make([][]int, len(pic.boxes))
 	for _, l := range pic.links {
@@ -89,7 +88,7 @@ func (pic picture) beside() [][]int {
 	return out
 }
 
-// alike groups boxes with the same neighbours on both sides: a fan.
+// alike groups boxes with the same neighbors on both sides (fans).
 func (pic picture) alike(near []int) []int {
 	in, out := make([][]string, len(pic.boxes)), make([][]string, len(pic.boxes))
 	self := make([]bool, len(pic.boxes))
@@ -118,7 +117,7 @@ func (pic picture) alike(near []int) []int {
 	return group
 }
 
-// rows groups boxes that follow each other with nothing else in or out.
+// rows groups boxes that follow each other without other links (chains).
 func (pic picture) rows(near []int) []int {
 	in, out := make([]int, len(pic.boxes)), make([]int, len(pic.boxes))
 	for _, l := range pic.links {
@@ -140,7 +139,7 @@ func (pic picture) rows(near []int) []int {
 		if l.from == l.to || near[l.from] >= 0 || near[l.to] >= 0 || out[l.from] != 1 || in[l.to] != 1 {
 			continue
 		}
-		if a, b := root(l.from), root(l.to); a != b { // a ring stays open
+		if a, b := root(l.from), root(l.to); a != b { // a ring keeps one link
 			group[max(a, b)] = min(a, b)
 		}
 	}
@@ -187,7 +186,7 @@ func (pic picture) merge(group []int, at int, s sizes) (picture, int) {
 	for _, l := range pic.links {
 		f, t := place[l.from], place[l.to]
 		if f == t && l.from != l.to {
-			continue // inside of a group
+			continue // the link is inside a group
 		}
 		folded := out.boxes[f].Shape == ShapeGroup || out.boxes[t].Shape == ShapeGroup
 		if folded && seen[[2]int{f, t}] {
@@ -203,7 +202,7 @@ func (pic picture) merge(group []int, at int, s sizes) (picture, int) {
 	return out, place[at]
 }
 
-// around keeps the boxes nearest to one.
+// around keeps the boxes nearest to a box.
 func (pic picture) around(at, most int) picture {
 	d := pic.distances(at, len(pic.boxes))
 	order := make([]int, len(pic.boxes))

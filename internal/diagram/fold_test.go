@@ -13,9 +13,8 @@ import (
 	"github.com/kairosd/kairosd/internal/diagram"
 )
 
-// A large plan is folded to what can be looked at: every node is in one box or
-// counted as left out, and the focus and what is beside it are boxes of their
-// own.
+// A large plan is folded to a readable size. Every node is in one box or counted as left out. The
+// focus and its neighbors have their own boxes.
 func TestLargePlansAreFolded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -74,7 +73,7 @@ func TestRepeatedBranchesAndChainsFold(t *testing.T) {
 	}
 }
 
-// A run as it went has a box for every visit of a loop.
+// The picture of a run has a box for every visit of a loop.
 func TestARunIsUnrolled(t *testing.T) {
 	t.Parallel()
 	p := program(t, pictures["loop"])

@@ -5,35 +5,35 @@ import "slices"
 // link is an edge or need between two nodes of the plan.
 type link struct {
 	from, to int
-	position int // -1: a need
+	position int // -1 for a need
 	text     string
 	label    string
 	need     bool
 	failed   bool
 	fallback bool
 	back     bool
-	far      bool  // too long for a place in every rank: drawn below
+	far      bool  // too long to take space in every rank: drawn below
 	chain    []int // vertices from left to right between its ends
 	labelAt  int   // vertex that carries the label, or -1
 	lane     int   // of a far link
 }
 
-// vertex is a node of the plan, or the room that an edge takes in a rank.
+// vertex is a node of the plan, or the space that an edge takes in a rank.
 type vertex struct {
-	node    int // -1: part of an edge
+	node    int // -1 for part of an edge
 	link    int
-	partner int // end of a loop beside which it belongs, or -1
+	partner int // vertex of the same loop that it is placed next to, or -1
 	rank    int
-	pos     int // place in its rank
+	pos     int // position in its rank
 	w, h    float64
-	y       float64 // centre
-	left    []int   // neighbours in the rank before
+	y       float64 // center
+	left    []int   // neighbors in the previous rank
 	right   []int
 }
 
 func (v *vertex) real() bool { return v.node >= 0 }
 
-// graph is a layout in the making. Vertices 0..n-1 are the plan's nodes.
+// graph is an incomplete layout. Vertices 0 to n-1 are the plan's nodes.
 type graph struct {
 	pic   picture
 	s     sizes
@@ -41,7 +41,7 @@ type graph struct {
 	v     []vertex
 	links []link
 	ranks [][]int // vertices of each rank in order
-	far   int     // lanes below the picture
+	far   int     // number of lanes below the picture
 	// labelled marks ranks that hold labels and no nodes.
 	labelled []bool
 }
@@ -54,8 +54,8 @@ func build(pic picture, s sizes) *graph {
 	return g
 }
 
-// rankAll breaks cycles depth first from the roots, ranks by longest path, and
-// pulls nodes without predecessors towards what follows them.
+// rankAll breaks cycles depth first from the roots, ranks by longest path, and moves nodes without
+// predecessors closer to their successors.
 func (g *graph) rankAll() {
 	out := make([][]int, g.n)
 	for i, l := range g.links {
@@ -99,7 +99,7 @@ func (g *graph) rankAll() {
 	for i := range g.n {
 		visit(i)
 	}
-	slices.Reverse(finished) // a topological order of what is left
+	slices.Reverse(finished) // a topological order of the remaining edges
 	rank := make([]int, g.n)
 	incoming := make([]int, g.n)
 	for _, i := range finished {
@@ -121,7 +121,7 @@ func (g *graph) rankAll() {
 			rank[i] = nearest
 		}
 	}
-	// Labels have ranks of their own, between those of nodes.
+	// Labels have their own ranks between those of nodes.
 	top := 0
 	for i := range g.n {
 		top = max(top, rank[i])
@@ -147,13 +147,13 @@ func (g *graph) rankAll() {
 	}
 }
 
-// maxRoom bounds the vertices that edges may take; longer edges beyond it are
-// drawn below the picture.
+// maxRoom is the maximum number of vertices for edges. Further long edges are drawn below the
+// picture.
 const maxRoom = 30_000
 
-// addChains gives every edge its room in the ranks it crosses. A loop takes
-// room from the rank of its target to that of its source, ends included, so
-// that it leaves to the right and arrives from the left like any other edge.
+// addChains gives every edge a vertex in each rank that it crosses. A loop has vertices from the
+// rank of its target to the rank of its source, inclusive, so that it leaves to the right and
+// arrives from the left like any other edge.
 func (g *graph) addChains() {
 	room := 0
 	span := func(l *link) int {
@@ -210,7 +210,7 @@ func (g *graph) addChains() {
 		}
 	}
 	g.ranks = make([][]int, len(g.labelled))
-	// A first order: depth first, so that trees do not cross.
+	// The initial order is depth first, so that trees do not cross.
 	seen := make([]bool, len(g.v))
 	var stack []int
 	push := func(root int) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// orderRanks reduces crossings: barycentre sweeps in both directions, with
-// neighbours swapped where that helps; the best order that was seen wins.
+// orderRanks reduces crossings with barycenter sweeps in both directions. It swaps neighbors if
+// that removes crossings, and keeps the best order.
 func (g *graph) orderRanks() {
 	size := len(g.v) + len(g.links)
 	sweeps := min(24, max(2, 120_000/(size+1)))
@@ -44,8 +44,8 @@ func (g *graph) number() {
 	}
 }
 
-// sweep orders each rank by the mean place of its neighbours in the rank
-// before (or behind). lastFirst breaks ties the other way round.
+// sweep orders each rank by the mean position of the neighbors in the previous (or next) rank.
+// lastFirst reverses the order of ties.
 func (g *graph) sweep(rightwards, lastFirst bool) {
 	key := make([]float64, len(g.v))
 	for k := range g.ranks {
@@ -72,7 +72,7 @@ func (g *graph) sweep(rightwards, lastFirst bool) {
 		for _, id := range rank {
 			v := &g.v[id]
 			if v.partner >= 0 && (rightwards && len(v.left) == 0 || !rightwards && len(v.right) == 0) {
-				key[id] = key[v.partner] + 0.01 // below the end of the loop
+				key[id] = key[v.partner] + 0.01 // below the vertex of its loop
 			}
 		}
 		if lastFirst {
@@ -85,7 +85,7 @@ func (g *graph) sweep(rightwards, lastFirst bool) {
 	}
 }
 
-// transpose swaps neighbours of a rank as long as that removes crossings.
+// transpose swaps neighbors of a rank as long as that removes crossings.
 func (g *graph) transpose() {
 	for round := 0; round < 4; round++ {
 		improved := false
@@ -107,10 +107,10 @@ func (g *graph) transpose() {
 	}
 }
 
-// pairs counts crossings between edges of two neighbours, the first above.
+// pairs counts crossings between edges of two neighbors, with the first above.
 func (g *graph) pairs(upper, lower []int) int {
 	if len(upper)*len(lower) > 4096 {
-		return 0 // not worth it
+		return 0 // too many edges; the count would take too long
 	}
 	n := 0
 	for _, u := range upper {
@@ -123,7 +123,7 @@ func (g *graph) pairs(upper, lower []int) int {
 	return n
 }
 
-// crossings counts all crossings of neighbouring ranks in O(e log v).
+// crossings counts all crossings between neighboring ranks in O(e log v).
 func (g *graph) crossings() int {
 	total := 0
 	var tree []int
@@ -139,7 +139,7 @@ func (g *graph) crossings() int {
 				ends = append(ends, g.v[to].pos)
 			}
 			slices.Sort(ends)
-			for _, at := range ends { // edges before that end further down
+			for _, at := range ends { // edges before it that end farther down
 				before := 0
 				for i := at + 1; i > 0; i -= i & -i {
 					before += tree[i]

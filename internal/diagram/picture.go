@@ -6,17 +6,16 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// picture is what is to be drawn: boxes, and links between them by their
-// positions.
+// picture is the input of a layout: boxes, and links between them by position.
 type picture struct {
 	boxes []Node
 	links []link
 	roots []int
-	// left counts nodes that no box stands for.
+	// left is the number of nodes without a box.
 	left int
 }
 
-// pictureOf is a plan as it is written: a box per node.
+// pictureOf returns the picture of a plan as written: one box per node.
 func pictureOf(p *walk.Program, s sizes) picture {
 	pic := picture{boxes: make([]Node, len(p.Nodes)), roots: p.Roots}
 	for i := range p.Nodes {
@@ -60,7 +59,7 @@ func pictureOf(p *walk.Program, s sizes) picture {
 	return pic
 }
 
-// remark is the note of a node, with a mark for finally steps.
+// remark returns the note of a node, with a mark for finally steps.
 func remark(n *walk.ProgramNode) string {
 	if n.Finally {
 		return "finally: " + note(n)
@@ -68,7 +67,7 @@ func remark(n *walk.ProgramNode) string {
 	return note(n)
 }
 
-// end is the position of the box for edges that end their branch. It is the last box.
+// end returns the position of the box for edges that end their branch. It is the last box.
 func (pic *picture) end(s sizes) int {
 	last := len(pic.boxes) - 1
 	if pic.boxes[last].ID == walk.EndName {
@@ -79,8 +78,8 @@ func (pic *picture) end(s sizes) int {
 	return last + 1
 }
 
-// rule is the label of a node's needs: the rule by which it runs, unless that is success, and its
-// condition.
+// rule returns the label of a node's needs: the rule under which it runs, unless that is success,
+// and its condition.
 func rule(n *walk.ProgramNode) string {
 	text := ""
 	if n.When != walk.WhenSuccess {
@@ -101,7 +100,7 @@ func (pic picture) handsOff(l *link) bool {
 	return giver != "" && taker != "" && giver != taker
 }
 
-// handOff gives agents that hand their work to another the shape that points there.
+// handOff sets the shape of agents that hand off work to another agent.
 func (pic picture) handOff() {
 	for i := range pic.links {
 		if b := &pic.boxes[pic.links[i].from]; b.Shape == ShapeAgent && pic.handsOff(&pic.links[i]) {
@@ -110,7 +109,7 @@ func (pic picture) handOff() {
 	}
 }
 
-// boxOf is what is drawn of a node.
+// boxOf returns the box of a node.
 func boxOf(n *walk.ProgramNode, s sizes) Node {
 	if n.Effect == walk.EffectUnsafe {
 		s.chars -= s.mark
@@ -128,15 +127,15 @@ func boxOf(n *walk.ProgramNode, s sizes) Node {
 	}
 }
 
-// Visit is one passage of a run through a node, for a picture of what ran.
+// Visit is one visit of a node in a run, for a picture of the run.
 type Visit struct {
 	Node  string
 	Label string
-	// From are the positions of the visits that it came from, all before it.
+	// From contains the positions of the preceding visits, all less than its own.
 	From []int
 }
 
-// ran is a run as it went: a box per visit, loops unrolled.
+// ran returns the picture of a run: one box per visit, with loops unrolled.
 func ran(p *walk.Program, visits []Visit, s sizes) picture {
 	pic := picture{boxes: make([]Node, len(visits))}
 	for i, v := range visits {

@@ -2,10 +2,9 @@ package diagram
 
 import "math"
 
-// place gives every vertex a y. Each rank in turn moves as close to its
-// neighbours as the order and the distances allow (the closest placement in
-// the sense of least squares, found by pooling), so that nothing ever overlaps;
-// then edges and chains of nodes are drawn straight where there is room.
+// place sets the y of every vertex. Each rank in turn moves as close to its neighbors as the order
+// and the distances allow (a least-squares placement, found by pooling adjacent violators), so that
+// nothing overlaps. Then edges and chains of nodes are straightened if there is space.
 func (g *graph) place() {
 	for _, rank := range g.ranks {
 		y := 0.0
@@ -15,7 +14,7 @@ func (g *graph) place() {
 			}
 			g.v[id].y = y
 		}
-		for _, id := range rank { // about a common axis
+		for _, id := range rank { // all relative to one axis
 			g.v[id].y -= y / 2
 		}
 	}
@@ -41,8 +40,8 @@ func (g *graph) place() {
 	}
 }
 
-// distance of the centres of two neighbours in a rank; whole numbers, so that
-// rounding keeps it.
+// distance returns the distance between the centers of two neighbors in a rank. It is a whole
+// number, so that rounding preserves it.
 func (g *graph) distance(a, b int) float64 {
 	gap := g.s.lane
 	if g.v[a].real() && g.v[b].real() {
@@ -51,7 +50,8 @@ func (g *graph) distance(a, b int) float64 {
 	return math.Ceil(g.v[a].h/2 + g.v[b].h/2 + gap + 1)
 }
 
-// weight of an edge between two vertices: long edges should be straight.
+// weight returns the weight of an edge between two vertices. Long edges have more weight, so that
+// they become straight.
 func (g *graph) weight(a, b int) float64 {
 	switch {
 	case !g.v[a].real() && !g.v[b].real():
@@ -62,13 +62,13 @@ func (g *graph) weight(a, b int) float64 {
 	return 1
 }
 
-// block is a run of vertices that touch each other.
+// block is a sequence of vertices that touch each other.
 type block struct {
-	want, weight float64 // mean place of its first vertex, as each would like it
+	want, weight float64 // mean of the preferred positions of its first vertex
 	first, last  int
 }
 
-// settle moves one rank towards its neighbours, to the left or on both sides.
+// settle moves one rank towards its neighbors: those to the left, or those on both sides.
 func (g *graph) settle(rank []int, leftOnly, both bool) {
 	var blocks []block
 	offset := make([]float64, len(rank))
@@ -105,8 +105,7 @@ func (g *graph) settle(rank []int, leftOnly, both bool) {
 	}
 }
 
-// straighten gives each run of vertices that belong on one line the same y, if
-// there is one that all of them may have.
+// straighten gives each chain of vertices the same y, if a y exists that all of them can have.
 func (g *graph) straighten() {
 	done := make([]bool, len(g.v))
 	for _, rank := range g.ranks {
@@ -130,13 +129,13 @@ func (g *graph) straighten() {
 			}
 		}
 	}
-	// Long edges by themselves, also between nodes with other edges.
+	// Long edges are straightened separately, also between nodes with other edges.
 	for i := range g.links {
 		if l := &g.links[i]; len(l.chain) > 1 {
 			g.level(l.chain)
 		}
 	}
-	// An end of an edge that is nearly level is made level.
+	// Nearly level ends of edges become level.
 	for _, rank := range g.ranks {
 		for _, id := range rank {
 			v := &g.v[id]
@@ -151,7 +150,7 @@ func (g *graph) straighten() {
 	}
 }
 
-// level puts vertices on one line: that nearest to where they are on average.
+// level moves vertices to one line, the one closest to their average.
 func (g *graph) level(run []int) {
 	low, high, sum := math.Inf(-1), math.Inf(1), 0.0
 	for _, id := range run {
@@ -168,7 +167,7 @@ func (g *graph) level(run []int) {
 	}
 }
 
-// room is where a vertex may move without touching its neighbours.
+// room returns the range in which a vertex can move without touching its neighbors.
 func (g *graph) room(id int) (low, high float64) {
 	v := &g.v[id]
 	rank := g.ranks[v.rank]

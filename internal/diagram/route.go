@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// turn is the vertical part of an edge in the channel behind a rank: it leaves
-// from y1 and arrives at y2. Turns of one bundle share a track.
+// turn is the vertical part of an edge in the channel after a rank. It begins at y1 and ends at y2.
+// Turns of one bundle share a track.
 type turn struct {
 	channel int
 	bundle  int
@@ -17,12 +17,12 @@ type turn struct {
 	track   int
 }
 
-// point of a path.
+// point is a point of a path.
 type point struct{ x, y float64 }
 
-// route gives ranks their x, edges their turns, and collects the drawing.
+// route computes the x of the ranks and the turns of the edges, and builds the drawing.
 func (g *graph) route() *Drawing {
-	turns := make([][]turn, len(g.links)) // along each link, left to right or around
+	turns := make([][]turn, len(g.links)) // turns of each link, from left to right, or around it
 	var all []*turn
 	bottom := 0.0
 	for i := range g.v {
@@ -36,9 +36,9 @@ func (g *graph) route() *Drawing {
 		}
 	}
 	tracks := assignTracks(all, len(g.ranks)+1)
-	// x of each rank's left and right side, and of each channel.
+	// left and right sides of each rank, and of each channel.
 	left, right := make([]float64, len(g.ranks)), make([]float64, len(g.ranks))
-	start := make([]float64, len(g.ranks)+1) // channel before rank r
+	start := make([]float64, len(g.ranks)+1) // the channel before rank r
 	const step = 8
 	x := g.s.margin
 	if tracks[0] > 0 {
@@ -76,7 +76,7 @@ func (g *graph) route() *Drawing {
 	return d
 }
 
-// turns lists where a link changes its y.
+// turns lists the places where a link changes its y.
 func (g *graph) turns(i int, bottom float64) []turn {
 	l := &g.links[i]
 	from, to := &g.v[l.from], &g.v[l.to]
@@ -88,7 +88,7 @@ func (g *graph) turns(i int, bottom float64) []turn {
 		leave.y2, arrive.y1 = y, y
 		return []turn{leave, arrive}
 	case l.back:
-		// Out to the right, along its room to the left, and in again.
+		// The link leaves to the right, runs back to the left, and enters again.
 		var list []turn
 		leave.y2 = g.v[l.chain[len(l.chain)-1]].y
 		list = append(list, leave)
@@ -102,7 +102,7 @@ func (g *graph) turns(i int, bottom float64) []turn {
 	var list []turn
 	for j := 1; j < len(path); j++ {
 		t := turn{channel: g.v[path[j]].rank, bundle: -1 - i, y1: g.v[path[j-1]].y, y2: g.v[path[j]].y}
-		// Edges out of one node share their way, as do edges into one.
+		// Edges from one node share a track, and so do edges into one node.
 		switch many := len(from.right) > 1 || len(to.left) <= 1; {
 		case j == 1 && (many || len(path) > 2):
 			t.bundle = l.from
@@ -114,9 +114,9 @@ func (g *graph) turns(i int, bottom float64) []turn {
 	return list
 }
 
-// assignTracks gives turns that would run over each other different tracks. An
-// edge that goes down turns before those that start above it, one that goes up
-// before those that start below, so that they do not cross each other.
+// assignTracks gives turns that would overlap different tracks. An edge that goes down turns before
+// edges that start above it, and one that goes up before edges that start below it, so that they do
+// not cross.
 func assignTracks(all []*turn, channels int) []int {
 	count := make([]int, channels)
 	byChannel := make([][]*turn, channels)
@@ -126,7 +126,7 @@ func assignTracks(all []*turn, channels int) []int {
 		}
 	}
 	for c, list := range byChannel {
-		// One bar per bundle and direction.
+		// bar is the range that the turns of one bundle and direction cover.
 		type bar struct {
 			low, high float64
 			start     float64
@@ -162,7 +162,7 @@ func assignTracks(all []*turn, channels int) []int {
 			}
 			return cmp.Compare(a.start, b.start)
 		})
-		var ends [][][2]float64 // per track: the bars on it
+		var ends [][][2]float64 // the bars on each track
 		for i, b := range bars {
 			least := 0
 			if i < 400 {
@@ -193,10 +193,10 @@ func assignTracks(all []*turn, channels int) []int {
 	return count
 }
 
-// maxTracks bounds the width of a channel; beyond it edges run over each other.
+// maxTracks limits the width of a channel. Further edges overlap.
 const maxTracks = 60
 
-// packFar gives links below the picture lanes in which they do not meet.
+// packFar assigns links below the picture to lanes in which they do not overlap.
 func (g *graph) packFar() {
 	const most = 40
 	var ends []int
@@ -222,7 +222,7 @@ func (g *graph) packFar() {
 	g.far = len(ends)
 }
 
-// edge turns a link into its path.
+// edge converts a link into an edge with its path.
 func (g *graph) edge(i int, turns []turn, at func(turn) float64, left, right []float64) Edge {
 	l := &g.links[i]
 	from, to := &g.v[l.from], &g.v[l.to]
@@ -232,8 +232,8 @@ func (g *graph) edge(i int, turns []turn, at func(turn) float64, left, right []f
 	tip := point{left[to.rank], to.y}
 	const head = 7
 	path := []point{{left[from.rank] + g.s.nodeW, from.y}}
-	// A step of a few pixels looks like a mistake: where an edge is alone at its
-	// node, it rather meets the side a little off the middle.
+	// A step of a few pixels looks like a mistake. An edge that is alone at its node therefore
+	// meets the side slightly off the middle.
 	near := g.s.nodeH / 5
 	if last := &turns[len(turns)-1]; len(to.left) == 1 && math.Abs(last.y1-last.y2) <= near {
 		last.y2 = last.y1
@@ -264,7 +264,7 @@ func (g *graph) edge(i int, turns []turn, at func(turn) float64, left, right []f
 	return e
 }
 
-// node places a box.
+// node converts a box into a node at its position.
 func (g *graph) node(i int, x float64) Node {
 	v := &g.v[i]
 	d := g.pic.boxes[i]
@@ -273,7 +273,7 @@ func (g *graph) node(i int, x float64) Node {
 	return d
 }
 
-// rounded is the path through points at right angles, with small round corners.
+// rounded returns the path through points at right angles, with small round corners.
 func rounded(points []point, radius float64) string {
 	points = slices.Compact(points)
 	var b strings.Builder
@@ -302,7 +302,7 @@ func towards(from, to point, r float64) point {
 	return point{from.x + (to.x-from.x)*r/d, from.y + (to.y-from.y)*r/d}
 }
 
-// num is a coordinate with at most one decimal.
+// num formats a coordinate with at most one decimal.
 func num(f float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", f), ".0")
 }

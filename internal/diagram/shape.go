@@ -28,7 +28,7 @@ func shapeOf(n *walk.ProgramNode) Shape {
 	return ShapeTool
 }
 
-// note describes a node, below its name.
+// note returns the description of a node below its name.
 func note(n *walk.ProgramNode) string {
 	var text string
 	switch {
@@ -50,7 +50,7 @@ func note(n *walk.ProgramNode) string {
 	return text
 }
 
-// outline is the closed path of a shape, and what is drawn inside or behind it.
+// outline returns the closed path of a shape, and the path of the lines inside or behind it.
 func outline(s Shape, x, y, w, h float64) (closed, detail string) {
 	box := func(r float64) string {
 		return fmt.Sprintf(
@@ -118,8 +118,8 @@ func outline(s Shape, x, y, w, h float64) (closed, detail string) {
 	return box(2), ""
 }
 
-// Bolt is the mark of side effects in a node of width w: in its upper right corner,
-// or at the right end of a node of one line.
+// Bolt returns the path of the side-effect mark in a node of width w: in its upper right corner, or
+// at the right end of a compact node.
 func Bolt(x, y, w float64, compact bool) string {
 	x, y = x+w-11, y+5
 	if compact {
@@ -128,14 +128,14 @@ func Bolt(x, y, w float64, compact bool) string {
 	return fmt.Sprintf("M%s %sl-5 7h3l-2 6 6-8h-3.5l2.5-5z", num(x), num(y))
 }
 
-// charWidth is a generous width of a letter of a label.
+// charWidth is a generous width of a character in a label.
 const charWidth = 7.2
 
 func labelSize(label string) (w, h float64) {
 	return float64(len([]rune(label)))*charWidth + 8, 16
 }
 
-// edgeLabel is the short text of a condition.
+// edgeLabel returns a short text for a condition.
 func edgeLabel(text string) string {
 	text = strings.TrimSpace(visible(text))
 	text = strings.TrimSpace(strings.TrimPrefix(text, "expr:"))
@@ -153,7 +153,7 @@ func cut(s string, most int) string {
 	return string(r[:most-1]) + "…"
 }
 
-// visible replaces characters that would hide or reorder text, and folds blanks.
+// visible replaces characters that would hide or reorder text, and collapses white space.
 func visible(s string) string {
 	var b strings.Builder
 	blank := false

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// style is the standalone picture's own; the dashboard has its own classes.
+// style is the style sheet of standalone pictures. The dashboard has its own classes.
 const style = `
 svg{background:#fbfaf7;font:550 12.5px "Atkinson Hyperlegible Next",system-ui,sans-serif;color:#1b1f27}
 .n path{fill:#fff;stroke:#888680;stroke-width:1.25}.n .d{fill:none}.n text{fill:#1b1f27}.n .s{fill:#656971;font-weight:400;font-size:11px}
@@ -23,9 +23,9 @@ svg{background:#fbfaf7;font:550 12.5px "Atkinson Hyperlegible Next",system-ui,sa
 .c rect{fill:#0e1116}.c text{fill:#b4b7be}}
 `
 
-// runStyle is what the picture of a run has beside: failed is thick, what has not
-// run and edges that were not taken are dashed, so that it reads without colours. An
-// edge that leads back is not, for it would read as not taken.
+// runStyle is the additional style sheet for pictures of runs. Failed nodes are thick. Nodes that
+// did not run and edges that were not taken are dashed, so that the picture is readable without
+// colors. Edges that lead back are not dashed, because dashed means not taken.
 const runStyle = `.back .l{stroke-dasharray:none}.not .l{stroke-dasharray:3 4}.x{font:600 11px monospace;fill:#4b5058}
 .n .t.t{fill:none;stroke:#4b5058;stroke-width:1.2;stroke-dasharray:none}.n .t.bad{fill:#b7191c;stroke:#b7191c}
 .n.ok path{stroke:#117555}.n.fail path{stroke:#b7191c;stroke-width:2.5;fill:#fdf1ef}
@@ -37,27 +37,27 @@ const runStyle = `.back .l{stroke-dasharray:none}.not .l{stroke-dasharray:3 4}.x
 .n.need path{stroke:#f2af48}.taken .l{stroke:#ecebe7}.taken .a{stroke:#ecebe7;fill:#ecebe7}}
 `
 
-// SVG is the drawing as a standalone file: styles inlined, light and dark.
+// SVG returns the drawing as a standalone file with inline styles for light and dark themes.
 func SVG(d *Drawing) []byte { return RunSVG(d, nil, nil) }
 
-// StepState is what became of a node in a run.
+// StepState is the state of a node in a run.
 type StepState struct {
-	Class  string // ok, fail, now, need or idle
-	Text   string // stands below its name
-	Detail string // what of it is drawn without words
-	Tries  []bool // its last attempts, at most [MaxTries]: true, where one failed
+	Class  string // ok, fail, now, need, or idle
+	Text   string // shown below the node's name
+	Detail string // the state without words, as a detail line
+	Tries  []bool // the last attempts, at most [MaxTries]; true means failed
 }
 
-// Passage is what became of an edge in a run.
+// Passage is the state of an edge in a run.
 type Passage struct {
-	Times int  // how often it was taken
-	Not   bool // it was not, and will not be
+	Times int  // how many times the edge was taken
+	Not   bool // the edge was not taken, and will not be
 }
 
-// MaxTries bounds the marks of attempts in a box.
+// MaxTries is the maximum number of attempt marks in a box.
 const MaxTries = 6
 
-// RunSVG is the drawing with what became of each node and of each edge.
+// RunSVG returns the drawing with the state of each node and of each edge.
 func RunSVG(d *Drawing, node func(*Node) StepState, edge func(*Edge) Passage) []byte {
 	var b bytes.Buffer
 	style := style
@@ -89,7 +89,7 @@ func RunSVG(d *Drawing, node func(*Node) StepState, edge func(*Edge) Passage) []
 			class += " not"
 		}
 		inner := ""
-		if e.Handoff { // two lines
+		if e.Handoff { // the label has two lines
 			inner = fmt.Sprintf(`<path class="i" d="%s"/>`, e.Path)
 		}
 		fmt.Fprintf(&b, `<g class="%s"><title>%s</title><path class="l" d="%s"/>%s<path class="a" d="%s"/></g>`+"\n",
@@ -168,11 +168,10 @@ func RunSVG(d *Drawing, node func(*Node) StepState, edge func(*Edge) Passage) []
 	return b.Bytes()
 }
 
-// Mark is the distance of the i-th of several attempt marks from the left edge of a box of that
-// width.
+// Mark returns the distance of the i-th of n attempt marks from the left edge of a box of width w.
 func Mark(width float64, of, i int) float64 { return width - 8 - 7*float64(of-1-i) }
 
-// title describes a node, and warns if its effect cannot be repeated.
+// title describes a node, with a warning if it is non-idempotent.
 func (n *Node) title() string {
 	if n.Unsafe {
 		return n.Note + ", side effects"
@@ -180,7 +179,7 @@ func (n *Node) title() string {
 	return n.Note
 }
 
-// class names an edge's kind.
+// class returns the CSS class for an edge's kind.
 func (e *Edge) class() string {
 	class := "e"
 	if e.Need {
@@ -210,7 +209,7 @@ func (e *Edge) title() string {
 	return text
 }
 
-// escape makes text safe inside XML, also for parsers that know no HTML names.
+// escape escapes text for XML, with numeric entities that need no HTML names.
 func escape(s string) string {
 	return html.EscapeString(strings.ToValidUTF8(s, "�"))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Mermaid is the plan as a Mermaid flowchart. Nodes are numbered and every text
-// is quoted, so that no name in a plan can add to the chart.
+// Mermaid returns the plan as a Mermaid flowchart. Nodes are numbered and every text is quoted, so
+// that a name in a plan cannot add statements to the chart.
 func Mermaid(p *walk.Program) string {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n")
@@ -49,8 +49,8 @@ func Mermaid(p *walk.Program) string {
 	return b.String()
 }
 
-// mermaidText writes every character that means something to Mermaid, or to the
-// HTML and Markdown it makes of a label, as a numbered entity.
+// mermaidText replaces every character with a meaning in Mermaid, HTML, or Markdown by a numeric
+// entity.
 func mermaidText(s string) string {
 	var b strings.Builder
 	for _, r := range visible(s) {
@@ -64,8 +64,8 @@ func mermaidText(s string) string {
 	return b.String()
 }
 
-// DOT is the plan in Graphviz's language. Nodes are numbered and every text is
-// a quoted string.
+// DOT returns the plan in the Graphviz language. Nodes are numbered, and every text is a quoted
+// string.
 func DOT(p *walk.Program) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n  rankdir=LR;\n  node [shape=box];\n", dotText(p.Name))
@@ -108,7 +108,7 @@ func DOT(p *walk.Program) string {
 	return b.String()
 }
 
-// dotText is lines of text as one quoted string.
+// dotText returns lines of text as one quoted string.
 func dotText(lines ...string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -20,12 +20,12 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Agent is who acts with a model.
+// Agent is the configuration of an agent.
 type Agent struct {
 	ID, Name, Description, Icon, Color string
 	Capabilities                       []string
 	SystemPrompt                       string
-	// Provider names one of the models' providers; empty: the default one.
+	// Provider names a provider; if it is empty, the default provider is used.
 	Provider, Model string
 	MaxTokens       int
 	Temperature     *float64
@@ -34,13 +34,11 @@ type Agent struct {
 	// Permissions for this agent, by tool.
 	Permissions     tool.Permissions
 	TriggerKeywords []string
-	// Selectable agents may be chosen by classifiers and planners; System ones
-	// are part of kairosd.
+	// Classifiers and planners may choose Selectable agents. System agents are part of kairosd.
 	Selectable, System bool
 }
 
-// Models are the providers and agents of a server. It is safe for
-// concurrent use.
+// Models contains the providers and agents of a server. It is safe for concurrent use.
 type Models struct {
 	providers       map[string]llm.Provider
 	prices          map[string]map[string]model.Price // by provider, then model
@@ -48,41 +46,40 @@ type Models struct {
 	defaultProvider string
 	defaultAgent    string
 
-	// allowed are the models that plans may name, by provider; nil: any.
+	// allowed contains the models that plans may name, by provider; nil allows every model.
 	allowed map[string]map[string]bool
-	// about is what the configuration states of each provider, and breaking when its
-	// circuit opens.
+	// about contains the configuration of each provider, and breaking the settings of its circuit.
 	about    map[string]domain.ProviderInfo
 	breaking map[string]circuit.Settings
 	health   *Health
 
-	calls    *activity.Log  // nil: nothing is noted
-	circuits *circuit.Board // nil: every call is made
+	calls    *activity.Log  // nil: no activity is recorded
+	circuits *circuit.Board // nil: every call is allowed
 }
 
-// Config is what Models are made of.
+// Config configures [Models].
 type Config struct {
 	Providers map[string]llm.Provider
 	Prices    map[string]map[string]model.Price
-	// about is what people see of a provider; may be empty.
+	// About describes the providers to people; it may be empty.
 	About           map[string]domain.ProviderInfo
 	Agents          []Agent
 	DefaultProvider string // must be one of Providers
-	DefaultAgent    string // empty: the first agent that may be selected
-	// Models are those that plans may name, by provider, beside the agents' own
-	//; a provider that is not in it takes any.
+	DefaultAgent    string // empty: the first selectable agent
+	// Models lists by provider the models that plans may name in addition to the models of agents.
+	// A provider without an entry accepts every model.
 	Models map[string][]string
-	// Breakers say when calls to a provider stop ; the zero value is for
-	// providers that are not in it.
+	// Breakers are the settings of the providers' circuits. A provider without an entry has the
+	// zero value.
 	Breakers map[string]circuit.Settings
 }
 
-// Assistant is the agent of a server that configures none: the default
-// provider, without tools.
+// Assistant returns the agent of a server without configured agents: it uses the default provider
+// and has no tools.
 const Assistant = "assistant"
 
-// systemAgents are part of kairosd: the supervisor plans and executes plans [004], the
-// orchestrator stands for everyone without an agent.
+// systemAgents are part of kairosd. The supervisor plans and executes plans [004]. The orchestrator
+// is shown for steps without an agent.
 var systemAgents = []Agent{
 	{
 		ID:          "supervisor",
@@ -151,13 +148,13 @@ func (m *Models) Agents() []Agent {
 	return slices.SortedFunc(maps.Values(m.agents), func(a, b Agent) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// Agent finds an agent; an empty id is the default one.
+// Agent finds an agent; an empty id means the default agent.
 func (m *Models) Agent(id string) (Agent, bool) {
 	a, ok := m.agents[cmp.Or(id, m.defaultAgent)]
 	return a, ok
 }
 
-// AgentInfos is what people see of the agents, by id.
+// AgentInfos describes the agents to people, sorted by id.
 func (m *Models) AgentInfos() []domain.AgentInfo {
 	var out []domain.AgentInfo
 	for _, a := range m.Agents() {
@@ -187,34 +184,34 @@ func (m *Models) AgentInfos() []domain.AgentInfo {
 	return out
 }
 
-// DefaultProvider names the provider of agents that name none.
+// DefaultProvider returns the name of the provider for agents without one.
 func (m *Models) DefaultProvider() string { return m.defaultProvider }
 
-// Provider is a provider as callers use it: its calls are priced and counted.
-// An empty name is the default one.
+// Provider returns a provider whose calls are priced and counted. An empty name means the default
+// provider.
 func (m *Models) Provider(name string) (llm.Provider, bool) {
 	name = cmp.Or(name, m.defaultProvider)
 	p := m.providers[name]
 	return counted{m, name, p}, p != nil
 }
 
-// HasProvider reports whether a provider of that name is configured.
+// HasProvider reports whether a provider with this name is configured.
 func (m *Models) HasProvider(name string) bool { return m.providers[name] != nil }
 
-// mayUse reports whether plans may name a model for an agent.
+// mayUse reports whether a plan may name a model for an agent.
 func (m *Models) mayUse(a Agent, model string) bool {
 	allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]
 	return allowed == nil || allowed[model]
 }
 
-// SetModels gives the registry its models: agent, llm and the nodes of the
-// router graph run with them, and plans may name their agents.
+// SetModels gives the registry its models. The node types agent and llm and those of the router
+// graph run with them, and plans may name their agents.
 func (r *Registry) SetModels(m *Models) {
 	infos := map[string]planner.AgentInfo{}
 	for _, a := range m.Agents() {
 		info := planner.AgentInfo{Effect: walk.EffectIdempotent, System: a.System}
 		if m.reaches(a, r.tools.Class) {
-			info.Effect = walk.EffectUnsafe // its arguments decide, and they are unknown yet
+			info.Effect = walk.EffectUnsafe // the class depends on arguments that are not known yet
 		}
 		info.Private, info.Changes = r.trusted(a)
 		if allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]; allowed != nil {
@@ -233,8 +230,8 @@ func (r *Registry) SetModels(m *Models) {
 	r.byType[walk.TypeGenerator] = noted{m, generatorNode{r, m}}
 }
 
-// trusted returns what an agent is trusted with: data that a server keeps to
-// itself, and changes outside without an approval.
+// trusted reports whether an agent has tools that read private data, and tools that change other
+// systems without an approval.
 func (r *Registry) trusted(a Agent) (private, changes bool) {
 	for _, s := range r.tools.Specs() {
 		if !slices.Contains(a.Tools, s.Name) {
@@ -247,8 +244,8 @@ func (r *Registry) trusted(a Agent) (private, changes bool) {
 	return private, changes
 }
 
-// reaches reports whether an agent has a tool that may be unsafe, or may hand over
-// to an agent that has one.
+// reaches reports whether an agent has a non-idempotent tool, or may hand off to an agent that has
+// one.
 func (m *Models) reaches(a Agent, class func(tool string) walk.Effect) bool {
 	for _, t := range a.Tools {
 		if t != conversation.HandoffTool && class(t) == walk.EffectUnsafe {
@@ -281,7 +278,7 @@ func (r *Registry) NodeAgent(node *walk.ProgramNode) string {
 	return node.Agent
 }
 
-// AgentIdentity is how an agent is shown; empty for one that is not known.
+// AgentIdentity returns the displayed identity of an agent. It is zero for an unknown agent.
 func (r *Registry) AgentIdentity(id string) (name, icon, color string) {
 	m := r.Models()
 	if m == nil || id == "" {
@@ -294,14 +291,14 @@ func (r *Registry) AgentIdentity(id string) (name, icon, color string) {
 	return a.Name, a.Icon, a.Color
 }
 
-// Models are the registry's models, or nil.
+// Models returns the registry's models, or nil.
 func (r *Registry) Models() *Models {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.models
 }
 
-// stepped marks handlers whose every effect is a sub-step.
+// stepped marks handlers whose side effects are all substeps.
 type stepped struct{ engine.Handler }
 
 func (stepped) Stepped() bool { return true }
@@ -329,7 +326,7 @@ func (n agentNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 	return engine.Result{Output: answer(out, t.schema), Agent: who}, nil
 }
 
-// named is the agent of a node: the one it names, else the default one.
+// named returns the agent of a node: the one that it names, or the default one.
 func (m *Models) named(node *walk.ProgramNode) (Agent, error) {
 	id := cmp.Or(node.Agent, node.Metadata["agent_id"])
 	a, ok := m.Agent(id)
@@ -344,9 +341,9 @@ func (m *Models) named(node *walk.ProgramNode) (Agent, error) {
 	return a, nil
 }
 
-// loop is a conversation of an agent on behalf of a node, without its tools.
+// loop returns a conversation of an agent for a node, without the agent's tools.
 func (m *Models) loop(a Agent, call *engine.Call) *conversation.Loop {
-	p, _ := m.Provider(a.Provider) // checked by NewModels
+	p, _ := m.Provider(a.Provider) // NewModels checked the name
 	if call.RecordUse != nil {
 		call.RecordUse(domain.UseAgent, a.ID)
 		call.RecordUse(domain.UseProvider, cmp.Or(a.Provider, m.defaultProvider))
@@ -373,14 +370,14 @@ func (m *Models) loop(a Agent, call *engine.Call) *conversation.Loop {
 	return l
 }
 
-// schemaOf is what a node's output must fit; nil: nothing.
+// schemaOf returns the schema of a node's output; nil accepts anything.
 func schemaOf(call *engine.Call) map[string]any {
 	s, _ := call.Node.Output.Schema.(map[string]any)
 	return s
 }
 
-// answer is a node's output: what output_schema asked for, a value where the
-// whole answer is one, else text.
+// answer returns a node's output: the structured output if there is a schema, a JSON value if the
+// whole answer is one, and otherwise the text.
 func answer(out any, schema map[string]any) any {
 	if text, ok := out.(string); ok && schema == nil {
 		if v, ok := conversation.JSONAnswer(text); ok {
@@ -390,7 +387,7 @@ func answer(out any, schema map[string]any) any {
 	return out
 }
 
-// journal keeps a conversation's steps in the run's journal.
+// journal records the substeps of a conversation in the run's journal.
 type journal struct {
 	call     *engine.Call
 	m        *Models
@@ -424,8 +421,8 @@ func (j journal) Calling(n int, args any) {
 	}
 }
 
-// offered is a tool as an agent has it: permissions hold, and its own schema check names every
-// problem.
+// offered is a tool as an agent calls it: with the permissions applied. Its schema check reports
+// every problem.
 type offered struct {
 	r           *Registry
 	spec        llm.ToolSpec
@@ -442,7 +439,7 @@ func (o offered) Call(ctx context.Context, c llm.ToolCall) (any, error) {
 	return o.r.tools.Call(ctx, o.spec.Name, c)
 }
 
-// llmNode is one model call without tools.
+// llmNode makes one model call without tools.
 type llmNode struct {
 	r *Registry
 	m *Models
@@ -468,7 +465,7 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 	}
 	l := n.m.loop(a, call)
 	if l.MaxIterations = 1; l.Schema != nil {
-		l.MaxIterations = 2 // one to repair an answer that does not fit
+		l.MaxIterations = 2 // the second iteration may correct an answer that does not match the schema
 	}
 	memory, err := n.r.recall(ctx, call, jsonvalue.Text(call.Input))
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// defaultAnswer bounds an answer, in tokens, for an agent without max_tokens in a
-// run with a limit of tokens or cost. Every model can give as much.
+// defaultAnswer is the maximum length of an answer, in tokens, for an agent without max_tokens in a
+// run with a limit of tokens or cost. Every model supports this length.
 const defaultAnswer = 4096
 
-// Bound implements [conversation.Bounder]: it reports to the engine what a model call may use.
+// Bound reports the expected usage of a model call to the engine. It implements
+// [conversation.Bounder].
 func (j journal) Bound(n int, r *llm.Request) {
 	if j.call.Expect == nil {
 		return
@@ -36,8 +37,8 @@ func (j journal) Bound(n int, r *llm.Request) {
 	j.call.Expect(n, need)
 }
 
-// price is what a model costs; where nothing names the model, the dearest that the
-// provider has a price for.
+// price returns the price of a model. If neither the call nor the configuration names a model, it
+// returns the highest price of the provider.
 func (m *Models) price(of, model string) (price model.Price, known bool) {
 	prices := m.prices[of]
 	if model = cmp.Or(model, m.about[of].Model); model != "" {
@@ -50,8 +51,7 @@ func (m *Models) price(of, model string) (price model.Price, known bool) {
 	return price, known
 }
 
-// lowered notes the calls whose answer a limit of the run bounds more than the
-// agent does.
+// lowered records the calls whose answer a limit of the run shortens below the agent's own maximum.
 type lowered struct {
 	mu sync.Mutex
 	of map[int]bool
@@ -63,8 +63,8 @@ func (l *lowered) note(n int) {
 	l.of[n] = true
 }
 
-// explain gives the failure of a model call its true cause: an answer that was cut
-// because of a limit of the run is not the agent's fault.
+// explain replaces the error of an answer that was cut because of a limit of the run. Such an error
+// is not the agent's fault.
 func (l *lowered) explain(n int, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +74,7 @@ func (l *lowered) explain(n int, err error) error {
 	return err
 }
 
-// errTooFew ends an attempt whose answer was cut.
+// errTooFew ends an attempt whose answer was cut because of a limit of the run.
 var errTooFew = engine.BudgetError(domain.Messagef("the limits of the run left too few tokens for the answer"))
 
 // spends reports whether a failed model call may have used tokens.

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/model"
 )
 
-// scriptedModel is a model of five turns; each uses 2,000 tokens, whatever it may.
+// scriptedModel is a model with five turns. Each turn uses 2,000 tokens, regardless of its maximum.
 type scriptedModel struct {
 	calls      atomic.Int32
 	caps       [8]atomic.Int64
@@ -50,8 +50,8 @@ func raise(t *testing.T, h agentFixture, run string, l domain.Limits) domain.Run
 	return settled(t, h.engine, run)
 }
 
-// An agent with five turns of 2,000 tokens and max_tokens: 1500 makes one call at
-// most; a raise continues its conversation.
+// An agent with five turns of 2,000 tokens and max_tokens: 1500 makes at most one call. After the
+// limit is raised, it continues its conversation.
 func TestAnAgentStopsAtItsTokens(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ limit, again string }{{"max_tokens: 1500", "tokens"}, {"max_cost: 2000", "cost"}} {
@@ -76,7 +76,7 @@ func TestAnAgentStopsAtItsTokens(t *testing.T) {
 	}
 }
 
-// A call whose server does not say what it used counts as what was reserved.
+// A call whose server does not report its usage counts with the reserved amount.
 func TestACallWithoutUsageCountsInFull(t *testing.T) {
 	t.Parallel()
 	m := &scriptedModel{model: "scripted", unreported: true}
@@ -91,7 +91,7 @@ func TestACallWithoutUsageCountsInFull(t *testing.T) {
 	}
 }
 
-// cut is a model whose answer does not fit into fewer than 2,000 tokens.
+// cut is a model whose answer needs at least 2,000 tokens.
 type cut struct{ calls atomic.Int32 }
 
 func (m *cut) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
@@ -122,7 +122,7 @@ func TestAnAnswerCutByALimitIsNotAFailure(t *testing.T) {
 	}
 }
 
-// Without a price for the model, a limit of cost stops the run before its first call.
+// If the model has no price, a cost limit stops the run before its first call.
 func TestALimitOfCostNeedsAPrice(t *testing.T) {
 	t.Parallel()
 	m := &scriptedModel{}

@@ -21,8 +21,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// payer is an engine whose agent `payer` posts to url once, then answers. failing
-// is how often the model fails behind the call.
+// payer is an engine whose agent `payer` posts to url once, and then answers. failing is the number
+// of model failures after the call.
 func payer(t *testing.T, url, timeout string, failing int32) (*engine.Engine, domain.Actor) {
 	t.Helper()
 	set, err := tool.Builtin(tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}}, nil)
@@ -63,8 +63,8 @@ func payer(t *testing.T, url, timeout string, failing int32) (*engine.Engine, do
 	return e, domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
 }
 
-// failingBehind is a model that fails as an overloaded server does, once there is a
-// tool's result to answer to.
+// failingBehind is a model that fails like an overloaded server when it must answer a tool's
+// result.
 type failingBehind struct {
 	inner   llm.Provider
 	failing atomic.Int32
@@ -91,7 +91,7 @@ func startPlan(t *testing.T, e *engine.Engine, who domain.Actor, plan string) st
 	return run.ID
 }
 
-// settled waits until a run is over or waits for a person.
+// settled waits until a run has ended or waits for a person.
 func settled(t *testing.T, e *engine.Engine, id string) domain.Run {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -105,10 +105,10 @@ func settled(t *testing.T, e *engine.Engine, id string) domain.Run {
 	return run
 }
 
-// An agent's POST whose answer is lost is in doubt, whatever cut it off and whatever
-// class the step declares. Neither a retry nor a resume sends it again; a person
-// does, who is notified which call it is. The timeouts leave a busy machine the time to send
-// the call first.
+// An agent's POST with a lost answer is in doubt, whatever interrupted it and whatever class the
+// step declares. Neither a retry nor a resume sends it again. Only a person can, and the
+// notification identifies the call. The timeouts leave a busy machine enough time to send the call
+// first.
 func TestAnAgentsCallWithoutAnAnswerIsInDoubt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ step, timeout string }{
@@ -177,11 +177,11 @@ func TestAnAgentsCallWithoutAnAnswerIsInDoubt(t *testing.T) {
 	}
 }
 
-// A call that was never sent is not in doubt: the attempt is retried.
+// A call that was never sent is not in doubt. The attempt is retried.
 func TestACallThatWasNeverSentIsNotInDoubt(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close() // no one listens
+	server.Close() // the port no longer accepts connections
 	e, who := payer(t, server.URL, "10s", 0)
 	run := settled(t, e, startPlan(t, e, who, "nodes: {ask: {type: agent, agent: payer}}"))
 	if run.Status != domain.RunCompleted || !strings.Contains(string(run.Output), "Error: ") {
@@ -189,7 +189,7 @@ func TestACallThatWasNeverSentIsNotInDoubt(t *testing.T) {
 	}
 }
 
-// A retry after a completed POST continues behind it instead of starting over.
+// A retry after a completed POST continues after it instead of starting over.
 func TestARetryDoesNotRepeatACompletedCall(t *testing.T) {
 	t.Parallel()
 	var posts atomic.Int32
@@ -205,8 +205,8 @@ func TestARetryDoesNotRepeatACompletedCall(t *testing.T) {
 	}
 }
 
-// A resume after a completed POST continues behind it, whether the run failed there
-// or was cancelled.
+// A resume after a completed POST continues after it, whether the run failed there or was
+// cancelled.
 func TestAResumeDoesNotRepeatACompletedCall(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"failed", "cancelled"} {

@@ -10,17 +10,17 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Sub-steps of the conversations of one node: each has a block of numbers, in
-// the order in which the handoffs are made, which is the same in every attempt.
+// Numbers of the substeps in the conversations of one node. Each handoff has its own block of
+// numbers, in the order in which the handoffs were made. The order is the same in every attempt.
 const (
 	stepBlock   = 100_000
-	answerStep  = stepBlock - 1 // in a block: what the handoff came to
+	answerStep  = stepBlock - 1 // in a block: the result of the handoff
 	memoryStep  = stepBlock - 2 // in the first block
-	maxHandoffs = 20            // of one node
+	maxHandoffs = 20            // per node
 )
 
-// table is where the agents of one node talk: the one that the node names, and
-// those that it hands over to.
+// table runs the conversations of one node: that of the agent that the node names, and those of the
+// agents that receive handoffs.
 type table struct {
 	r      *Registry
 	m      *Models
@@ -28,12 +28,12 @@ type table struct {
 	schema map[string]any
 
 	mu      sync.Mutex
-	made    int      // handoffs asked for, rejected ones included
-	reached []string // by handoffs that were accepted
+	made    int      // number of requested handoffs, including rejected ones
+	reached []string // the targets of accepted handoffs
 }
 
-// converse has an agent answer, and returns who gave the answer at last. final reports
-// that it is the node's output, which its schema is about.
+// converse lets an agent answer, and returns the agent that gave the final answer. If final is
+// true, the answer is the node's output and must match its schema.
 func (t *table) converse(ctx context.Context, a Agent, task, memory string, block int, final bool) (out any, who string, err error) {
 	who = a.ID
 	l := t.m.loop(a, t.call)
@@ -67,8 +67,8 @@ func (t *table) converse(ctx context.Context, a Agent, task, memory string, bloc
 	return out, who, err
 }
 
-// handOver carries out a handoff that an agent asks for. A rejection is the
-// call's failure, which the model reads.
+// handOver executes a handoff that an agent requests. The agent's model receives a rejection as the
+// failure of its call.
 func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) (answer any, who string, back bool, err error) {
 	h, err := conversation.ParseHandoff(args)
 	if err != nil {
@@ -104,7 +104,7 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	target, _ := t.m.Agent(h.Target)
 	out, who, err := t.converse(ctx, target, h.Task(), "", block, final && !h.ReturnControl)
 	if err != nil && (context.Cause(ctx) != nil || !isAnswer(err)) {
-		return nil, who, h.ReturnControl, err // the attempt ends; no one has answered
+		return nil, who, h.ReturnControl, err // the attempt ends without an answer
 	}
 	if recordErr := t.call.RecordHandoffResult(first+answerStep, first, p, out, err); recordErr != nil {
 		return nil, who, h.ReturnControl, recordErr
@@ -112,15 +112,15 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	return out, who, h.ReturnControl, err
 }
 
-// isAnswer reports whether a failure is an answer, rather than the end of the
-// attempt: no one has to answer, nothing is cut short, nothing is in doubt.
+// isAnswer reports whether a failure is an answer. It is not an answer if the attempt ends: because
+// of a pending approval, a cancel, a timeout, or a call in doubt.
 func isAnswer(err error) bool {
 	f, ok := errors.AsType[*walk.Failure](err)
 	return ok && f.Code != walk.CodeCancelled && f.Code != walk.CodeTimeout && !conversation.InDoubt(err) &&
 		!errors.Is(err, engine.ErrApprovalPending)
 }
 
-// targets are the agents as the rules of handoffs see them.
+// targets returns the properties of agents that the rules for handoffs check.
 func (m *Models) targets() map[string]conversation.HandoffTarget {
 	out := make(map[string]conversation.HandoffTarget, len(m.agents))
 	for id, a := range m.agents {

@@ -14,8 +14,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// counting counts the questions that reach a model, and with hang set never
-// answers the accountant's second one.
+// counting counts the requests to a model. If hang is set, the second request of the accountant
+// never returns.
 type counting struct {
 	llm.Provider
 	hang    bool
@@ -71,8 +71,8 @@ func TestAHandoffContinuesAfterARestart(t *testing.T) {
 	if err := e.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// Before: front's first turn, the accountant's first, and the one that hung.
-	// After: the one that hung, and front's last.
+	// Before the restart: front's first turn, the accountant's first, and the one that hung. After
+	// it: the one that hung, and front's last.
 	if first.calls != 3 || second.calls != 2 {
 		t.Errorf("%d calls before the interruption, %d after", first.calls, second.calls)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/model/scripted"
 )
 
-// counter are agents that pass work on.
+// counter contains agents that hand off work.
 var counter = []handler.Agent{
 	{ID: "front", Name: "Front", SystemPrompt: "You are front.", Tools: []string{conversation.HandoffTool}, Selectable: true},
 	{
@@ -53,15 +53,15 @@ func messageLines(list []domain.AgentMessage) (out []string) {
 	return out
 }
 
-// A handoff is a request that the target acknowledges and answers; what the
-// target does is journalled as the caller's own steps are.
+// The target of a handoff acknowledges and answers a request. The target's substeps are recorded in
+// the journal like the caller's own.
 func TestHandoffs(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name     string
 		answers  []scripted.Answer
 		output   string
-		agent    string // who answered
+		agent    string // the agent of the final answer
 		messages []string
 		handoffs int
 	}{
@@ -120,8 +120,8 @@ func TestHandoffs(t *testing.T) {
 	}
 }
 
-// A session remembers the requests and answers of its runs; each run's model gets
-// them, and a run outside of it is not.
+// A session remembers the requests and answers of its runs. The models of its runs receive them. A
+// run outside the session does not.
 func TestMemoryOfASession(t *testing.T) {
 	t.Parallel()
 	model := script(
@@ -144,9 +144,8 @@ func TestMemoryOfASession(t *testing.T) {
 	}
 }
 
-// The router graph and ${memory} know the session as agents do: what
-// was remembered when the run began is what it continues with, and what a fork of it
-// has, whatever is said meanwhile.
+// The router graph and ${memory} read the same session memory as agents. A run continues with the
+// memory from its start, and so does a fork of it, whatever the session adds in the meantime.
 func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
 	t.Parallel()
 	model := script(

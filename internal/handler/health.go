@@ -21,24 +21,25 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Health is how the calls of providers go, by the providers' names. It outlives the
-// models of one configuration: those of the next continue with it ([Models.Succeed]),
-// and so do calls that are active meanwhile. It is safe for concurrent use.
+// Health contains the results of calls to providers, by name of the provider. It survives a change
+// of the configuration: the new models continue with it ([Models.Succeed]), and so do calls that
+// are active during the change. It is safe for concurrent use.
 type Health struct {
 	mu      sync.Mutex
 	of      map[string]*health
 	log     *slog.Logger
-	learned chan struct{} // nil: nothing is kept
+	learned chan struct{} // nil: nothing is stored
 }
 
-// health is how the calls of one provider go.
+// health contains the results of calls to one provider.
 type health struct {
-	info domain.ProviderInfo // type and address are those of whom was called last
-	// changed reports that something was learned which is worth keeping at once.
+	info domain.ProviderInfo // Type and BaseURL describe the provider of the last call
+	// changed is true if a new state or error must be stored immediately; used is true if there
+	// were calls since the last save.
 	changed, used bool
 }
 
-// at is what is known of a provider; h.mu is held.
+// at returns the health of a provider. The caller holds h.mu.
 func (h *Health) at(name string) *health {
 	known := h.of[name]
 	if known == nil {
@@ -48,14 +49,13 @@ func (h *Health) at(name string) *health {
 	return known
 }
 
-// Settings keep values under keys, durably.
+// Settings stores values under keys, durably.
 type Settings interface {
 	Setting(ctx context.Context, key string) (string, error)
 	SetSetting(ctx context.Context, key, value string) error
 }
 
-// kept is what is known of a provider over restarts; its circuit is kept with the
-// others.
+// kept is the stored health of a provider. Its circuit is stored with the other circuits.
 type kept struct {
 	Type        string    `json:"type"`
 	BaseURL     string    `json:"baseUrl"`
@@ -63,18 +63,18 @@ type kept struct {
 	LastCallAt  time.Time `json:"lastCallAt"`
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
-	// FailingSince is missing where an older kairosd kept it.
+	// FailingSince is missing in records of older versions of kairosd.
 	FailingSince time.Time `json:"failingAt,omitzero"`
 }
 
 const providerKey = "provider."
 
-// keepEvery is how long what was learned may wait until it is kept: a provider
-// that fails under load must not make every call a write.
+// keepEvery is the minimum time between two saves, so that a provider that fails under load does
+// not cause a write per call.
 const keepEvery = time.Second
 
-// Keep picks up what was known of the providers before a restart, and keeps what
-// is learned from now on, until close is called. The circuits are picked up before.
+// Keep loads the stored health of the providers, and stores changes until close is called. The
+// circuits must be loaded before.
 func (m *Models) Keep(ctx context.Context, s Settings, log *slog.Logger) (closeKeeper func(), err error) {
 	if err := m.restore(ctx, s); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (m *Models) restore(ctx context.Context, s Settings) error {
 		}
 		var k kept
 		if text == "" || json.Unmarshal([]byte(text), &k) != nil {
-			continue // nothing is known, or nothing that can be read: it is learned again
+			continue // there is no readable record; later calls create it
 		}
 		i := &m.health.at(name).info
 		i.State, i.LastCallAt, i.LastError, i.LastErrorAt, i.FailingSince = k.State, k.LastCallAt, k.LastError, k.LastErrorAt,
@@ -126,19 +126,18 @@ func (m *Models) restore(ctx context.Context, s Settings) error {
 		if i.State == "failing" && i.FailingSince.IsZero() {
 			i.FailingSince = i.LastErrorAt
 		}
-		if k.Type != about.Type || k.BaseURL != about.BaseURL { // it is another server
+		if k.Type != about.Type || k.BaseURL != about.BaseURL { // the name now belongs to another server
 			m.circuits.Forget(circuitOf(name))
 		}
 	}
 	return nil
 }
 
-// Succeed continues with what is known of the providers of the models before. It is
-// called before the models are used; Succeeded once they are.
+// Succeed takes over the health of the previous models. Call it before the new models are used, and
+// Succeeded afterwards.
 func (m *Models) Succeed(before *Models) { m.health = before.health }
 
-// Succeeded forgets the circuits of providers that are other servers now than in the
-// models before.
+// Succeeded removes the circuits of providers whose server changed since the previous models.
 func (m *Models) Succeeded(before *Models) {
 	for name, about := range m.about {
 		if was, known := before.about[name]; known && (was.Type != about.Type || was.BaseURL != about.BaseURL) {
@@ -147,7 +146,8 @@ func (m *Models) Succeeded(before *Models) {
 	}
 }
 
-// save keeps what changed, or with all everything that was used.
+// save stores the health that changed, or, if all is true, the health of every provider that was
+// used.
 func (h *Health) save(ctx context.Context, s Settings, all bool) {
 	h.mu.Lock()
 	values := map[string]string{}
@@ -168,7 +168,7 @@ func (h *Health) save(ctx context.Context, s Settings, all bool) {
 			},
 		)
 		if err != nil {
-			continue // strings and times: cannot happen
+			continue // cannot happen: the record contains only strings and times
 		}
 		known.changed, known.used, values[name] = false, false, string(raw)
 	}
@@ -181,8 +181,8 @@ func (h *Health) save(ctx context.Context, s Settings, all bool) {
 	}
 }
 
-// ProviderInfos is what people see of the providers, by name: also how
-// their calls went since the start.
+// ProviderInfos describes the providers to people, sorted by name. It includes the results of their
+// calls.
 func (m *Models) ProviderInfos() []domain.ProviderInfo {
 	m.health.mu.Lock()
 	defer m.health.mu.Unlock()
@@ -194,7 +194,7 @@ func (m *Models) ProviderInfos() []domain.ProviderInfo {
 	return out
 }
 
-// infoOf is what was configured of a provider, with how its calls went.
+// infoOf combines the configuration of a provider with the results of its calls.
 func (m *Models) infoOf(i domain.ProviderInfo) domain.ProviderInfo {
 	went := m.health.at(i.Name).info
 	i.State, i.LastCallAt, i.LastError, i.LastErrorAt, i.FailingSince = went.State, went.LastCallAt, went.LastError,
@@ -210,16 +210,16 @@ func (m *Models) infoOf(i domain.ProviderInfo) domain.ProviderInfo {
 	return i
 }
 
-// counted is a provider whose calls are priced, counted and kept from it while it
-// does not work.
+// counted is a provider whose calls are priced and counted. It makes no calls while the provider is
+// disabled or its circuit is open.
 type counted struct {
 	m    *Models
 	name string
 	llm.Provider
 }
 
-// minTimeout is how long a call must have lasted for the timeout of its node to
-// say something of the provider.
+// minTimeout is the minimum duration of a call whose timeout counts against the provider. A shorter
+// timeout is the node's choice.
 const minTimeout = 10 * time.Second
 
 func (c counted) Complete(ctx context.Context, r llm.Request) (out llm.Response, err error) {
@@ -233,11 +233,11 @@ func (c counted) Complete(ctx context.Context, r llm.Request) (out llm.Response,
 		return out, refusal.Failure(model.CodeCircuitOpen, "the provider "+c.name)
 	}
 	finished := false
-	defer func() { // also when the provider panics
+	defer func() { // runs also if the provider panics
 		verdict := err
 		switch {
 		case !finished || ctx.Err() == context.Canceled:
-			verdict = context.Canceled // by the caller: it shows nothing about the provider
+			verdict = context.Canceled // the caller cancelled the call, which shows nothing about the provider
 		case err != nil && ctx.Err() != nil && time.Since(began) < minTimeout:
 			verdict = context.Canceled
 		case err != nil && ctx.Err() != nil:
@@ -250,7 +250,7 @@ func (c counted) Complete(ctx context.Context, r llm.Request) (out llm.Response,
 	}()
 	out, err = c.Provider.Complete(model.WithLimits(ctx, func(l []model.Limit) { m.health.limited(c.name, l) }), r)
 	price, ok := m.prices[c.name][out.Model]
-	if !ok { // a server may call its model by another name
+	if !ok { // a server may return another name for its model
 		price, _ = m.price(c.name, r.Model)
 	}
 	out.Usage.Cost = price.Cost(out.Usage)
@@ -258,8 +258,8 @@ func (c counted) Complete(ctx context.Context, r llm.Request) (out llm.Response,
 	return out, err
 }
 
-// errorFor is the error that counts for the health of a provider: the error of the call, unless the verdict is
-// that the call shows nothing about the provider.
+// errorFor returns the error that counts for the health of a provider: err, or context.Canceled if
+// the call shows nothing about the provider.
 func errorFor(verdict, err error) error {
 	if verdict == context.Canceled {
 		return verdict
@@ -267,7 +267,7 @@ func errorFor(verdict, err error) error {
 	return err
 }
 
-// CodeDisabled is the failure of a call to a provider that an operator has disabled.
+// CodeDisabled is the error code of a call to a provider that an operator disabled.
 const CodeDisabled = "provider_disabled"
 
 func disabled(name string, by domain.Disablement) *walk.Failure {
@@ -279,7 +279,7 @@ func disabled(name string, by domain.Disablement) *walk.Failure {
 	return f.WithMessage("the provider %s is disabled since %s by %s", name, by.Since, by.By)
 }
 
-// limited keeps what a provider said of its limits in its last answer.
+// limited stores the rate limits that a provider reported with its last answer.
 func (h *Health) limited(name string, list []model.Limit) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	h.mu.Lock()
@@ -291,17 +291,16 @@ func (h *Health) limited(name string, list []model.Limit) {
 	}
 }
 
-// Watch notes every call of agents and providers from now on, and calls no
-// provider that an operator has disabled or whose circuit is open. It is called before
-// the models are used.
+// Watch records every following call of agents and providers. It rejects calls to providers that an
+// operator disabled or whose circuit is open. Call it before the models are used.
 func (m *Models) Watch(calls *activity.Log, circuits *circuit.Board) {
 	m.calls, m.circuits = calls, circuits
 }
 
-// circuitOf names the circuit of a provider.
+// circuitOf returns the ID of a provider's circuit.
 func circuitOf(name string) circuit.ID { return circuit.ID{Subject: activity.Provider + name} }
 
-// Activity of agents: noted runs a node and notes how it went for its agent.
+// noted runs a node and records the activity of its agent.
 type noted struct {
 	m *Models
 	engine.Handler
@@ -319,13 +318,13 @@ func (n noted) Handle(ctx context.Context, call *engine.Call) (engine.Result, er
 		}
 		who = a.ID
 	}
-	if !errors.Is(err, engine.ErrApprovalPending) && !errors.Is(err, engine.ErrBudget) { // it waits, and is called again
+	if !errors.Is(err, engine.ErrApprovalPending) && !errors.Is(err, engine.ErrBudget) { // the node waits, and is called again
 		n.m.calls.Ended(ctx, activity.Agent+who, activity.Call{Took: time.Since(began), Err: err, Usage: out.Usage})
 	}
 	return out, err
 }
 
-// left counts a call that has ended.
+// left records the result of a call.
 func (c counted) left(out llm.Response, verdict, err error) {
 	h, about := c.m.health, c.m.about[c.name]
 	h.mu.Lock()
@@ -357,7 +356,7 @@ func (c counted) left(out llm.Response, verdict, err error) {
 	if worth && learned != nil {
 		select {
 		case learned <- struct{}{}:
-		default: // it is published already
+		default: // a signal is already pending
 		}
 	}
 }

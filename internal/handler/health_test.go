@@ -42,8 +42,8 @@ func models(t *testing.T, s *server, url string, circuits *circuit.Board) *handl
 
 var unreachable = &walk.Failure{Code: model.CodeUnavailable, NoEffect: true, Message: "connection refused"}
 
-// A provider that fails again and again is left alone, reported, and tried
-// again (L07); a restart forgets neither its last error nor that it failed.
+// After repeated failures, kairosd calls a provider less often and reports it (L07). A restart
+// preserves the last error and the state.
 func TestProviderHealthOverRestarts(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
@@ -92,7 +92,8 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 			i.Circuit.FailuresInRow != 0 {
 			t.Errorf("%+v", i)
 		}
-		// A caller that stops reports nothing about the provider, whatever the cause is called.
+		// A caller that cancels a call shows nothing about the provider, whatever the cause of the
+		// cancellation.
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped")
 		cancel(stopped)
@@ -105,7 +106,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 		}
 	})
 
-	// Real time, since the database has goroutines of its own.
+	// Uses real time, because the database has its own goroutines.
 	s := &server{err: unreachable}
 	start := func(url string) (*handler.Models, func()) {
 		t.Helper()
@@ -147,7 +148,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 	}
 }
 
-// What is learned is kept while the daemon runs, not only when it stops: it may be
+// Health is stored while the daemon runs and not only at shutdown, because the daemon may be
 // killed.
 func TestProviderHealthIsKeptAtOnce(t *testing.T) {
 	t.Parallel()
@@ -167,7 +168,7 @@ func TestProviderHealthIsKeptAtOnce(t *testing.T) {
 	}
 }
 
-// recorder is settings that tell what is kept.
+// recorder is a settings store that sends each stored value to a channel.
 type recorder chan string
 
 func (recorder) Setting(context.Context, string) (string, error) { return "", nil }
@@ -214,9 +215,8 @@ func TestModelsAllowedInPlans(t *testing.T) {
 	}
 }
 
-// O13: another configuration continues with what is known of a provider of the same
-// name, also with what a call reports that began before; at another address its circuit
-// begins again.
+// O13: a new configuration takes over the health of a provider with the same name, including
+// results of calls that began before. At another address, its circuit starts again.
 func TestProviderHealthCarriesOver(t *testing.T) {
 	t.Parallel()
 	s := &server{err: unreachable}
@@ -254,7 +254,7 @@ func TestProviderHealthCarriesOver(t *testing.T) {
 		t.Errorf("at another address: %+v", i)
 	}
 	s.err = nil
-	p, _ := first.Provider("") // a node that began long ago
+	p, _ := first.Provider("") // a node that started before the change
 	if _, err := p.Complete(t.Context(), llm.Request{}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,20 +10,20 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Memory is what earlier runs of a session said.
+// Memory reads the exchanges of earlier runs in a session.
 type Memory interface {
-	// Recollect gives the session's last exchanges, and earlier ones that share
-	// words with text, at most limit of each, in the order in which they were said.
+	// Recollect returns the session's last exchanges, and earlier ones that share words with text,
+	// in order of time. Each part has at most limit exchanges.
 	Recollect(ctx context.Context, owner, session, text string, limit int) ([]domain.Memory, error)
 }
 
-// Bounds of what a model gets of a session.
+// Limits of the memory that a model receives.
 const (
-	recalled       = 4    // exchanges of each kind
-	maxRecollected = 2000 // letters of each text
+	recalled       = 4    // exchanges of each part
+	maxRecollected = 2000 // runes of each text
 )
 
-// SetMemory gives agents the memory of sessions; nil: they have none.
+// SetMemory sets the memory of sessions; nil disables it.
 func (r *Registry) SetMemory(m Memory) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,8 +53,8 @@ func (r *Registry) Recall(ctx context.Context, owner, session, text string) (str
 	return b.String(), nil
 }
 
-// recollect is what the model of a node gets of its session, for a text. A run
-// without a named session has nothing to remember.
+// recollect returns the memory of the node's session for a text. It is empty for a run without a
+// named session.
 func (r *Registry) recollect(ctx context.Context, call *engine.Call, text string) (string, error) {
 	if call.Session == "" || call.Session == call.RunID {
 		return "", nil
@@ -62,8 +62,8 @@ func (r *Registry) recollect(ctx context.Context, call *engine.Call, text string
 	return r.Recall(ctx, call.Owner, call.Session, text)
 }
 
-// recall is recollect for a conversation that a crash may interrupt: what was
-// remembered when it began is what it continues with.
+// recall is recollect with a journaled result: after a crash, a conversation continues with the
+// memory from its start.
 func (r *Registry) recall(ctx context.Context, call *engine.Call, text string) (string, error) {
 	if call.Session == "" || call.Session == call.RunID {
 		return "", nil

@@ -11,9 +11,8 @@ import (
 
 var _ engine.Gated = (*Registry)(nil)
 
-// permission combines the settings of a tool, in this plan and for
-// this agent, with the node's own: a node's `metadata.permission` may only
-// be stricter.
+// permission combines the configured permissions of a tool, for this plan and this agent, with the
+// node's `metadata.permission`. The node's value can only make the result stricter.
 func (r *Registry) permission(plan string, node *walk.ProgramNode, agent tool.Permissions, name string) (tool.Permission, error) {
 	own := tool.Permission(node.Metadata["permission"])
 	if own != "" && !own.Valid() {
@@ -36,8 +35,8 @@ func (r *Registry) Denied(plan, name string) bool {
 	return r.tools.PermissionIn(plan, name, nil) == tool.Deny
 }
 
-// Gate asks a person before the call of a tool node whose permission requires it.
-// What cannot be called with its arguments fails before a person has to answer.
+// Gate returns the call that a person must approve before a tool node runs, or nil if its
+// permission does not require an approval. A call with invalid arguments fails before the approval.
 func (r *Registry) Gate(plan string, node *walk.ProgramNode, input any) (*engine.CallToApprove, error) {
 	if node.Type != walk.TypeTool {
 		return nil, nil
@@ -47,7 +46,7 @@ func (r *Registry) Gate(plan string, node *walk.ProgramNode, input any) (*engine
 		return nil, err
 	}
 	args := tool.Arguments(input)
-	// A reference to a secret is not a value yet, so that a schema cannot judge it.
+	// The schema cannot check a reference to a secret, because it is not a value yet.
 	if !strings.Contains(jsonvalue.Text(args), "${secret.") {
 		if err := r.tools.Check(node.Tool, args); err != nil {
 			return nil, err
@@ -56,20 +55,20 @@ func (r *Registry) Gate(plan string, node *walk.ProgramNode, input any) (*engine
 	return &engine.CallToApprove{Tool: node.Tool, Args: args}, nil
 }
 
-// permitted refuses a call that is denied; its refusal is recorded as any other
-// failure of a call.
+// permitted returns an error for a denied tool. The journal records it like any other failure of a
+// call.
 func (r *Registry) permitted(call *engine.Call, agent tool.Permissions, name string) error {
 	_, err := r.permission(call.PlanKey, call.Node, agent, name)
 	return err
 }
 
-// consent asks a person before sub-step n of a node calls a tool that asks: nil
-// when it need not or has been answered, the rejection as the call's failure, or
-// [engine.ErrApprovalPending] if there is no answer yet.
+// consent requires an approval before substep n calls a tool with the permission ask. It returns
+// nil if no approval is required or if the call is approved, the rejection as the call's failure,
+// or [engine.ErrApprovalPending].
 func (r *Registry) consent(call *engine.Call, agent tool.Permissions, n int, name string, args any) error {
 	p, err := r.permission(call.PlanKey, call.Node, agent, name)
 	if err != nil || p != tool.Ask || r.tools.Check(name, args) != nil {
-		return nil // what is refused needs no answer; the call states why
+		return nil // a call that fails anyway needs no approval; the call itself returns the error
 	}
 	return call.Approve(n, engine.CallToApprove{Tool: name, Args: args})
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// approvalFixture is an engine with real tools whose requests are answered in the test.
+// approvalFixture is an engine with real tools. The test decides their approval requests.
 type approvalFixture struct {
 	*engine.Engine
 	store *store.Store
@@ -131,7 +131,7 @@ edges: [{from: save, to: rescue, condition: failed}]`
 	if b, err := os.ReadFile(filepath.Join(root, "note.txt")); err != nil || string(b) != "hello" {
 		t.Errorf("%q %v", b, err)
 	}
-	// What was approved cannot be edited into something else.
+	// An approval does not permit other arguments.
 	_, err := d.Preview(
 		t.Context(),
 		ana,
@@ -145,7 +145,7 @@ edges: [{from: save, to: rescue, condition: failed}]`
 	if domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("edit of an approved call: %v", err)
 	}
-	// A new run asks again.
+	// A new run requires a new approval.
 	again, err := d.Act(t.Context(), ana, domain.ActionRequest{Run: r.ID, Action: domain.ActionRerun})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ edges: [{from: save, to: rescue, condition: failed}]`
 	) != `"the call of write_file was rejected by ana: not that"` {
 		t.Errorf("%s %s %+v", r.Status, r.Output, r.Error)
 	}
-	// Each item of a list is a call of its own.
+	// Each item of a list is a separate call.
 	r = d.run(`nodes: {save: {type: write_file, foreach: "${input}", max_parallel: 1, input: {path: "${item}", content: x}}}`, `["a","b"]`)
 	for range 2 {
 		list, err := d.store.Approvals(t.Context(), domain.ApprovalFilter{Run: r.ID, Status: "open"})

@@ -13,14 +13,14 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Bounds of a context message, in letters.
+// Maximum lengths in a context message, in runes.
 const (
 	maxPrevious = 4000 // of each earlier result
 	maxRequest  = 8000 // of the user's request
 )
 
-// prompt is the input of a model call: the node's input as text, for a step of a step
-// plan with the results it depends on [002].
+// prompt returns the input of a model call: the node's input as text. For a step of a step plan, it
+// includes the results of the step's dependencies [002].
 func prompt(call *engine.Call) string {
 	text := jsonvalue.Text(call.Input)
 	if call.Node.Task == "" {
@@ -43,9 +43,9 @@ func prompt(call *engine.Call) string {
 	return "Previous step results:\n" + strings.Join(lines, "\n") + "\n\nCurrent task: " + text
 }
 
-// request is what the model of a step is given of the user's request: its words, as
-// data, and the constraints of the plan. Its own message precedes the prompt. It is
-// the same in every attempt, so that a crash repeats no call.
+// request returns the part of the user's request for the model of a step: its text, as data, and
+// the constraints of the plan. It is a separate message before the prompt. It is the same in every
+// attempt, so that a crash repeats no call.
 func request(call *engine.Call) string {
 	if call.Plan == nil || call.Plan.Kind != walk.KindSteps {
 		return ""
@@ -66,7 +66,7 @@ func request(call *engine.Call) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// constraints are those of the plan and of the step, a line each.
+// constraints lists the constraints of the plan and of the step, one per line.
 func constraints(call *engine.Call) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -90,7 +90,7 @@ func constraints(call *engine.Call) []string {
 	return out
 }
 
-// clipped is a text with at most n letters; whole names what holds all of it.
+// clipped returns at most n runes of a text. whole is the reference to the complete text.
 func clipped(text string, n int, whole string) string {
 	r := []rune(text)
 	if len(r) <= n {

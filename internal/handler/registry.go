@@ -1,5 +1,5 @@
-// Package handler runs the nodes that the engine does not run itself: tools,
-// and whatever else is registered by node type.
+// Package handler runs the nodes that the engine does not run itself: tools, agents, models, and
+// node types that a program registers.
 package handler
 
 import (
@@ -17,17 +17,16 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Registry finds the handler of a node: by the node's id first, then by its
-// type [000]. It implements engine.Registry; set, log, noop, decision, wait,
-// approval and plan are the engine's own and are never asked for. It is safe
-// for concurrent use.
+// Registry finds the handler of a node: first by the node's id, then by its type [000]. It
+// implements engine.Registry. The engine itself runs set, log, noop, decision, wait, approval, and
+// plan, and requests no handler for them. It is safe for concurrent use.
 type Registry struct {
 	tools *tool.Set
 
 	mu     sync.RWMutex
 	byType map[string]engine.Handler
 	byID   map[string]engine.Handler
-	types  map[string]walk.Effect // types that the language does not have
+	types  map[string]walk.Effect // additional types with their effects
 	agents map[string]planner.AgentInfo
 	skills map[string]planner.SkillInfo
 	models *Models
@@ -36,8 +35,8 @@ type Registry struct {
 
 var _ engine.Registry = (*Registry)(nil)
 
-// New makes a registry of a tool set; nil is an empty one. Nodes that need a
-// model fail clearly until a handler is registered for their type.
+// New returns a registry of a set of tools; nil is an empty set. Nodes that need a model fail with
+// no_provider until a handler is registered for their type.
 func New(tools *tool.Set) *Registry {
 	if tools == nil {
 		tools = tool.NewSet(nil)
@@ -51,16 +50,15 @@ func New(tools *tool.Set) *Registry {
 	return r
 }
 
-// Tools is the set that tool nodes call.
+// Tools returns the tools that tool nodes call.
 func (r *Registry) Tools() *tool.Set { return r.tools }
 
-// engineTypes are run by the engine itself.
+// engineTypes are the types that the engine itself runs.
 var engineTypes = map[string]bool{walk.TypeSet: true, walk.TypeLog: true, walk.TypeNoop: true, walk.TypeDecision: true,
 	walk.TypeWait: true, walk.TypeApproval: true, walk.TypePlan: true, walk.TypeFail: true}
 
-// Register sets the handler of a node type: a built-in one, or a new one with
-// its effect (empty: unsafe). A type that the engine runs itself, an alias and
-// a tool's name are refused.
+// Register sets the handler of a node type: a built-in one, or a new one with its side-effect class
+// (empty means unsafe). It rejects a type that the engine runs, an alias, and the name of a tool.
 func (r *Registry) Register(nodeType string, h engine.Handler, effect walk.Effect) error {
 	if h == nil || nodeType == "" {
 		return errors.New("register handler: a type and a handler are required")
@@ -93,14 +91,14 @@ func (r *Registry) RegisterNode(id string, h engine.Handler) {
 	r.byID[id] = h
 }
 
-// SetAgents sets which agents plans may name.
+// SetAgents sets the agents that plans may name.
 func (r *Registry) SetAgents(agents map[string]planner.AgentInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.agents = maps.Clone(agents)
 }
 
-// SetSkills sets which skills steps may name.
+// SetSkills sets the skills that steps may name.
 func (r *Registry) SetSkills(skills map[string]planner.SkillInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,9 +116,9 @@ func (r *Registry) Handler(node *walk.ProgramNode) (engine.Handler, bool) {
 	return h, ok
 }
 
-// Effect is what running the node with this input may do on its own: its tool's,
-// its agent's or its type's own effect. The document's own effect is compared
-// with it in one place, the engine, which has the author of the plan.
+// Effect returns the side-effect class of running the node with this input, from its tool, its
+// agent, or its type. The engine compares it with the class that the document declares, because it
+// knows the author of the plan.
 func (r *Registry) Effect(node *walk.ProgramNode, input any) walk.Effect {
 	if node.Type == walk.TypeTool {
 		return r.tools.Effect(node.Tool, input)
@@ -131,7 +129,7 @@ func (r *Registry) Effect(node *walk.ProgramNode, input any) walk.Effect {
 	return c.DefaultEffect(node)
 }
 
-// Catalog is what plans are validated against.
+// Catalog returns the tools, agents, skills, and types for the validation of plans.
 func (r *Registry) Catalog() *planner.Catalog {
 	c := &planner.Catalog{Tools: map[string]planner.ToolInfo{}}
 	for _, s := range r.tools.Specs() {
@@ -167,7 +165,7 @@ func (r *Registry) tool(ctx context.Context, call *engine.Call) (engine.Result, 
 	return engine.Result{Output: out}, err
 }
 
-// needsProvider stands in for a type whose handler needs a model.
+// needsProvider returns the handler of a type that needs a model while there is none.
 func needsProvider(nodeType string) engine.Handler {
 	return engine.HandlerFunc(func(context.Context, *engine.Call) (engine.Result, error) {
 		return engine.Result{}, (&walk.Failure{Code: "no_provider", Permanent: true, NoEffect: true,

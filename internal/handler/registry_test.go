@@ -23,7 +23,7 @@ func registry(tb testing.TB, c tool.Config) *handler.Registry {
 	return handler.New(set)
 }
 
-// compile parses a plan against what the registry offers.
+// compile parses a plan with the registry's catalog.
 func compile(tb testing.TB, r *handler.Registry, src string) *walk.Program {
 	tb.Helper()
 	doc, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))

@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// The node tools finds the arguments of a call under name_i, else under name; results
-// are merged into those that are there, under the name of a tool that is called once.
+// The node tools finds the arguments of a call under name_i or under name. It merges results into
+// existing ones. The result of a tool that is called once has the name of the tool as its key.
 func TestToolsTakeArgumentsByNumberOrName(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -68,8 +68,8 @@ func TestToolsTakeArgumentsByNumberOrName(t *testing.T) {
 	}
 }
 
-// A state without messages, or with a member of another type, fails every node of a
-// router graph; a plan that writes it is refused.
+// A state without messages, or with a field of another type, fails every node of a router graph.
+// Validation rejects a plan with such a state.
 func TestAStateWithoutMessagesIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []string{"router", "tools", "generator"} {
@@ -100,7 +100,7 @@ edges: [{from: state, to: node}]`)
 	}
 }
 
-// An object without the fields of a state is the text of the user.
+// An object without the fields of a state becomes the text of the user.
 func TestAnyOtherObjectStartsAState(t *testing.T) {
 	t.Parallel()
 	run, _ := converse(t, script(), `nodes: {tools: {type: tools, input: {question: "What time is it?"}}}`)

@@ -18,8 +18,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// execute stores a plan, runs it on a real engine and database until it ends or
-// waits, and gives what it came to.
+// execute stores a plan, runs it with a real engine and database until it ends or waits, and
+// returns the run and its result.
 func execute(t *testing.T, c tool.Config, plan, input string) domain.Run {
 	t.Helper()
 	set, err := tool.Builtin(c, nil)
@@ -58,7 +58,7 @@ func execute(t *testing.T, c tool.Config, plan, input string) domain.Run {
 	return run
 }
 
-// "Cual fue el total de ventas en Q4 por region?", from a real file to text.
+// A plan answers "Cual fue el total de ventas en Q4 por region?" from a real file.
 func TestRunAnswersAQuestionFromAFile(t *testing.T) {
 	t.Parallel()
 	run := execute(t, tool.Config{Files: tool.FilesConfig{Roots: []string{"../tool/testdata"}}}, `
@@ -80,8 +80,8 @@ nodes:
 	}
 }
 
-// A flaky read is retried, a definite refusal takes the error edge, and a
-// payment that may have happened waits for a person.
+// A read that fails temporarily is retried, a definite error takes the error edge, and a payment in
+// doubt waits for a person.
 func TestRunAgainstAServer(t *testing.T) {
 	t.Parallel()
 	var reads, pays atomic.Int32

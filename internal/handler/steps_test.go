@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// team are two agents; catalog is a model that answers each task by name.
+// team has two agents. catalog is a model that answers each task by name.
 var team = []handler.Agent{
 	{ID: "finder", Name: "Finder", Icon: "F", Color: "#112233", Selectable: true},
 	{ID: "writer", Name: "Writer", Selectable: true},
@@ -43,7 +43,7 @@ func steps(list ...string) string {
 	return "id: steps\nsteps:\n  - " + strings.Join(list, "\n  - ") + "\n"
 }
 
-// planEvents lists a run's plan events, as "type step status".
+// progressOf lists a run's plan events, as "type step status".
 func progressOf(t *testing.T, e *engine.Engine, run string) (lines []string, events []domain.Event) {
 	t.Helper()
 	all, _, err := e.Events(t.Context(), 0, run, 1000)
@@ -140,7 +140,7 @@ func TestPlanExecutor(t *testing.T) {
 		if d := cmp.Diff([]string{"supervisor → finder: plan_step", "finder → writer: plan_step"}, got); d != "" {
 			t.Error(d)
 		}
-		// One id each: in the result, in the events, and of what is stored.
+		// The result, the events, and the stored rows have the same id.
 		var told []string
 		events, _, err := e.Events(t.Context(), 0, run.ID, 1000)
 		if err != nil {
@@ -194,7 +194,7 @@ func TestPlanExecutor(t *testing.T) {
 		if d := events[3].Data; d["agentName"] != "Finder" || d["agentIcon"] != "F" || d["agentColor"] != "#112233" {
 			t.Errorf("agent_changed: %v", d)
 		}
-		// What is sent live is what is replayed.
+		// Live events equal the replayed events.
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		live, err := e.Subscribe(ctx, 0, run.ID)
@@ -276,8 +276,8 @@ func TestStepExecutor(t *testing.T) {
 	})
 }
 
-// The supervisor is an agent like others: it is shown with its icon and color where
-// it hands over, where a plan begins, and among the agents.
+// The supervisor is shown like other agents, with its icon and color: in handoffs, at the start of
+// a plan, and in the list of agents.
 func TestSupervisorNodeIntegration(t *testing.T) {
 	t.Parallel()
 	t.Run("sets correct agent identity", func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 			if who["agentId"] != "supervisor" {
 				continue
 			}
-			shown := ev.Type != "agent_changed" || who["agentIcon"] == "🎯" && who["agentColor"] == "#8B5CF6" // a handoff names agents only
+			shown := ev.Type != "agent_changed" || who["agentIcon"] == "🎯" && who["agentColor"] == "#8B5CF6" // a handoff contains only the names of agents
 			if seen++; who["agentName"] != "Supervisor" || !shown {
 				t.Errorf("%s: %v", ev.Type, who)
 			}

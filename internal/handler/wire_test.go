@@ -12,9 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/model/openai"
 )
 
-// The router graph over a real provider's wire format: the model gets tools by
-// schema, two clocks are read in parallel, and the answer is written
-// from their results.
+// The router graph works with a real provider's wire format: the model receives the tools with
+// their schemas, two clocks are read in parallel, and the answer is generated from their results.
 func TestTheRouterGraphOverTheWire(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Engine is what asking needs of the engine.
+// Engine contains the methods of the engine that planning uses.
 type Engine interface {
 	SavePlan(
 		ctx context.Context,
@@ -29,26 +29,28 @@ type Engine interface {
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	Catalog() *planner.Catalog
-	// NewestVersion finds a plan by key or id, with its newest version; CodeNotFound.
+	// NewestVersion finds a plan by key or id, and returns it with its newest version. If the plan
+	// does not exist, the error is CodeNotFound.
 	NewestVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error)
-	// ProposedVersion finds the newest version that a planner made after the plan's current one and
-	// that was not accepted. It returns CodeNotFound.
+	// ProposedVersion finds the newest version that a planner made after the plan's current version
+	// and that was not accepted. If there is none, the error is CodeNotFound.
 	ProposedVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error)
-	// AcceptVersion makes a version that a planner made the current one of its plan.
+	// AcceptVersion makes a planner's version the current version of its plan.
 	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
 }
 
-// Service turns intents into stored plans and runs.
+// Service turns planning requests into stored plans and runs.
 type Service struct {
 	*Supervisor
 	engine Engine
-	// accepted are tools and agents whose steps may start unseen.
+	// accepted lists the tools and agents whose non-idempotent steps may start without a person's
+	// acceptance.
 	accepted []string
 	planned  func(took time.Duration)
 }
 
-// NewService makes a service. autoAccept names the non-idempotent tools and agents whose plans need
-// no acceptance.
+// NewService returns a service. autoAccept names the non-idempotent tools and agents whose plans
+// need no acceptance.
 func NewService(s *Supervisor, e Engine, autoAccept []string) *Service {
 	return &Service{Supervisor: s, engine: e, accepted: autoAccept}
 }
@@ -59,20 +61,21 @@ func (s *Service) OnPlanned(f func(took time.Duration)) {
 	s.planned = f
 }
 
-// made reports a stored plan. A direct answer of an agent is not a plan.
+// made reports a stored plan to the function of [Service.OnPlanned]. A direct answer of an agent is
+// not a plan.
 func (s *Service) made(d Decision, began time.Time) {
 	if s.planned != nil && d.Plan != nil {
 		s.planned(time.Since(began))
 	}
 }
 
-// maxQuery bounds an intent, in bytes.
+// maxQuery is the maximum size of a request's text, in bytes.
 const maxQuery = 32 << 10
 
-// Ask classifies an intent, stores the plan that answers it and starts a run of
-// it, unless only the plan is wanted or a person has to accept it first. Every
-// plan is a stored version with origin and reason. The error is CodeInvalid with
-// an [*Error] in its chain when there is no plan.
+// Ask classifies a request, stores a plan for it, and starts a run of the plan. It does not start a
+// run if the caller wants only the plan, or if a person must accept the plan first. Every plan is a
+// stored version with origin and reason. If no plan is possible, the error is CodeInvalid with an
+// [*Error] in its chain.
 func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.PlannerAnswer, error) {
 	var out domain.PlannerAnswer
 	began, query := time.Now(), strings.TrimSpace(r.Query)
@@ -168,8 +171,8 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 	return out, err
 }
 
-// checkConstraints refuses bounds that no plan can keep, also where no plan is
-// made by rules.
+// checkConstraints rejects constraints that no plan can keep. It also checks requests that are not
+// planned by rules.
 func checkConstraints(c Constraints) error {
 	switch {
 	case c.Timeout != nil && *c.Timeout <= 0:
@@ -182,8 +185,8 @@ func checkConstraints(c Constraints) error {
 	return nil
 }
 
-// PlanRequest makes a plan for a whole request and stores it as a draft that
-// nothing has started; an equal request has one already, unless it is fresh.
+// PlanRequest makes a plan for a planning request and stores it as a draft. It starts no run. If an
+// equal request already has a plan, it returns that plan, unless the request sets Fresh.
 func (s *Service) PlanRequest(ctx context.Context, actor domain.Actor, r domain.PlanningRequest) (domain.PlannerPlan, error) {
 	var none domain.PlannerPlan
 	began := time.Now()
@@ -206,7 +209,7 @@ func (s *Service) PlanRequest(ctx context.Context, actor domain.Actor, r domain.
 }
 
 // Alternative stores an alternative of a planner's plan as a version of the same plan. With
-// askFirst, each of its non-idempotent steps needs an approval. Nothing is used before it is
+// askFirst, each of its non-idempotent steps needs an approval. The version is not used until it is
 // accepted.
 func (s *Service) Alternative(
 	ctx context.Context,
@@ -220,7 +223,7 @@ func (s *Service) Alternative(
 	if err := problems.Err(); err != nil {
 		return none, fmt.Errorf("read version %s: %w", v.Hash, err)
 	}
-	if v.Origin != "planner" || doc.Steps == nil { // what a person wrote there is no planner's
+	if v.Origin != "planner" || doc.Steps == nil { // a person's version may contain anything under the planner's keys
 		return none, domain.Errorf(domain.CodeInvalid, "v%d was not made by a planner: it has no alternatives", v.Number)
 	}
 	var kinds []string
@@ -262,8 +265,8 @@ func (s *Service) Alternative(
 		Suggest("choose one of: %s", strings.Join(kinds, ", "))
 }
 
-// Describe gives a stored version as the answer to a request, also one that can no longer
-// run.
+// Describe returns a stored version in the form of an answer to a planning request. The version may
+// be one that can no longer run.
 func (s *Service) Describe(p domain.Plan, v domain.Version) domain.PlannerPlan {
 	if out, err := s.usable(p, v, nil); err == nil && out != nil {
 		return *out
@@ -290,7 +293,7 @@ func value(p *domain.PlannerPlan) domain.PlannerPlan {
 	return *p
 }
 
-// refusal is an error of planning as the engine's callers know errors.
+// refusal converts an error of planning into an error that the engine's callers understand.
 func refusal(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -311,7 +314,7 @@ func refusal(err error) error {
 	return out
 }
 
-// document writes what was decided as a plan.
+// document encodes a decision as a plan document.
 func document(d Decision) ([]byte, error) {
 	if d.Plan != nil {
 		return d.Plan.Encode(planner.FormatJSON)
@@ -320,8 +323,7 @@ func document(d Decision) ([]byte, error) {
 		"nodes": map[string]any{"answer": map[string]any{"type": "agent", "agent": d.Agent, "input": "${input}"}}})
 }
 
-// Outline lists the steps of a plan, a line each; of one that cannot be read,
-// nothing.
+// Outline lists the steps of a plan, one per line. It returns nil for a plan that cannot be read.
 func (s *Service) Outline(canonical []byte) []string {
 	doc, problems := planner.Parse(canonical, planner.WithFormat(planner.FormatJSON), planner.WithLenientRules())
 	if problems.Err() != nil {
@@ -343,7 +345,7 @@ func (s *Service) unsafe(c *planner.Catalog, n *walk.ProgramNode) bool {
 	return c.EffectOf(n) == walk.EffectUnsafe && !slices.Contains(s.accepted, n.Tool) && !slices.Contains(s.accepted, n.Agent)
 }
 
-// describe is a step on one line.
+// describe returns a one-line description of a step.
 func describe(p *walk.Program, n *walk.ProgramNode) string {
 	who := cmp.Or(n.Agent, n.Tool, n.TypeName)
 	text := fmt.Sprintf("%s: %s", n.ID, who)

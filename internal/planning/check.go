@@ -13,9 +13,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Broken is a contract that a plan does not keep.
+// Broken is a violated postcondition or invariant of a plan.
 type Broken struct {
-	Rule string `json:"rule"` // POST-PLAN-001 …
+	Rule string `json:"rule"` // such as POST-PLAN-001
 	Text string `json:"text"`
 
 	message, advice domain.Message
@@ -23,7 +23,8 @@ type Broken struct {
 }
 
 // CheckPlan checks the postconditions POST-PLAN-001 to 003 and the invariant INV-PLAN-002 of a step
-// plan, and with a request also POST-PLAN-004. INV-PLAN-001 concerns planning twice.
+// plan. If r is not nil, it also checks POST-PLAN-004. It does not check INV-PLAN-001, which
+// compares two plans of one request.
 func CheckPlan(p *planner.StepPlan, r *Request) []Broken {
 	var out []Broken
 	add := func(rule, format string, args ...any) {
@@ -80,7 +81,7 @@ func CheckPlan(p *planner.StepPlan, r *Request) []Broken {
 	return out
 }
 
-// cyclic reports whether following dependencies leads back to a step.
+// cyclic reports whether the dependencies of the plan contain a cycle.
 func cyclic(p *planner.StepPlan) bool {
 	needs := map[string][]string{}
 	for _, s := range p.Steps {
@@ -127,15 +128,15 @@ func asViolations(list []Broken) []violation {
 	return out
 }
 
-// known finds the plan that an equal request has: its newest version,
-// if it can still run. nil: there is none.
+// known returns the newest version of the plan of an equal request, or nil if there is no such
+// version that can still run.
 func (s *Service) known(ctx context.Context, key string) (*domain.PlannerPlan, error) {
 	p, v, err := s.engine.NewestVersion(ctx, key)
 	return s.usable(p, v, err)
 }
 
-// usable is a stored version as the answer to a request; nil: there is none that can
-// still run.
+// usable converts a stored version into the answer to a request. It returns nil if the version does
+// not exist or can no longer run.
 func (s *Service) usable(p domain.Plan, v domain.Version, err error) (*domain.PlannerPlan, error) {
 	switch {
 	case domain.CodeOf(err) == domain.CodeNotFound:
@@ -147,7 +148,7 @@ func (s *Service) usable(p domain.Plan, v domain.Version, err error) (*domain.Pl
 	}
 	doc, problems := s.engine.CheckPlan(v.Source, planner.Format(v.Format))
 	if problems.Err() != nil || doc.Steps == nil {
-		return nil, nil // what it names is not configured any more
+		return nil, nil // a tool, agent, or skill of the plan is not configured any more
 	}
 	out, err := s.examine(doc, v.ByPerson)
 	if err != nil {
@@ -166,8 +167,8 @@ func (s *Service) usable(p domain.Plan, v domain.Version, err error) (*domain.Pl
 	return out, nil
 }
 
-// examine describes the effects of a plan. A plan that no person wrote may use neither secrets nor
-// exec.
+// examine describes the side effects of a plan. It rejects secrets and exec in a plan without a
+// human author.
 func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.PlannerPlan, error) {
 	catalog := s.engine.Catalog()
 	program, err := doc.Program(catalog)
@@ -191,8 +192,8 @@ func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.Planner
 	return out, nil
 }
 
-// store keeps the plan as a version made by the planner, not by a person: the
-// engine then trusts none of its claims.
+// store stores the plan as a version with the origin "planner". The engine therefore ignores the
+// side-effect classes that the version claims.
 func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*domain.PlannerPlan, error) {
 	if d.Plan != nil {
 		same, err := s.unchanged(ctx, d.Plan)
@@ -228,15 +229,15 @@ func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*d
 		d.By,
 		"direct",
 	)
-	if d.Plan == nil { // the version is that of every request that the agent answers
+	if d.Plan == nil { // requests that this agent answers directly share one version
 		out.Reason = d.Reason
 	}
 	out.Usage, out.Proposed = usageOf(d.Usage), v.Hash != p.LatestHash
 	return out, nil
 }
 
-// unchanged finds a version with the same content as a new plan: the current one, or the newest one
-// that was not accepted. Times are ignored.
+// unchanged finds a version with the same content as a new plan. It compares the current version,
+// and the newest version that was not accepted. It ignores times.
 func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*domain.PlannerPlan, error) {
 	old, err := s.known(ctx, p.ID)
 	if err != nil {
@@ -252,7 +253,7 @@ func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*domain.P
 	return s.same(old, p)
 }
 
-// same returns a stored plan if it has the same content as another one.
+// same returns a stored plan if it has the same content as p, and nil otherwise.
 func (s *Service) same(old *domain.PlannerPlan, p *planner.StepPlan) (*domain.PlannerPlan, error) {
 	if old == nil {
 		return nil, nil
@@ -277,7 +278,7 @@ func (s *Service) same(old *domain.PlannerPlan, p *planner.StepPlan) (*domain.Pl
 	return old, nil
 }
 
-// forbidden refuses what only a person may write into a plan.
+// forbidden rejects secrets and exec, which only a person may write into a plan.
 var forbidden = noPlan(
 	domain.Messagef("a plan without a human author may use neither exec nor secrets"),
 	domain.Messagef("write the plan yourself"),

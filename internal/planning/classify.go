@@ -8,41 +8,40 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// The words of a classification.
+// Types of a classification, which the domain defines.
 type (
 	Classification = domain.Classification
 	Complexity     = domain.Complexity
 )
 
-// How much a query asks for.
+// Complexities of a query.
 const (
 	Simple   = domain.Simple
 	Moderate = domain.Moderate
 	Complex  = domain.Complex
 )
 
-// Agent is what a classifier and a planner know of an agent.
+// Agent describes an agent to a classifier and a planner.
 type Agent struct {
 	ID, Name, Description string
 	Icon, Color           string
 	Capabilities          []string
 	TriggerKeywords       []string
-	// System agents are never suggested; Selectable ones may be.
+	// Classifiers and planners never suggest System agents. They may suggest Selectable ones.
 	System, Selectable bool
-	// Unsafe agents may use a tool whose effect cannot be repeated.
+	// Unsafe agents may use a non-idempotent tool.
 	Unsafe bool
 }
 
-// Classifier classifies without a model, by the patterns of [004] in English and
-// Spanish. It is immutable.
+// Classifier classifies queries without a model. It uses the English and Spanish patterns of [004].
+// It is immutable.
 type Classifier struct {
 	agents  []Agent
-	keys    [][]phrase // the keywords of each agent
+	keys    [][]phrase // of each agent
 	general string
 }
 
-// NewClassifier makes a classifier; general is the agent that is suggested when
-// no keyword matches.
+// NewClassifier returns a classifier. It suggests the agent general when no keyword matches.
 func NewClassifier(agents []Agent, general string) *Classifier {
 	c := &Classifier{agents: agents, general: general}
 	for _, a := range agents {
@@ -55,12 +54,12 @@ func NewClassifier(agents []Agent, general string) *Classifier {
 	return c
 }
 
-// A direct question, or a task of one step. The text is folded.
+// simpleOpeners match a direct question or a task of one step in a folded text.
 var simpleOpeners = regexp.MustCompile(`^\W*(?:` +
 	`(?:what|who|where|when|how much|how many|which)\s+(?:is|are|was|were)\b|show\s+me\b|get\b|find\b|list\b|` +
 	`(?:que|quien|donde|cuando|cuanto|cuanta|cuantos|cuantas|cual)\s+(?:es|son|esta|estan|hay|fue|hora)\b|muestra(?:me)?\b|dame\b|busca(?:me)?\b|encuentra\b|obten\b|lista(?:me)?\b)`)
 
-// Several parts, comparisons, workflows.
+// complexIndicators match requests with several parts, comparisons, and workflows.
 var complexIndicators = append(
 	phrases(
 		"and then",
@@ -94,7 +93,8 @@ var complexIndicators = append(
 		"todas las",
 	)...)
 
-// spanishPhrases are phrases with the forms that verbs have before a pronoun.
+// spanishPhrases splits phrases into words and adds the forms of Spanish verbs with an attached
+// pronoun.
 func spanishPhrases(list ...string) [][]string {
 	var out [][]string
 	for _, p := range phrases(list...) {
@@ -111,7 +111,8 @@ func phrases(list ...string) [][]string {
 	return out
 }
 
-// Classify judges a query. Complex indicators win over simple openers.
+// Classify estimates the complexity of a query. Complex indicators take precedence over simple
+// openers.
 func (c *Classifier) Classify(query string) Classification {
 	folded := fold(query)
 	w := words(folded)
@@ -140,11 +141,11 @@ func (c *Classifier) Classify(query string) Classification {
 	}
 }
 
-// NeedsPlanning reports whether a query needs a plan, without making one.
+// NeedsPlanning reports whether a query needs a plan. It makes no plan.
 func (c *Classifier) NeedsPlanning(query string) bool { return c.Classify(query).RequiresPlanning }
 
-// relevant are the agents with a keyword in the query, the longest match first;
-// where none has, the general one.
+// relevant lists the agents with a keyword in the query, longest match first. If no keyword
+// matches, it lists the general agent.
 func (c *Classifier) relevant(query []string) []string {
 	type match struct {
 		id     string

@@ -82,7 +82,7 @@ func FuzzClassify(f *testing.F) {
 	})
 }
 
-// scriptedReply is a model that answers from a list.
+// scriptedReply is a model that returns prepared answers in order.
 type scriptedReply struct {
 	answers []string
 	heard   []llm.Request
@@ -233,7 +233,8 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 	})
 }
 
-// A model's confidence is kept as it is. Without one, there is none, instead of 0.
+// The confidence that a model states is kept. If the model states none, the plan has no confidence,
+// instead of 0.
 func TestConfidenceOfAModelsPlan(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]float64{good: 0, strings.Replace(good, `"reasoning": "two`,

@@ -8,25 +8,25 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// askPrefix begins the ids of steps that ask a person before another step.
+// askPrefix begins the ids of approval steps that precede another step.
 const askPrefix = "ask-"
 
-// askFirst puts a question before every step that cannot be repeated: the step runs
-// only once a person has approved it, and is skipped where they did not. The
-// question waits for what the step waited for, under its condition.
+// askFirst adds an approval step before every non-idempotent step. The step runs only after a
+// person approves, and is skipped after a rejection. The approval step takes over the step's
+// dependencies and condition.
 func (s *Service) askFirst(p *planner.StepPlan) {
 	src, err := p.MarshalJSON()
 	if err != nil {
-		return // storing it reports the error
+		return // the caller gets the error when it stores the plan
 	}
 	doc, problems := s.engine.CheckPlan(src, planner.FormatJSON)
 	if problems.Err() != nil {
-		return // likewise
+		return // the caller gets the error when it stores the plan
 	}
 	catalog := s.engine.Catalog()
 	program, err := doc.Program(catalog)
 	if err != nil {
-		return // likewise
+		return // the caller gets the error when it stores the plan
 	}
 	unsafe := map[string]bool{}
 	for i := range program.Nodes {

@@ -12,12 +12,12 @@ import (
 	"github.com/kairosd/kairosd/internal/planning"
 )
 
-// The criteria by which [004] accepts its planner, by their own names.
+// The acceptance criteria of the planner supervisor in [004], under their original names.
 func TestPlannerSupervisorAcceptance(t *testing.T) {
 	t.Parallel()
 	t.Run("Simple queries bypass planning (< 200ms)", func(t *testing.T) {
 		t.Parallel()
-		synctest.Test(t, func(t *testing.T) { // time passes only while something waits
+		synctest.Test(t, func(t *testing.T) { // the clock advances only while all goroutines wait
 			s := &scriptedReply{}
 			began := time.Now()
 			d, err := decide(t, s, "What is the status of order 123?", "")

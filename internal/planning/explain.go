@@ -30,7 +30,7 @@ func (s *Service) Explain(_ context.Context, intent string, canonical []byte) do
 	if v, err := jsonvalue.Decode(canonical); err != nil {
 		return out
 	} else if raw, err := jsonvalue.Encode(v); err != nil || json.Unmarshal(raw, &doc) != nil {
-		return out // a graph with words of its own
+		return out // the graph contains its own descriptions
 	}
 	chosen := map[string]bool{}
 	for _, st := range doc.Steps {
@@ -77,7 +77,7 @@ func (s *Service) Explain(_ context.Context, intent string, canonical []byte) do
 	return out
 }
 
-// why returns the reason why a skill is in a plan with the chosen ones.
+// why returns the reason for a skill in a plan with the chosen skills.
 func (p *Rules) why(s *Skill, intent string, chosen map[string]bool) domain.StepReason {
 	w := words(fold(strings.Join(strings.Fields(intent), " ")))
 	var said []string

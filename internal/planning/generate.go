@@ -20,14 +20,15 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Generator asks a model for a plan.
+// Generator requests plans from a model.
 type Generator struct {
 	Provider llm.Provider
-	// Name of the provider, for people.
+	// Name is the name of the provider, for messages.
 	Name, Model string
-	// MaxSteps bounds a plan; 0: 8. MaxTokens bounds an answer; 0: 1024.
+	// MaxSteps is the maximum number of steps of a plan; 0 means 8. MaxTokens is the maximum number
+	// of tokens of an answer; 0 means 1024.
 	MaxSteps, MaxTokens int
-	// Temperature; nil: 0.1.
+	// Temperature of the model; nil means 0.1.
 	Temperature *float64
 	Agents      []Agent
 	// State is the daemon's own state, for the prompt; nil means none.
@@ -36,23 +37,22 @@ type Generator struct {
 	OnProgress func(domain.DraftNote)
 }
 
-// repairs is how often a model may correct an answer that cannot be used.
+// repairs is the number of times that a model may correct an invalid answer.
 const repairs = 2
 
-// Generated is what a model made of a query: a plan, or the agent that answers
-// directly.
+// Generated is the result of a model's planning: a plan, or the agent that answers directly.
 type Generated struct {
 	Plan      *planner.StepPlan
 	Direct    string
 	Reasoning string
 	Usage     llm.Usage
-	// wanted are agents that an answer named and that may not be planned.
+	// wanted are agents that the answer names and that are not selectable.
 	wanted map[string]bool
 }
 
-// Generate asks for a plan. An answer that breaks the rules is sent back with
-// its problems twice; then the error is an [*Error] NO_VALID_PLAN with the last
-// answer. Errors of the provider are returned as they are.
+// Generate requests a plan from the model. It returns an invalid answer to the model with its
+// problems, at most twice. After that, the error is an [*Error] NO_VALID_PLAN with the last answer.
+// Errors of the provider are returned unchanged.
 func (g *Generator) Generate(ctx context.Context, query string) (Generated, error) {
 	var out Generated
 	known := g.selectable()
@@ -129,7 +129,7 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 	return out, e
 }
 
-// sentences returns messages as a model reads them.
+// sentences converts messages into text for a model.
 func sentences(list []domain.Message) []string {
 	out := make([]string, len(list))
 	for i, m := range list {
@@ -154,7 +154,7 @@ func stateLines(c *SystemContext) []string {
 	return out
 }
 
-// unavailableLines name what can do nothing now, and why.
+// unavailableLines lists unavailable tools, agents, and providers with the reasons, one line each.
 func unavailableLines(c *SystemContext) []string {
 	if c == nil {
 		return nil
@@ -183,8 +183,8 @@ func (g *Generator) selectable() []prompts.Agent {
 	return out
 }
 
-// answerSchema holds both forms of an answer; which fields each needs is checked
-// by read, whose problems a model can act on.
+// answerSchema accepts both forms of an answer. The method read checks the fields that each form
+// requires, because a model can correct its precise problems.
 var answerSchema = map[string]any{"type": "object", "required": []any{"requiresMultiStep", "reasoning"}, "properties": map[string]any{
 	"requiresMultiStep": map[string]any{"type": "boolean"}, "reasoning": map[string]any{"type": "string"},
 	"confidence": map[string]any{"type": "number", "minimum": 0, "maximum": 1},
@@ -268,7 +268,7 @@ func (g *Generator) read(text string) (map[string]any, []domain.Message) {
 	return m, problems
 }
 
-// build makes a plan of an answer without problems.
+// build converts a valid answer into a plan.
 func (g *Generator) build(out *Generated, m map[string]any) {
 	text := func(v any) string { s, _ := v.(string); return s }
 	out.Reasoning = text(m["reasoning"])
@@ -312,7 +312,7 @@ func (g *Generator) build(out *Generated, m map[string]any) {
 	out.Plan = p
 }
 
-// sureness reads a confidence: a number above 0, to 1.
+// sureness reads a confidence: a number greater than 0, at most 1.
 func sureness(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -322,15 +322,15 @@ func sureness(v any) (float64, bool) {
 	return math.Round(f*100) / 100, err == nil && f >= 0 && f <= 1
 }
 
-// Where metadata keeps what a model said of its plan: why each step is there, what
-// it takes for granted, and whom it would have liked.
+// Metadata keys for a model's comments on its plan: the reason for each step, the assumptions, and
+// the agents that it requested and that are not available.
 const (
 	reasonsKey = "reasons"
 	assumedKey = "assumptions"
 	wantedKey  = "wanted"
 )
 
-// wants notes the agents that an answer names and that are not on the list.
+// wants records agents that an answer names and that are not in the list.
 func (out *Generated) wants(m map[string]any, known []prompts.Agent) {
 	note := func(v any) {
 		id, _ := v.(string)

@@ -15,9 +15,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// The exact prompts of the planning model: role, examples, the request, the problems of an unusable
-// answer, and a plan that cannot continue. Run with -update after a prompt has changed, and read
-// the difference.
+// The prompts of the planning model are exact: role, examples, the request, the problems of an
+// unusable answer, and a plan that cannot continue. After a change of a prompt, run with -update
+// and review the difference.
 func TestPromptsMatchTheGoldenFiles(t *testing.T) {
 	t.Parallel()
 	bad := `{"summary": "short", "requiresMultiStep": true, "reasoning": "", "steps": [{"agentId": "nobody", "task": "go"}]}`

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// storedPlans is an engine that keeps plans in memory, newest version last.
+// storedPlans is an engine that keeps plans in memory. The newest version of a plan is last.
 type storedPlans struct {
 	checker
 	versions map[string][]domain.Version
@@ -56,7 +56,7 @@ func (s *storedPlans) NewestVersion(_ context.Context, key string) (domain.Plan,
 	return domain.Plan{ID: "id of " + key, Key: key, Archived: s.archived[key], Latest: v.Number, LatestHash: v.Hash}, v, nil
 }
 
-// Its plans are drafts: each version is the current one.
+// In this fake, every version is current.
 func (s *storedPlans) ProposedVersion(_ context.Context, key string) (domain.Plan, domain.Version, error) {
 	return domain.Plan{}, domain.Version{}, domain.Errorf(domain.CodeNotFound, "nothing is proposed for %s", key)
 }
@@ -65,8 +65,8 @@ func (s *storedPlans) AcceptVersion(context.Context, domain.Actor, string, strin
 	return domain.Plan{}, nil
 }
 
-// An equal request finds its plan unless it is fresh, for any requester, spacing, and order of
-// skills.
+// An equal request finds its plan for any requester, spacing, and order of skills, unless the
+// request is fresh.
 func TestAnEqualRequestFindsItsPlan(t *testing.T) {
 	t.Parallel()
 	catalog := &planner.Catalog{Agents: map[string]planner.AgentInfo{}, Skills: map[string]planner.SkillInfo{}}
@@ -124,14 +124,14 @@ func TestAnEqualRequestFindsItsPlan(t *testing.T) {
 	if p := plan(s, fresh); p.Found || p.Version != 2 || p.Key != first.Key {
 		t.Errorf("planned anew with other estimates: %+v", p)
 	}
-	// A person's edit of the plan is the plan.
+	// A version that a person edited is returned as the plan.
 	v := e.versions[first.Key][1]
 	v.Number, v.Hash, v.ByPerson, v.Origin = 3, "edited", true, "upload"
 	e.versions[first.Key] = append(e.versions[first.Key], v)
 	if p := plan(s, request("Create a post about tea", all...)); !p.Found || p.Hash != "edited" || p.By != "person" {
 		t.Errorf("after an edit: %+v", p)
 	}
-	// What is archived, cannot run any more, or was planned with other skills is not
+	// An archived plan, a plan that cannot run any more, and a plan made with other skills are not
 	// found.
 	e.archived[first.Key] = true
 	if p := plan(s, request("Create a post about tea", all...)); p.Found || p.Version != 4 {

@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// Parameters that a request gives in words: what it is about, in which tone, how
-// long, with which keywords. A parameter is taken whole or left out, never cut.
+// Parameters that a request states in words: topic, tone, length, and keywords. A parameter is
+// taken whole or left out, never cut.
 
 var (
 	topicStart = regexp.MustCompile(`(?i)(?:^|\s)(?:about|regarding|concerning|sobre|acerca de)\s+`)
-	// clauseStart begins a clause that may ask for something else than the topic.
+	// clauseStart matches the beginning of a clause that may request something other than the
+	// topic.
 	clauseStart = regexp.MustCompile(
 		`(?i)[.,;:!?]\s+(?:(?:with|and then|and|then|followed by|including|plus|con|y luego|y despues|y ` +
 			`después|y|luego|incluyendo|más)\s+)?|` +
@@ -40,7 +41,7 @@ var (
 	separator = regexp.MustCompile(`(?i)\s*,\s*(?:and\s+|y\s+)?|\s+(?:and|y)\s+`)
 )
 
-// adjectives before the topic that say in which tone or how long; folded.
+// Folded adjectives before the topic that state a tone or length.
 var (
 	tones = []string{
 		"professional",
@@ -84,7 +85,7 @@ var (
 	}
 )
 
-// parameters reads the other parameters of a request with skills. asks reports whether a clause
+// parameters extracts the other parameters of a request with skills. asks reports whether a clause
 // begins with a keyword of a skill that the text before it does not contain.
 func parameters(goal string, asks func(before, clause string) bool) map[string]any {
 	out := map[string]any{}
@@ -96,7 +97,7 @@ func parameters(goal string, asks func(before, clause string) bool) map[string]a
 	if topic != "" {
 		out["topic"] = topic
 	}
-	// A word of the topic does not describe the requested text.
+	// A word that is part of the topic does not set the tone or length.
 	rest := strings.Replace(goal, topic, "\x00", 1)
 	if topic == "" {
 		rest = goal
@@ -128,8 +129,7 @@ func parameters(goal string, asks func(before, clause string) bool) map[string]a
 	return out
 }
 
-// topicOf is the phrase that a text begins with: up to a clause that asks for
-// something else.
+// topicOf returns the beginning of a text, up to a clause that requests something else.
 func topicOf(text string, asks func(clause string) bool) string {
 	if m := quoted.FindStringSubmatch(text); m != nil {
 		return strings.TrimSpace(m[1] + m[2] + m[3])
@@ -145,8 +145,7 @@ func topicOf(text string, asks func(clause string) bool) string {
 	return strings.TrimRight(strings.TrimSpace(text), ".,;:!?¿¡ ")
 }
 
-// givesParameter reports whether a clause begins by giving a tone, a length or
-// keywords.
+// givesParameter reports whether a clause begins with a tone, a length, or keywords.
 func givesParameter(clause string) bool {
 	clause = strings.TrimLeft(clause, ".,;:!? ")
 	for _, r := range []*regexp.Regexp{toneBefore, toneAfter, countOf, keywordsOf} {
@@ -157,8 +156,8 @@ func givesParameter(clause string) bool {
 	return false
 }
 
-// oneOf is the only word of a list that a text holds, as it is written there; "":
-// none, or several.
+// oneOf returns the only word of list in the text, as spelled in the text. It returns "" if the
+// text contains none or several.
 func oneOf(text string, list []string) string {
 	found := ""
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !wordRune(r) }) {

@@ -16,12 +16,12 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// maxShown bounds a result that the planning model is shown, in runes.
+// maxShown is the maximum length of a result in the prompt, in runes.
 const maxShown = 1000
 
-// Replan replans the rest of a plan that cannot continue. In a step plan, completed and waiting
-// steps stay, and new steps follow. In a graph, the failed step becomes a task of an agent. Skills
-// are planned by rules without the failed one, and everything else by the model.
+// Replan plans the remaining steps of a plan that cannot continue. In a step plan, completed and
+// waiting steps stay, and new steps follow. In a graph, the failed step becomes a task of an agent.
+// Rules plan skills, without the failed one. The model plans everything else.
 func (s *Service) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Replanned, error) {
 	var out domain.Replanned
 	if err := s.mayRequest(ctx, r.Run.Actor); err != nil {
@@ -95,7 +95,7 @@ func usageOf(u llm.Usage) domain.Usage {
 	return domain.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Cost: u.Cost}
 }
 
-// keeps names the nodes that stay: those that are done and those that wait.
+// keeps returns the nodes that stay: completed and waiting ones.
 func keeps(r domain.ReplanRequest) map[string]bool {
 	keep := done(r)
 	for _, id := range r.Open {
@@ -108,7 +108,7 @@ func keeps(r domain.ReplanRequest) map[string]bool {
 	return keep
 }
 
-// done names the completed nodes.
+// done returns the completed nodes.
 func done(r domain.ReplanRequest) map[string]bool {
 	m := map[string]bool{}
 	for _, st := range r.Settled {
@@ -119,10 +119,10 @@ func done(r domain.ReplanRequest) map[string]bool {
 	return m
 }
 
-// graft puts a tail behind the steps that stay, under ids that the plan has never
-// used. A plan without dependencies stays one: its steps run in order. In any
-// other, a new step without dependencies of its own follows the new step before
-// it, and the first one everything that is completed.
+// graft appends a tail to the steps that stay, with ids that the plan has never used. A plan
+// without dependencies keeps none, and its steps run in order. In any other plan, a new step
+// without its own dependencies depends on the new step before it. The first new step depends on all
+// completed steps.
 func graft(old []planner.Step, keep, done map[string]bool, tail []planner.Step) []planner.Step {
 	used, sequential, last := map[string]bool{}, true, 0
 	var steps []planner.Step
@@ -171,7 +171,7 @@ func graft(old []planner.Step, keep, done map[string]bool, tail []planner.Step) 
 	return steps
 }
 
-// renamed puts new step ids into references of the form `<id>.result…`.
+// renamed replaces step ids in references of the form `<id>.result…`.
 func renamed(params map[string]any, names map[string]string) map[string]any {
 	if params == nil {
 		return nil
@@ -188,7 +188,7 @@ func renamed(params map[string]any, names map[string]string) map[string]any {
 	return out
 }
 
-// renamedText puts new step ids into an expression of the planner by rules.
+// renamedText replaces step ids in an expression that the rules generated.
 func renamedText(expr string, names map[string]string) string {
 	var pairs []string
 	for old, id := range names {
@@ -197,8 +197,8 @@ func renamedText(expr string, names map[string]string) string {
 	return strings.NewReplacer(pairs...).Replace(expr)
 }
 
-// tailByRules plans the intent again without the skill that failed, and takes
-// what is not done of it.
+// tailByRules plans the request again without the failed skill, and returns the steps that are not
+// completed.
 func (s *Service) tailByRules(
 	ctx context.Context,
 	r domain.ReplanRequest,
@@ -208,7 +208,7 @@ func (s *Service) tailByRules(
 	if s.c.Mode == ByModel {
 		return nil, "", fmt.Errorf("rules do not plan here")
 	}
-	failed, have := "", map[string]string{} // skill → the step that did it
+	failed, have := "", map[string]string{} // skill → its completed or waiting step
 	for _, st := range p.Steps {
 		if st.SkillID == "" {
 			return nil, "", fmt.Errorf("step %s names no skill", st.ID)
@@ -225,7 +225,7 @@ func (s *Service) tailByRules(
 	if err != nil {
 		return nil, "", err
 	}
-	// What is done stands for the step of the same skill.
+	// A completed step replaces the new step with the same skill.
 	names := map[string]string{}
 	for _, st := range fresh.Steps {
 		names[st.ID] = cmp.Or(have[st.SkillID], "new-"+st.ID)
@@ -247,7 +247,7 @@ func (s *Service) tailByRules(
 	return tail, "planned again without the skill " + failed, nil
 }
 
-// tailByModel asks the model for what is left to do.
+// tailByModel requests the remaining steps from the model.
 func (s *Service) tailByModel(ctx context.Context, r domain.ReplanRequest, p *planner.StepPlan, refused error) (Generated, error) {
 	if s.c.Mode == ByRules || s.c.Generator == nil {
 		return Generated{}, refused
@@ -265,7 +265,7 @@ func (s *Service) tailByModel(ctx context.Context, r domain.ReplanRequest, p *pl
 	return s.ask(ctx, s.c.Generator, r, intentOf(r, p), failed, left)
 }
 
-// ask asks a model; an answer that names one agent is a tail of one step.
+// ask requests a plan from a model. If the answer names one agent, the tail has one step.
 func (s *Service) ask(
 	ctx context.Context,
 	model *Generator,
@@ -288,7 +288,7 @@ func (s *Service) ask(
 	return g, err
 }
 
-// shown is a result as the prompt shows it to the model.
+// shown formats a result for the prompt.
 func shown(raw domain.RawJSON) string {
 	text := string(raw)
 	if v, err := jsonvalue.Decode(raw); err == nil {
@@ -300,8 +300,8 @@ func shown(raw domain.RawJSON) string {
 	return text
 }
 
-// intentOf returns the purpose of the plan: the run's input if it is a text, else the description
-// in the plan.
+// intentOf returns the purpose of the plan: the run's input if it is a text, otherwise the plan's
+// description.
 func intentOf(r domain.ReplanRequest, p *planner.StepPlan) string {
 	var text string
 	if json.Unmarshal(r.Run.Input, &text) == nil && strings.TrimSpace(text) != "" {
@@ -310,7 +310,7 @@ func intentOf(r domain.ReplanRequest, p *planner.StepPlan) string {
 	return cmp.Or(p.Description, p.Name, p.ID)
 }
 
-// replanGraph gives the task of a failed node to an agent.
+// replanGraph replaces a failed node with a task of an agent.
 func (s *Service) replanGraph(ctx context.Context, r domain.ReplanRequest, g *planner.Graph) (domain.Replanned, error) {
 	var out domain.Replanned
 	if s.c.Mode == ByRules || s.c.Generator == nil {
@@ -345,7 +345,7 @@ func (s *Service) replanGraph(ctx context.Context, r domain.ReplanRequest, g *pl
 	return out, err
 }
 
-// judgeTail judges the nodes that are new.
+// judgeTail checks the nodes that are new.
 func (s *Service) judgeTail(src []byte, added map[string]bool, steps []planner.Step) (unsafe []string, err error) {
 	for _, st := range steps {
 		if raw, err := json.Marshal(st); err != nil || strings.Contains(string(raw), "${secret.") {

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// checker is an engine that only validates.
+// checker is an engine that only validates plans.
 type checker struct{ catalog *planner.Catalog }
 
 func (c checker) Catalog() *planner.Catalog { return c.catalog }
@@ -81,7 +81,7 @@ func asked(t *testing.T, p *planner.StepPlan, failed string, done ...string) dom
 	return r
 }
 
-// lines writes a step plan as id, who and what it follows.
+// lines formats each step as its id, its agent or skill, and its dependencies.
 func lines(t *testing.T, src []byte) []string {
 	t.Helper()
 	doc, problems := planner.Parse(src, planner.WithFormat(planner.FormatJSON))
@@ -105,8 +105,8 @@ func lines(t *testing.T, src []byte) []string {
 	return out
 }
 
-// Without the skill that failed, the rest is planned by rules and wired to what
-// is done; ids of steps that are gone are not given out again.
+// After a skill failed, the rules plan the rest without it and connect it to the completed steps.
+// Ids of removed steps are not used again.
 func TestReplanByRules(t *testing.T) {
 	t.Parallel()
 	p := plan(t, request("Create SEO-optimized post about TypeScript with summary", all...))
@@ -200,7 +200,7 @@ func TestReplanByModel(t *testing.T) {
 	}
 }
 
-// A graph keeps its shape; the node that failed becomes an agent's task.
+// A graph keeps its structure. The failed node becomes a task of an agent.
 func TestReplanOfAGraph(t *testing.T) {
 	t.Parallel()
 	src := `{"id": "g", "nodes": {"a": {"type": "set", "input": 1}, "b": {"type": "agent", "agent": "docs", "input": ` +

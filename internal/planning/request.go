@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// The words of a planning request [001].
+// Types of a planning request [001], which the domain defines.
 type (
 	Request       = domain.PlanningRequest
 	UserContext   = domain.UserContext
@@ -18,7 +18,7 @@ type (
 	Constraints   = domain.Constraints
 )
 
-// Codes of a request that gets no plan [001].
+// Error codes of a request that gets no plan [001].
 const (
 	CodeInsufficientResources = "INSUFFICIENT_RESOURCES"
 	CodeNoValidPlan           = "NO_VALID_PLAN"
@@ -27,13 +27,13 @@ const (
 // Error is the reason why there is no plan.
 type Error = domain.PlanError
 
-// newPlan begins a plan; what it is called follows from the request.
+// newPlan returns an empty plan named after the goal of the request.
 func newPlan(goal string) *planner.StepPlan {
 	return &planner.StepPlan{Name: goal, Description: goal, Plan: planner.PlanMetadata{CreatedBy: "planner"}}
 }
 
-// bound makes constraints the limits and the priority of a plan's runs, and keeps what
-// the user prefers for the agents of its steps.
+// bound sets the limits and the priority of a plan's runs from the constraints. It also stores the
+// user's preferences for the agents of the steps.
 func bound(p *planner.StepPlan, r Request) {
 	c := r.Constraints
 	if t := c.TimeLimit(); t > 0 {
@@ -52,7 +52,7 @@ func bound(p *planner.StepPlan, r Request) {
 	}
 }
 
-// violation is a broken rule and its suggestion. resource reports that the request could be planned
+// violation is a violated rule and a suggestion. resource is true if the request could be planned
 // with more tokens, time, or calls.
 type violation struct {
 	rule         string
@@ -86,15 +86,15 @@ func tooSlow(ms, allowed float64) violation {
 	}
 }
 
-// noPlan is the error of a request that no plan can be made for.
+// noPlan returns the error of a request that cannot be planned.
 func noPlan(why, advice domain.Message) *Error {
 	return domain.NewPlanError(CodeNoValidPlan, domain.Messagef("Cannot create valid execution plan for request: %s", why), advice)
 }
 
 func rephrase() domain.Message { return domain.Messagef("Rephrase request or make skills available") }
 
-// refuse makes the error of violated rules. A request that can never be planned is NO_VALID_PLAN. A
-// budget or time that is too small can be changed.
+// refuse converts violated rules into an error. The code is INSUFFICIENT_RESOURCES if larger limits
+// would allow a plan, and NO_VALID_PLAN otherwise.
 func refuse(list []violation) *Error {
 	var rules []string
 	var texts, advice domain.Message
@@ -127,7 +127,7 @@ func refuse(list []violation) *Error {
 	return e
 }
 
-// joined is one message after another.
+// joined concatenates messages.
 func joined(a, b domain.Message) domain.Message {
 	if a.IsZero() {
 		return b
@@ -136,7 +136,7 @@ func joined(a, b domain.Message) domain.Message {
 }
 
 // preconditions lists all violated rules of PRE-PLAN-001 to 003. a is the analysis of the request,
-// why holds the reasons against skills, and tokens is the estimated need of the required skills.
+// why contains the reasons against skills, and tokens is the estimated need of the required skills.
 func preconditions(r Request, a Analysis, usable map[string]bool, why map[string]string, tokens int64) []violation {
 	var out []violation
 	invalid := func(detail, advice string) {

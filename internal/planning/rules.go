@@ -12,23 +12,23 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Rules is the planner by rules: intent → skills → sequence → optimisation
-// [001]. It is immutable and pure: equal requests give equal plans.
+// Rules plans by rules: it maps a request to skills, orders them, and optimizes the result [001].
+// It is immutable and pure: equal requests yield equal plans.
 type Rules struct {
 	skills []Skill
 	byID   map[string]*Skill
 	keys   map[string][]phrase
-	// recorded is what this installation has measured, by skill; nil: nothing.
+	// recorded contains measured medians by skill; nil means none.
 	recorded map[string]Recorded
-	// most is how many steps a plan has at most; 0: [defaultMaxSteps].
+	// most is the maximum number of steps of a plan; 0 means [defaultMaxSteps].
 	most int
 }
 
-// defaultMaxSteps bounds plans where the configuration does not.
+// defaultMaxSteps is the maximum number of steps of a plan if the configuration sets none.
 const defaultMaxSteps = 8
 
-// The moderation skill always checks the skill that writes content, whatever the configuration
-// sets, so that unchecked content is never planned where there is a moderator.
+// With a moderation skill, content is always checked: the moderation skill guards the skill that
+// writes content, whatever the configuration sets.
 const (
 	generateSkill = "generate_content"
 	moderateSkill = "moderate_content"
@@ -37,10 +37,10 @@ const (
 // Recorded are medians over the runs of a skill.
 type Recorded = domain.SkillMedians
 
-// minRecorded is how many runs make a median worth more than the configuration.
+// minRecorded is the number of runs from which a median replaces the configured estimate.
 const minRecorded = 5
 
-// NewRules makes a planner over skills.
+// NewRules returns a planner over skills.
 func NewRules(skills []Skill) *Rules {
 	p := &Rules{skills: slices.Clone(skills), byID: map[string]*Skill{}, keys: map[string][]phrase{}}
 	for i := range p.skills {
@@ -64,21 +64,21 @@ func NewRules(skills []Skill) *Rules {
 	return p
 }
 
-// With is the same planner, estimating by medians of what was recorded.
+// With returns a copy of the planner that estimates with the recorded medians.
 func (p *Rules) With(recorded map[string]Recorded) *Rules {
 	q := *p
 	q.recorded = recorded
 	return &q
 }
 
-// AtMost returns the same planner for plans of at most this many steps.
+// AtMost returns a copy of the planner for plans with at most n steps.
 func (p *Rules) AtMost(steps int) *Rules {
 	q := *p
 	q.most = steps
 	return &q
 }
 
-// maxSteps is how many steps the plan of a request may have.
+// maxSteps returns the maximum number of steps of a plan under the constraints.
 func (p *Rules) maxSteps(c Constraints) int {
 	most := cmp.Or(p.most, defaultMaxSteps)
 	if c.MaxSteps > 0 {
@@ -96,13 +96,13 @@ func (p *Rules) Skills() []string {
 	return out
 }
 
-// Analysis is what an intent asks for.
+// Analysis is the result of analyzing a request.
 type Analysis struct {
 	Goal           string         `json:"goal"`
 	RequiredSkills []string       `json:"requiredSkills"`
 	Parameters     map[string]any `json:"parameters"`
 	Complexity     float64        `json:"complexity"` // 0 to 1
-	// matched words of the intent, for the confidence.
+	// matched are the words of the request that keywords matched, for the confidence.
 	matched, total int
 }
 
@@ -149,8 +149,8 @@ func (p *Rules) Analyze(intent string) Analysis {
 	return a
 }
 
-// asksMore reports whether a clause begins by asking for a skill that the text before
-// it does not ask for.
+// asksMore reports whether a clause begins with a request for a skill that the text before it does
+// not request.
 func (p *Rules) asksMore(before, clause string) bool {
 	w, earlier := words(fold(clause)), words(fold(before))
 	begins, more := false, false
@@ -164,7 +164,7 @@ func (p *Rules) asksMore(before, clause string) bool {
 	return begins && more
 }
 
-// withDependencies adds what skills depend on, in the order of the configuration.
+// withDependencies adds the dependencies of skills, in the order of the configuration.
 func (p *Rules) withDependencies(ids []string) []string {
 	need := map[string]bool{}
 	var add func(id string)
@@ -185,7 +185,7 @@ func (p *Rules) withDependencies(ids []string) []string {
 	return p.ordered(need)
 }
 
-// ordered lists a set in the order of the configuration; unknown ids come last.
+// ordered sorts a set in the order of the configuration. Unknown ids come last.
 func (p *Rules) ordered(set map[string]bool) []string {
 	var out []string
 	for _, s := range p.skills {
@@ -201,7 +201,7 @@ func (p *Rules) ordered(set map[string]bool) []string {
 	return out
 }
 
-// Plan makes a plan for a request. The error is an [*Error] with the rules that forbid it.
+// Plan makes a plan for a request. The error is an [*Error] with the violated rules.
 func (p *Rules) Plan(r Request) (*planner.StepPlan, error) {
 	a := p.Analyze(r.UserIntent)
 	usable, why := p.usable(r)
@@ -237,10 +237,10 @@ func (p *Rules) Plan(r Request) (*planner.StepPlan, error) {
 	return plan, nil
 }
 
-// droppedKey is where metadata names the skills that a plan's bounds leave no room for.
+// droppedKey is the metadata key for the skills that were dropped to keep the plan's limits.
 const droppedKey = "dropped"
 
-// usable are the skills that may be planned now, and why each other one may not.
+// usable returns the skills that may be planned now, and for each other skill the reason why not.
 func (p *Rules) usable(r Request) (usable map[string]bool, why map[string]string) {
 	usable, why = map[string]bool{}, map[string]string{}
 	for _, id := range r.SystemContext.AvailableSkills {
@@ -262,9 +262,9 @@ func (p *Rules) usable(r Request) (usable map[string]bool, why map[string]string
 	return usable, why
 }
 
-// choose is phase 2: what is required, what guards it, what that implies and what so
-// complex an intent deserves. What was neither asked for nor guards a skill is
-// optional.
+// choose is phase 2. It adds to the required skills the ones that guard them, the ones that these
+// imply, and the ones for the request's complexity. Skills that were neither requested nor guard
+// another skill are optional.
 func (p *Rules) choose(a Analysis, usable map[string]bool) (chosen []string, optional map[string]bool) {
 	set, optional := map[string]bool{}, map[string]bool{}
 	for _, id := range a.RequiredSkills {
@@ -319,8 +319,8 @@ func (p *Rules) choose(a Analysis, usable map[string]bool) (chosen []string, opt
 	return p.ordered(set), optional
 }
 
-// fit drops optional skills until the plan keeps its bounds: those that complexity
-// adds first, then the last of those that another skill implies.
+// fit drops optional skills until the plan keeps its limits: first the skills added for complexity,
+// then the last of those that another skill implies.
 func (p *Rules) fit(r Request, chosen []string, optional map[string]bool) (kept, dropped []string, err error) {
 	c, most := r.Constraints, p.maxSteps(r.Constraints)
 	over := func() []violation {
@@ -375,14 +375,14 @@ func (p *Rules) fit(r Request, chosen []string, optional map[string]bool) (kept,
 	return chosen, dropped, nil
 }
 
-// droppable is the optional skill that a plan does without first; "": there is none.
+// droppable returns the optional skill to drop first, or "" if there is none.
 func (p *Rules) droppable(chosen []string, optional map[string]bool) string {
 	best, rank := "", -1
 	for i, id := range chosen {
 		if !optional[id] || p.needed(id, chosen) || p.guards(id, chosen) {
 			continue
 		}
-		at := i // what nothing implies: the last first
+		at := i // of skills that no other skill implies, the last is dropped first
 		for _, o := range chosen {
 			if implied := slices.Index(p.byID[o].Implies, id); implied >= 0 {
 				at = max(at, implied)

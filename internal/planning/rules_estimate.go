@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// estimate is what a skill is expected to take: medians of this installation
-// once there are enough runs, else the configuration.
+// estimate returns the expected time and tokens of a skill: the measured medians once there are
+// enough runs, otherwise the configured values.
 func (p *Rules) estimate(s *Skill) (ms, tokens int64, measured bool) {
 	if m := p.recorded[s.ID]; m.Runs >= minRecorded {
 		return m.Time.Milliseconds(), m.Tokens, true
@@ -20,8 +20,8 @@ func (p *Rules) estimate(s *Skill) (ms, tokens int64, measured bool) {
 	return s.EstimatedMs, s.EstimatedTokens, false
 }
 
-// totals are the tokens of all skills, and the milliseconds of the critical path or,
-// serially, of all of them.
+// totals returns the tokens of all skills, and the milliseconds of the critical path. If serially
+// is true, ms is the sum over all skills.
 func (p *Rules) totals(chosen []string, serially bool) (tokens, ms int64) {
 	end := map[string]int64{}
 	var finish func(id string, seen map[string]bool) int64
@@ -58,9 +58,9 @@ func (p *Rules) totals(chosen []string, serially bool) (tokens, ms int64) {
 
 // judge fills in estimates and confidence.
 //
-// confidence = 0.5 + 0.3·c + 0.2·m, rounded to two digits, where c is the share
-// of the intent's words that keywords and topic explain, and m the share of
-// steps whose estimate was measured here.
+// confidence = 0.5 + 0.3·c + 0.2·m, rounded to two digits. c is the share of the request's words
+// that keywords and topic explain. m is the share of steps whose estimate was measured on this
+// server.
 func (p *Rules) judge(plan *planner.StepPlan, r Request, a Analysis, chosen []string) {
 	tokens, ms := p.totals(chosen, serial(r))
 	plan.EstimatedCost, plan.EstimatedDurationMs = float64(tokens), ms
@@ -76,7 +76,7 @@ func (p *Rules) judge(plan *planner.StepPlan, r Request, a Analysis, chosen []st
 	plan.Plan.Confidence = confidence(share(a.matched, a.total), share(measured, len(chosen)))
 }
 
-// confidence in a plan: see [Rules.judge].
+// confidence computes the confidence in a plan; see [Rules.judge].
 func confidence(explained, measured float64) float64 {
 	return math.Round(100*(0.5+0.3*explained+0.2*measured)) / 100
 }
@@ -92,8 +92,8 @@ const (
 	altFaster  = "faster"
 )
 
-// alternatives are the same plan without its optional steps, if that is cheaper,
-// and without its gates, if that is faster: whole plans, that can take its place.
+// alternatives returns complete plans that can replace the plan: one without its optional steps if
+// it is cheaper, and one without its gates if it is faster.
 func (p *Rules) alternatives(r Request, a Analysis, plan *planner.StepPlan, chosen []string, optional map[string]bool) error {
 	add := func(kind string, by *Rules, ids []string) error {
 		alt, err := by.sequence(r, a, ids)
@@ -134,5 +134,5 @@ func (p *Rules) alternatives(r Request, a Analysis, plan *planner.StepPlan, chos
 	return nil
 }
 
-// kindKey is the metadata key for the advantage of an alternative.
+// kindKey is the metadata key for the kind of an alternative.
 const kindKey = "kind"

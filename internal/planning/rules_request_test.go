@@ -11,8 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/planning"
 )
 
-// A topic is the phrase that the user wrote; tone, length and keywords are taken
-// whole, or left out.
+// The topic is the user's own phrase. Tone, length, and keywords are taken whole or left out.
 func TestParametersOfARequest(t *testing.T) {
 	t.Parallel()
 	skills := blog()
@@ -71,8 +70,7 @@ func TestRulesKeepTheConfiguredMaximum(t *testing.T) {
 	}
 }
 
-// Inflections of a keyword are meant, in English and Spanish; the longest match comes
-// first.
+// Keywords match their inflections in English and Spanish. The longest match comes first.
 func TestKeywordsAreStemmed(t *testing.T) {
 	t.Parallel()
 	c := planning.NewClassifier([]planning.Agent{

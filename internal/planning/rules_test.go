@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// blog are the four skills of [001].
+// blog returns the four skills of [001].
 func blog() []planning.Skill {
 	return []planning.Skill{
 		{
@@ -84,7 +84,7 @@ func plan(t *testing.T, r planning.Request) *planner.StepPlan {
 	return p
 }
 
-// steps writes a plan as [001] does.
+// steps formats a plan as [001] does.
 func steps(p *planner.StepPlan) []string {
 	var out []string
 	for _, s := range p.Steps {
@@ -106,7 +106,7 @@ func steps(p *planner.StepPlan) []string {
 	return out
 }
 
-// The two usage examples of [001] give exactly the plans shown there.
+// The two usage examples of [001] yield exactly the plans shown there.
 func TestUsageExamples(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -238,7 +238,7 @@ func TestPlannerAgentPostconditions(t *testing.T) {
 	}
 }
 
-// generated draws skills with any dependencies, and an intent over them.
+// generated draws skills with arbitrary dependencies, and a request over them.
 func generated(t *rapid.T) ([]planning.Skill, planning.Request) {
 	n := rapid.IntRange(1, 8).Draw(t, "skills")
 	var skills []planning.Skill
@@ -277,8 +277,8 @@ func generated(t *rapid.T) ([]planning.Skill, planning.Request) {
 	return skills, r
 }
 
-// For any request and any skills, a plan satisfies every contract or is rejected with a reason. The
-// same request gives the same result, and nothing hangs.
+// For any request and any skills, a plan satisfies every postcondition and invariant, or is
+// rejected with a reason. The same request yields the same result, and planning always ends.
 func TestPlannerAgentInvariants(t *testing.T) {
 	t.Parallel()
 	t.Run("generates idempotent plans", func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestPlannerAgentInvariants(t *testing.T) {
 	})
 	t.Run("never creates cyclic dependencies", func(t *testing.T) {
 		t.Parallel()
-		// Skills that need each other get no plan, not an endless one.
+		// Skills that depend on each other are rejected.
 		skills := blog()
 		skills[0].DependsOn = []string{"summarize_content"}
 		_, err := planning.NewRules(skills).Plan(request("Create a post about tea with summary", all...))
@@ -361,8 +361,8 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-// shipped are the four skills as examples/scripted configures them: SEO and a summary
-// accompany content, moderation guards it.
+// shipped returns the four skills as examples/scripted configures them: content implies SEO and a
+// summary, and moderation guards it.
 func shipped() []planning.Skill {
 	list := blog()
 	list[0].Implies, list[0].GuardedBy = []string{"summarize_content", "analyze_seo"}, []string{"moderate_content"}
@@ -378,7 +378,7 @@ func shipped() []planning.Skill {
 	return list
 }
 
-// The example of a request in [001] gives the plan that is shown there.
+// The example of a request in [001] yields the plan shown there.
 func TestExampleRequestGivesTheExamplePlan(t *testing.T) {
 	t.Parallel()
 	ms := 60000.0
@@ -412,15 +412,15 @@ func TestExampleRequestGivesTheExamplePlan(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	// Without what was not asked for: the cheaper plan.
+	// The cheaper alternative contains only the requested steps.
 	cheaper := p.Plan.Alternatives[0].(map[string]any)
 	if got := cheaper["metadata"].(map[string]any)["kind"]; got != "cheaper" || len(cheaper["steps"].([]any)) != 2 {
 		t.Errorf("%v", cheaper)
 	}
 }
 
-// What accompanies content is dropped when steps, time or tokens are scarce, SEO
-// before the summary, and named; moderation never is.
+// Skills that accompany content are dropped when steps, time, or tokens are scarce, SEO before the
+// summary, and the plan names them. Moderation is never dropped.
 func TestModerationIsNeverDropped(t *testing.T) {
 	t.Parallel()
 	ms := 10_000.0

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// serial reports whether the steps of a plan run one after the other, because the
-// system is busy.
+// serial reports whether the steps of a plan run one after the other because the system load is 0.9
+// or more.
 func serial(r Request) bool { return r.SystemContext.SystemLoad >= 0.9 }
 
 // needed reports whether a chosen skill depends on id.
@@ -21,8 +21,8 @@ func (p *Rules) needed(id string, chosen []string) bool {
 	return slices.ContainsFunc(chosen, func(c string) bool { return slices.Contains(p.byID[c].DependsOn, id) })
 }
 
-// sequence is phases 3 and 4: a stable topological order, dependencies only
-// where they carry something, data wired by reference, retries.
+// sequence is phases 3 and 4. It sorts the skills topologically with a stable order, adds only
+// dependencies that carry a value or a gate, connects data by reference, and sets retries.
 func (p *Rules) sequence(r Request, a Analysis, chosen []string) (*planner.StepPlan, error) {
 	plan := newPlan(a.Goal)
 	ids := map[string]string{}
@@ -53,7 +53,7 @@ func (p *Rules) sequence(r Request, a Analysis, chosen []string) (*planner.StepP
 			Retry:   cmp.Or(s.Retry, &defaultRetry),
 		}
 		if s.Agent != "" {
-			step.Task = cmp.Or(s.Description, s.ID) // an agent needs a task, a tool does not
+			step.Task = cmp.Or(s.Description, s.ID) // an agent requires a task, a tool does not
 		}
 		for _, d := range p.before(s.ID, chosen) {
 			step.Dependencies = append(step.Dependencies, ids[d])
@@ -72,8 +72,7 @@ func (p *Rules) sequence(r Request, a Analysis, chosen []string) (*planner.StepP
 	return plan, nil
 }
 
-// before are the chosen skills that must have run before a skill: those it
-// depends on and the one that gates it.
+// before returns the chosen skills that must run before a skill: its dependencies and its gate.
 func (p *Rules) before(id string, chosen []string) []string {
 	s := p.byID[id]
 	var out []string
@@ -96,7 +95,7 @@ func (p *Rules) params(s *Skill, a Analysis, r Request, ids map[string]string, c
 		if v, ok := a.Parameters[name]; ok {
 			out[name] = v
 		} else if name == "topic" {
-			out[name] = a.Goal // an intent that names no topic is one itself
+			out[name] = a.Goal // a request without a topic is the topic itself
 		}
 		if v, ok := r.UserContext.Preferences[name]; ok {
 			out[name] = v

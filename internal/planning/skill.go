@@ -11,58 +11,56 @@ import (
 // Skill is a planned capability, bound to a tool or an agent.
 type Skill struct {
 	ID, Description string
-	// Keywords by language; one of them in the intent asks for the skill.
+	// Keywords by language. The skill is requested if the request contains one of them.
 	Keywords map[string][]string
-	// Consumes are parameters that come from the step that Produces them.
+	// Consumes are parameters that take the value of the same name in Produces of another step.
 	Produces, Consumes []string
-	// Params names the parameters that the intent or the user's preferences may
-	// fill; Defaults are used where nothing does.
+	// Params names the parameters that the request or the user's preferences may set. Defaults are
+	// the values of parameters that neither sets.
 	Params, Defaults map[string]any
-	// DependsOn are skills that must run before, and are planned with it.
+	// DependsOn are skills that are planned together with this one and run before it.
 	DependsOn []string
-	// From names the product that a parameter of Consumes takes, where it is called
-	// otherwise.
+	// From maps a parameter of Consumes to a product with another name.
 	From map[string]string
-	// OutputSchema is the JSON Schema of what the skill gives; nil: anything. A product
-	// that it has as a member is taken from there.
+	// OutputSchema is the JSON Schema of the skill's output; nil accepts anything. If it has a
+	// property named like a product, that property is the product.
 	OutputSchema map[string]any
-	// Implies are skills that are added where they are available. When steps, time or
-	// budget are scarce, the last of them is dropped first.
+	// Implies are skills that are added if they are available. When steps, time, or budget are
+	// scarce, the last one is dropped first.
 	Implies []string
-	// GuardedBy are skills that check what this one makes: they are added where they
-	// are available, and never dropped.
+	// GuardedBy are skills that check this skill's output. They are added if they are available,
+	// and never dropped.
 	GuardedBy []string
-	// MinComplexity adds the skill to intents at least that complex; 0: never.
+	// MinComplexity adds the skill to requests of at least this complexity; 0 means never.
 	MinComplexity float64
-	// Gate lets the step run only if the output of another step allows it.
+	// Gate, if set, lets the step run only if the output of another step satisfies a condition.
 	Gate            *Gate
 	EstimatedMs     int64
 	EstimatedTokens int64
 	Retry           *planner.StepRetry
 	Tool, Agent     string
-	// Uses names what else a call of the skill needs: the agent's provider.
+	// Uses names other resources that a call of the skill needs: the agent's provider.
 	Uses []string
-	// Unsafe skills end in a tool or agent whose effect cannot be repeated.
+	// Unsafe is true if the skill runs a non-idempotent tool or agent.
 	Unsafe bool
 }
 
-// Gate is a condition over the output of another skill's step: an expression
-// in which `result` is that output.
+// Gate is a condition over the output of another skill's step. In Expr, `result` is that output.
 type Gate struct {
 	Skill string
 	Expr  string
 }
 
-// resultWord is the word result in an expression, but for members of that name.
+// resultWord matches the word result in an expression, except as the name of a member.
 var resultWord = regexp.MustCompile(`(^|[^.\w"'])result\b`)
 
-// over is the gate's expression over the output of a step.
+// over returns the gate's expression, applied to the output of a step.
 func (g *Gate) over(step string) string {
 	return resultWord.ReplaceAllString(g.Expr, "${1}"+fmt.Sprintf("output[%q]", step))
 }
 
-// GateSchema is the JSON Schema of what the gates of skills read of the output of one;
-// nil: nothing reads it.
+// GateSchema returns the JSON Schema of the parts of a skill's output that gates of other skills
+// read. It returns nil if no gate reads the output.
 func GateSchema(id string, skills []Skill) (map[string]any, error) {
 	var gates []string
 	for _, s := range skills {
@@ -77,7 +75,7 @@ func GateSchema(id string, skills []Skill) (map[string]any, error) {
 	return schema, nil
 }
 
-// resources names what rate limits and outages of which concern the skill.
+// resources returns the names under which rate limits and outages concern the skill.
 func (s *Skill) resources() []string {
 	out := []string{s.ID}
 	for _, name := range append([]string{s.Tool, s.Agent}, s.Uses...) {
@@ -88,8 +86,8 @@ func (s *Skill) resources() []string {
 	return out
 }
 
-// member is the path of a product in the skill's output, for a reference. If it is empty, the
-// output is the product.
+// member returns the path of a product in the skill's output, for a reference. If the path is
+// empty, the output is the product.
 func (s *Skill) member(product string) string {
 	properties, _ := s.OutputSchema["properties"].(map[string]any)
 	if _, ok := properties[product]; ok {
@@ -98,5 +96,5 @@ func (s *Skill) member(product string) string {
 	return ""
 }
 
-// defaultRetry is [001]'s.
+// defaultRetry has the values of [001].
 var defaultRetry = planner.StepRetry{MaxAttempts: 3, BackoffMs: []int64{1000, 2000, 4000}}

@@ -7,15 +7,15 @@ import (
 	"github.com/kljensen/snowball/spanish"
 )
 
-// phrase is a keyword: its folded words, and the languages whose inflections of them
-// are meant, too.
+// phrase is a keyword: its folded words, and the stemmers of the languages whose inflections it
+// matches.
 type phrase struct {
 	words []string
 	stems []stemmer
 }
 
-// stemmer is a Snowball stemmer. Words whose stem has fewer than shortest letters
-// match by themselves only: too many words share so little.
+// stemmer is a Snowball stemmer. Words whose stem has fewer than shortest letters match only
+// exactly, because too many words share a short stem.
 type stemmer struct {
 	stem     func(word string) string
 	shortest int
@@ -26,8 +26,8 @@ var stemmers = map[string]stemmer{
 	"es": {func(w string) string { return spanish.Stem(w, true) }, 4},
 }
 
-// newPhrase reads a keyword of a language; with "", of any language there is a
-// stemmer for.
+// newPhrase parses a keyword of a language. If language is "", the keyword matches inflections in
+// every language with a stemmer.
 func newPhrase(text, language string) phrase {
 	p := phrase{words: words(fold(text))}
 	if language == "" {
@@ -38,10 +38,10 @@ func newPhrase(text, language string) phrase {
 	return p
 }
 
-// exactly is a phrase of which no inflection is meant.
+// exactly returns a phrase that matches no inflections.
 func exactly(words ...string) phrase { return phrase{words: words} }
 
-// in is where the phrase stands in a folded and split text; -1: nowhere.
+// in returns the index of the phrase in a folded and split text, or -1.
 func (p phrase) in(text []string) int {
 	if i := indexWords(text, p.words); i >= 0 || len(p.words) == 0 {
 		return i
@@ -56,7 +56,7 @@ func (p phrase) in(text []string) int {
 	return -1
 }
 
-// same reports whether words are inflections of others, one by one.
+// same reports whether each word of a equals the word of b at its index or has the same stem.
 func (s stemmer) same(a, b []string) bool {
 	for i := range a {
 		if a[i] == b[i] {

@@ -19,58 +19,56 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Mode decides who makes plans.
+// Mode selects the planner: rules, a model, or automatic.
 type Mode string
 
-// Auto plans by rules where a skill matches and the preconditions hold, else by
-// model.
+// Auto plans by rules if a skill matches and the preconditions hold, and by model otherwise.
 const (
 	Auto    Mode = "auto"
 	ByRules Mode = "rules"
 	ByModel Mode = "model"
 )
 
-// Config is what a supervisor is made of.
+// Config configures a [Supervisor].
 type Config struct {
 	Mode Mode // empty: Auto
-	// Skip the classifier: every query is planned.
+	// NoHeuristics skips the classifier, so that every query is planned.
 	NoHeuristics bool
 	Agents       []Agent
 	DefaultAgent string
 	Skills       []Skill
-	// Recorded gives what this installation has measured of a skill, by the tool
-	// or agent that it is bound to; nil: nothing.
+	// Recorded returns the measured medians of a skill, by the tool or agent that it is bound to.
+	// If it is nil, nothing is measured.
 	Recorded func(ctx context.Context, skill, bound string) (Recorded, error)
-	// MaxSteps bounds every plan; 0: 8.
+	// MaxSteps is the maximum number of steps of a plan; 0 means 8.
 	MaxSteps int
 	// State returns the daemon's own state; nil means none.
 	State func() State
-	// Generator plans by model; nil: rules only, as with the offline provider.
+	// Generator plans by model. If it is nil, only rules plan, as with the offline provider.
 	Generator *Generator
-	// Generators plan with the model of a provider that the request names.
+	// Generators plan with the model of the provider that the request names.
 	Generators map[string]*Generator
-	// Denied reports whether runs of a plan may not call a tool; nil: they may call
-	// every one.
+	// Denied reports whether runs of a plan may not call a tool. If it is nil, they may call every
+	// tool.
 	Denied func(plan, tool string) bool
 	// Role returns the current role of the person who started runs under a name, or "". If it is
 	// nil, everyone may do everything.
 	Role func(ctx context.Context, name string) (domain.Role, error)
-	// OnError is what a failed step of a plan made here does: fail (empty) or
-	// replan.
+	// OnError is the policy for a failed step of plans made here: fail (or empty), or replan.
 	OnError string
 }
 
-// State is what a daemon's own state contributes to a planning request.
+// State is the daemon's own state, which it adds to planning requests.
 type State struct {
-	// Load is the share of the slots for steps that are taken, 0 to 1.
+	// Load is the share of occupied step slots, 0 to 1.
 	Load float64
-	// RateLimits are what is left of the providers' limits, by name.
+	// RateLimits are the remaining calls under the providers' limits, by name.
 	RateLimits map[string]RateLimit
 	// Unavailable holds the reasons why tools, agents, or providers are unavailable, by name.
 	Unavailable map[string]string
 }
 
-// Supervisor decides what becomes of a query. It is safe for concurrent use.
+// Supervisor decides how a query is answered. It is safe for concurrent use.
 type Supervisor struct {
 	c          Config
 	classifier *Classifier
@@ -78,7 +76,7 @@ type Supervisor struct {
 	configured string // fingerprint of the configuration
 }
 
-// New makes a supervisor.
+// New returns a supervisor.
 func New(c Config) *Supervisor {
 	if c.Mode == "" {
 		c.Mode = Auto
@@ -86,7 +84,7 @@ func New(c Config) *Supervisor {
 	return &Supervisor{c, NewClassifier(c.Agents, c.DefaultAgent), NewRules(c.Skills).AtMost(c.MaxSteps), fingerprint(c)}
 }
 
-// fingerprint names what a configuration plans with.
+// fingerprint identifies the parts of a configuration that affect plans.
 func fingerprint(c Config) string {
 	parts := []any{c.Mode, c.NoHeuristics, c.Agents, c.DefaultAgent, c.Skills, c.OnError, c.MaxSteps}
 	if g := c.Generator; g != nil {
@@ -94,7 +92,7 @@ func fingerprint(c Config) string {
 	}
 	b, err := json.Marshal(parts)
 	if err != nil {
-		b = fmt.Appendf(nil, "%+v", parts) // defaults that are not JSON
+		b = fmt.Appendf(nil, "%+v", parts) // a default is not valid JSON
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -107,8 +105,9 @@ func (s *Supervisor) Key(r Request) string {
 	return "plan-" + hex.EncodeToString(sum[:6])
 }
 
-// hindrances is what of the daemon's own state makes another plan of a request: a plan
-// that was made while a tool was out is not the plan for when it is back.
+// hindrances lists the parts of the daemon's own state that change the plan of a request, one per
+// line. A plan made while a tool is unavailable has another key than a plan made when it is
+// available.
 func (s *Supervisor) hindrances(r Request) string {
 	if s.c.State == nil {
 		return ""
@@ -138,17 +137,17 @@ func (s *Supervisor) hindrances(r Request) string {
 	return strings.Join(out, "\n")
 }
 
-// Intent is a request with its requirements.
+// Intent is a request in plain language with its requirements.
 type Intent struct {
 	Query string
-	// Agent is the agent of directed mode, which answers without a plan.
+	// Agent is the agent that answers in directed mode, without a plan.
 	Agent       string
 	Constraints Constraints
 	Preferences map[string]any
-	// Provider is the one whose model plans; empty: as configured.
+	// Provider names the provider whose model plans; if it is empty, the configuration decides.
 	Provider string
-	// Change is what should be different from an earlier plan, with the steps
-	// Before. Examples of input are for a planning model.
+	// Change describes the difference from an earlier plan with the steps Before. Examples contains
+	// example input for a planning model.
 	Change, Examples string
 	Before           []string
 	// OnProgress, if set, receives the progress of planning.
@@ -161,7 +160,7 @@ func (in Intent) progress(n domain.DraftNote) {
 	}
 }
 
-// wanted is all that was said of what is wanted.
+// wanted returns the query and the requested change.
 func (in Intent) wanted() string {
 	if in.Change == "" {
 		return in.Query
@@ -169,7 +168,7 @@ func (in Intent) wanted() string {
 	return in.Query + "\n" + in.Change
 }
 
-// question is the request as the prompt shows it.
+// question returns the request in the form of the prompt.
 func (in Intent) question() string {
 	q := in.Query
 	if in.Examples != "" {
@@ -184,12 +183,13 @@ func (in Intent) question() string {
 	return q
 }
 
-// may reports whether what is wanted allows a tool or an agent to be planned.
+// may reports whether the constraints allow a tool or an agent to be planned.
 func (in Intent) may(name string) bool {
 	return len(in.Constraints.Only) == 0 || slices.Contains(in.Constraints.Only, name)
 }
 
-// Request is the planning request of an intent, over every configured skill.
+// Request returns the planning request of an intent, with every configured skill that the intent
+// allows.
 func (s *Supervisor) Request(in Intent) Request {
 	var skills []string
 	for _, skill := range s.c.Skills {
@@ -201,7 +201,7 @@ func (s *Supervisor) Request(in Intent) Request {
 		SystemContext: SystemContext{AvailableSkills: skills}, Constraints: in.Constraints}
 }
 
-// measured is the planner by rules with what is recorded now.
+// measured returns the planner by rules with the medians recorded now.
 func (s *Supervisor) measured(ctx context.Context) (*Rules, error) {
 	if s.c.Recorded == nil {
 		return s.rules, nil
@@ -217,11 +217,11 @@ func (s *Supervisor) measured(ctx context.Context) (*Rules, error) {
 	return s.rules.With(recorded), nil
 }
 
-// Decision is what a query becomes: a plan, or the agent that answers directly.
+// Decision is the answer to a query: a plan, or the agent that answers directly.
 type Decision struct {
 	Classification Classification
-	// Agent answers directly; empty: the plan is executed, in the name of the
-	// supervisor.
+	// Agent names the agent that answers directly. If it is empty, the plan is executed in the name
+	// of the supervisor.
 	Agent  string
 	Plan   *planner.StepPlan
 	Reason string
@@ -233,8 +233,8 @@ type Decision struct {
 
 var directed = regexp.MustCompile(`^/([A-Za-z_][A-Za-z0-9_.-]*)\s+(\S(?s:.*))$`)
 
-// Directed reads `/agentId text`. Whether there is such an agent is
-// Route's to say.
+// Directed parses `/agentId text`. It does not check whether the agent exists; [Supervisor.Route]
+// does.
 func (s *Supervisor) Directed(query string) (agentID, text string, ok bool) {
 	m := directed.FindStringSubmatch(strings.TrimSpace(query))
 	if m == nil {
@@ -243,7 +243,7 @@ func (s *Supervisor) Directed(query string) (agentID, text string, ok bool) {
 	return m[1], m[2], true
 }
 
-// suggest lists the agents.
+// suggest returns a suggestion that lists the agents.
 func (s *Supervisor) suggest() string {
 	var ids []string
 	for _, a := range s.c.Agents {
@@ -261,10 +261,10 @@ func (s *Supervisor) has(id string) bool {
 	return slices.ContainsFunc(s.c.Agents, func(a Agent) bool { return a.ID == id && !a.System })
 }
 
-// Classify judges a query without a model.
+// Classify estimates the complexity of a query without a model.
 func (s *Supervisor) Classify(query string) Classification { return s.classifier.Classify(query) }
 
-// Plan is the planner by rules, for those who bring their own request.
+// Plan plans a request by rules. Unlike Decide, it takes the caller's planning request.
 func (s *Supervisor) Plan(ctx context.Context, r Request) (*planner.StepPlan, error) {
 	rules, err := s.measured(ctx)
 	if err != nil {
@@ -307,7 +307,8 @@ func (s *Supervisor) Decide(ctx context.Context, in Intent) (Decision, error) {
 	return s.Make(ctx, in, d)
 }
 
-// Route names the agent that answers without a plan, or none if a plan is needed.
+// Route returns the agent that answers without a plan. If a plan is needed, the decision names no
+// agent.
 func (s *Supervisor) Route(in Intent) (Decision, error) {
 	d := Decision{Classification: s.classifier.Classify(in.Query)}
 	in.progress(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: string(d.Classification.Complexity),
@@ -327,8 +328,8 @@ func (s *Supervisor) Route(in Intent) (Decision, error) {
 	return d, nil
 }
 
-// Make makes the plan of a request without a direct answer. The planner may still name an agent
-// that answers directly.
+// Make plans a request without a direct answer. The planner may still name an agent that answers
+// directly.
 func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision, error) {
 	r := s.Request(in)
 	generator := s.c.Generator
@@ -363,18 +364,18 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 		}
 		refused = err
 		if unreachable(err) {
-			return d, err // a model could plan it only over the same bounds
+			return d, err // a model would have to keep the same constraints
 		}
 		in.progress(domain.DraftNote{Phase: domain.PhaseDrafting, Who: "rules", Problems: []domain.Message{reason.Localize()}})
 	}
 	if in.Provider == "" && s.c.Mode == ByRules || generator == nil {
 		direct := d.Classification.SuggestedAgents[0]
 		if in.may(direct) && (d.Classification.Complexity == Moderate || len(s.c.Skills) == 0) {
-			// No rule excludes a direct answer, and nothing can make a plan.
+			// No rule excludes a direct answer, and neither rules nor a model can plan.
 			d.Agent, d.Reason = direct, "no planning rule matches, and no planning model is configured"
 			return d, nil
 		}
-		if refused == nil { // no skill at all
+		if refused == nil { // there are no skills
 			refused = refuse(
 				[]violation{
 					{
@@ -390,7 +391,7 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 	return s.byModel(ctx, generator, in, r, d)
 }
 
-// byModel asks a model for the plan.
+// byModel requests the plan from a model.
 func (s *Supervisor) byModel(ctx context.Context, generator *Generator, in Intent, r Request, d Decision) (Decision, error) {
 	model := *generator
 	if n := in.Constraints.MaxSteps; n > 0 && n < model.maxSteps() {
@@ -437,8 +438,8 @@ func (s *Supervisor) inform(g *Generator, r Request) {
 	})
 }
 
-// estimate fills in what a model's plan is expected to take: the medians of what
-// its agents took here. Where one of them has too few, nothing is said.
+// estimate sets a model's estimated duration and tokens to the medians that its agents needed on
+// this server. If an agent has too few runs, both remain unset.
 func (s *Supervisor) estimate(ctx context.Context, p *planner.StepPlan) error {
 	if s.c.Recorded == nil {
 		return nil
@@ -459,13 +460,13 @@ func (s *Supervisor) estimate(ctx context.Context, p *planner.StepPlan) error {
 		return nil
 	}
 	extra(p, measuredKey, json.Number(strconv.Itoa(measured)))
-	if measured == len(p.Steps) { // they run one after the other
+	if measured == len(p.Steps) { // the steps run one after the other
 		p.EstimatedDurationMs, p.EstimatedCost = ms, float64(tokens)
 	}
 	return nil
 }
 
-// extra writes into a plan's metadata.
+// extra sets a key of a plan's metadata.
 func extra(p *planner.StepPlan, key string, v any) {
 	if p.Plan.Extra == nil {
 		p.Plan.Extra = map[string]any{}
@@ -481,15 +482,15 @@ func stepNames(p *planner.StepPlan) string {
 	return strings.Join(out, ", ")
 }
 
-// Planners are the providers whose models can plan, by name.
+// Planners lists the names of the providers whose models can plan, sorted.
 func (s *Supervisor) Planners() []string { return slices.Sorted(maps.Keys(s.c.Generators)) }
 
-// unreachable reports whether rules prove that no plan for a request keeps its bounds.
+// unreachable reports whether rules prove that no plan for a request keeps its constraints.
 func unreachable(err error) bool {
 	e, ok := AsError(err)
 	return ok && len(e.Violations) > 0 &&
 		!slices.ContainsFunc(e.Violations, func(rule string) bool { return rule != "PRE-PLAN-003" && rule != "POST-PLAN-004" })
 }
 
-// AsError finds the planner's error in a chain.
+// AsError finds an [*Error] in a chain.
 func AsError(err error) (*Error, bool) { return errors.AsType[*Error](err) }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold lowers a text and takes accents off, so that "resúmelo" and "RESUMELO"
-// are one.
+// fold converts a text to lower case and removes accents, so that "resúmelo" and "RESUMELO" are
+// equal.
 func fold(s string) string {
 	var b strings.Builder
 	for _, r := range norm.NFD.String(strings.ToLower(strings.TrimSpace(s))) {
@@ -21,13 +21,12 @@ func fold(s string) string {
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// words of a folded text.
+// words splits a folded text into words.
 func words(folded string) []string {
 	return strings.FieldsFunc(folded, func(r rune) bool { return !wordRune(r) })
 }
 
-// holdsWords reports whether a phrase stands in a text as whole words; both are
-// folded and split.
+// holdsWords reports whether a text contains a phrase as whole words. Both are folded and split.
 func holdsWords(text, phrase []string) bool {
 	return indexWords(text, phrase) >= 0
 }
@@ -51,11 +50,11 @@ func indexWords(text, phrase []string) int {
 	return -1
 }
 
-// enclitics are pronouns that Spanish writes as part of the verb: a keyword
-// "resume" is meant by "resúmelo", too.
+// enclitics are pronouns that Spanish attaches to a verb: the keyword "resume" also matches
+// "resúmelo".
 var enclitics = []string{"lo", "la", "los", "las", "me", "nos", "melo", "mela", "melos", "melas", "selo", "sela", "selos", "selas", "noslo"}
 
-// withEnclitics are a Spanish keyword of one word and its forms with a pronoun.
+// withEnclitics returns a Spanish keyword of one word and its forms with an attached pronoun.
 func withEnclitics(phrase []string) [][]string {
 	out := [][]string{phrase}
 	if len(phrase) == 1 && len(phrase[0]) >= 4 {

@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/planning"
 )
 
-// Spanish writes a pronoun as part of the verb; a keyword is meant all the same, and
-// no other word that begins with it is.
+// A keyword matches a Spanish verb with an attached pronoun, and no other word that begins with the
+// keyword.
 func TestSpanishVerbsWithPronouns(t *testing.T) {
 	t.Parallel()
 	got := steps(plan(t, request("Escribe un artículo sobre el té y luego resúmelo", all...)))
@@ -33,7 +33,7 @@ func TestSpanishVerbsWithPronouns(t *testing.T) {
 	}
 }
 
-// `/agent text` with an unknown agent is rejected, and not answered by another agent.
+// `/agent text` with an unknown agent is rejected. No other agent answers it.
 func TestARequestForNoAgent(t *testing.T) {
 	t.Parallel()
 	s := planning.New(planning.Config{Agents: agents, DefaultAgent: "general"})

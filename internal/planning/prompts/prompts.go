@@ -1,4 +1,4 @@
-// Package prompts holds the prompts of the planning model.
+// Package prompts contains the prompts of the planning model.
 package prompts
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Agent is an agent as the prompt describes it.
+// Agent describes an agent in the prompt.
 type Agent struct {
 	ID, Name, Description string
 	Capabilities          []string
@@ -16,8 +16,8 @@ type Agent struct {
 //go:embed system.txt
 var system string
 
-// System is the planner's role: which agents there are, in what state the server is,
-// and what to answer.
+// System returns the system prompt: the planner's role, the agents, the state of the server, and
+// the format of the answer.
 func System(agents []Agent, maxSteps int, state []string) string {
 	var list strings.Builder
 	for _, a := range agents {
@@ -49,11 +49,11 @@ func Replan(query string, done []string, failed string, left []string) string {
 		Replace(strings.TrimSpace(replan))
 }
 
-// Example is a question and the answer that is wanted.
+// Example is a question and its expected answer.
 type Example struct{ Question, Answer string }
 
-// Examples come before the question. They name agents with matching capabilities, or else
-// placeholder IDs.
+// Examples precede the question. They name agents with matching capabilities, or else placeholder
+// IDs.
 func Examples(agents []Agent) []Example {
 	if len(agents) == 0 {
 		return nil
@@ -74,8 +74,8 @@ func Examples(agents []Agent) []Example {
 	}
 }
 
-// fitting is the first agent one of whose capabilities holds one of the words; neutral,
-// if none does.
+// fitting returns the first agent with a capability that contains one of the words, or neutral if
+// there is none.
 func fitting(agents []Agent, neutral string, words ...string) string {
 	for _, a := range agents {
 		for _, c := range a.Capabilities {

@@ -14,15 +14,15 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// approvalQuery is a filter as SQL.
+// approvalQuery is a filter in SQL.
 type approvalQuery struct {
-	from string // with the index that serves it
+	from string // with its INDEXED BY clause
 	key  clauses
-	rest clauses // checked of each row that the index gives
-	open bool    // in the order of the inbox, else newest first
+	rest clauses // conditions checked row by row
+	open bool    // sorted by deadline, like pending requests; otherwise newest first
 }
 
-// clauses are conditions with their arguments.
+// clauses are SQL conditions with their arguments.
 type clauses struct {
 	text string
 	args []any
@@ -35,7 +35,7 @@ func (c *clauses) add(clause string, args ...any) {
 	c.text, c.args = c.text+clause, append(c.args, args...)
 }
 
-// approvalColumn is a column that a filter compares with a value.
+// approvalColumn is a column and the value that a filter requires.
 type approvalColumn struct{ column, value string }
 
 func newApprovalQuery(f domain.ApprovalFilter) approvalQuery {
@@ -71,7 +71,7 @@ type approvalIndex struct {
 	columns []string
 }
 
-// choose takes the narrowest index that a filter allows.
+// choose selects the narrowest index that covers part of a filter.
 func (q *approvalQuery) choose(f domain.ApprovalFilter) approvalIndex {
 	switch status := cmp.Or(f.Status, "open"); {
 	case f.Run != "":
@@ -125,14 +125,14 @@ approvals.answer, approvals.assignee, approvals.due_key, runs.public_id`
 // approvalAt is a position in a list of approvals.
 type approvalAt struct{ due, id int64 }
 
-// approvalSpan is a part of a list: after one position and before another, both
-// exclusive. nil: to the end. newer reads it from its end to its beginning.
+// approvalSpan is the part of a list between two positions, both exclusive. nil means no limit on
+// that side. If newer is true, the span is read backwards.
 type approvalSpan struct {
 	after, before *approvalAt
 	newer         bool
 }
 
-// text selects the rows of a span, as far as the index covers the filter.
+// text returns the query for the rows of a span, with the conditions that the index covers.
 func (q *approvalQuery) text(columns, joins string, span approvalSpan) (string, []any, string) {
 	order, after, before := "ASC", ">", "<"
 	if q.open == span.newer {
@@ -160,7 +160,7 @@ func (q *approvalQuery) text(columns, joins string, span approvalSpan) (string, 
 
 const withRun = " JOIN runs ON runs.id = approvals.run_id"
 
-// page gives the matches of a span.
+// page returns the query for the matches of a span.
 func (q *approvalQuery) page(columns, joins string, span approvalSpan, limit int) (string, []any) {
 	text, args, order := q.text(columns, joins, span)
 	if q.rest.text != "" {
@@ -169,7 +169,7 @@ func (q *approvalQuery) page(columns, joins string, span approvalSpan, limit int
 	return text + order + " LIMIT ?", append(args, limit)
 }
 
-// nth returns the position after a number of rows.
+// nth returns the query for the position after a number of rows.
 func (q *approvalQuery) nth(span approvalSpan, rows int) (string, []any) {
 	text, args, order := q.text("approvals.due_key, approvals.id", "", span)
 	return text + order + " LIMIT 1 OFFSET ?", append(args, rows)
@@ -206,7 +206,7 @@ func openApprovalCursor(c string) (*approvalAt, error) {
 }
 
 // Approvals lists approvals. Without a filter it lists pending ones by deadline, then age. With
-// another filter, the newest come first. If no index serves the filter, a page holds the matches
+// another filter, the newest come first. If no index serves the filter, a page contains the matches
 // among the Rows that a request reads. Next continues from there, even if the page is short.
 func (s *Lists) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	var list domain.List[domain.Approval]
@@ -235,7 +235,7 @@ func (s *Lists) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.
 		if reached = span.before; reached == nil {
 			break
 		}
-		if q.open != span.newer { // the row at this position is the next to examine
+		if q.open != span.newer { // the next request starts with this row
 			reached.id--
 		} else {
 			reached.id++
@@ -275,7 +275,7 @@ type foundApproval struct {
 	at       approvalAt
 }
 
-// scanApproval reads one row of approvalColumns.
+// scanApproval reads a row with approvalColumns.
 func scanApproval(rows *sql.Rows) (foundApproval, error) {
 	var a dbsqlc.Approval
 	var run string

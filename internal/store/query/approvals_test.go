@@ -11,8 +11,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// requests is a store whose requests examine 10 rows, with a run that asked 33 times. Every
-// tenth request is for ana, two have the same deadline, and the last one is decided.
+// requests is a store whose requests read at most 10 rows. It contains a run with 33 approval
+// requests. Every tenth request is for ana, two have the same deadline, and the last one is
+// decided.
 func requests(t *testing.T) (s *store.Store, run string) {
 	t.Helper()
 	s = storetest.OpenExamining(t, 10)
@@ -67,7 +68,7 @@ func TestAListOfApprovalsReadsABoundedNumberOfRows(t *testing.T) {
 	s, run := requests(t)
 	for name, c := range map[string]struct {
 		f     domain.ApprovalFilter
-		pages []int // how many items each has
+		pages []int // number of items on each page
 	}{
 		"open":                       {domain.ApprovalFilter{}, []int{10, 10, 10, 3}},
 		"open, in small pages":       {domain.ApprovalFilter{Page: domain.Page{Limit: 15}}, []int{10, 10, 10, 3}},
@@ -131,8 +132,7 @@ func TestAListOfApprovalsReadsABoundedNumberOfRows(t *testing.T) {
 	}
 }
 
-// By duration, runs that have not ended come first, the oldest of them at the top, however
-// late it is.
+// Sorted by duration, runs that have not ended come first, oldest first, at any time.
 func TestLongestRunsAreInOneOrder(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -18,18 +18,17 @@ audit_events.action, audit_events.actor, audit_events.surface, audit_events.obje
 audit_events.detail,
 audit_events.request, audit_events.address, audit_events.mac, coalesce(runs.public_id, '')`
 
-// commonActions are recorded for every run. The index by action leaves them out, because they are
-// everywhere.
+// commonActions are recorded for every run, so the index by action leaves them out.
 var commonActions = []string{core.ActionCheckpoint, "run.status", core.ActionCreated}
 
-// auditQuery is a filter as SQL.
+// auditQuery is a filter in SQL.
 type auditQuery struct {
 	from string
-	// key is what the index covers, where what is checked row by row.
+	// key contains the conditions that the index covers; where contains those that are checked row
+	// by row.
 	key, where         string
 	keyArgs, whereArgs []any
-	// arms are values of a column: they are read one by one, each in order, and
-	// merged.
+	// arms are values of column. Each arm is read in order, and the arms are merged.
 	column string
 	arms   []string
 }
@@ -38,11 +37,11 @@ type auditQuery struct {
 type auditTerm struct {
 	column    string
 	any, none []string
-	prefixes  bool // a value that ends with a star is the beginning of others
+	prefixes  bool // values may end with * and match a prefix
 }
 
-// index is the index that finds the events with the values of a term, with what it
-// leaves out; "" if there is none for all of them.
+// index returns the index that finds the events with the values of a term, and the condition of its
+// rows. It returns "" if no index covers all values.
 func (t auditTerm) index() (index, clause string) {
 	for _, v := range t.any {
 		if index, clause = auditIndex(t.column, v); index == "" || t.prefixes && strings.HasSuffix(v, "*") {
@@ -70,8 +69,8 @@ func auditTerms(f domain.AuditFilter) []auditTerm {
 	}
 }
 
-// auditIndex is the index that finds the events with a value in a column, with what the
-// index leaves out; "" if there is none.
+// auditIndex returns the index that finds the events with a value in a column, and the condition of
+// its rows. It returns "" if there is none.
 func auditIndex(column, value string) (index, clause string) {
 	switch {
 	case column == "request":
@@ -89,9 +88,8 @@ func auditIndex(column, value string) (index, clause string) {
 	return "", ""
 }
 
-// newAuditQuery finds the index for a filter. Checkpoints, which are many, are
-// skipped by an index that leaves them out; those of one run are found through
-// its journal.
+// newAuditQuery chooses the index for a filter. The index excludes checkpoints, which are numerous.
+// The checkpoints of one run are found through its journal.
 func newAuditQuery(f domain.AuditFilter, rowID int64) auditQuery {
 	q := auditQuery{from: "audit_events"}
 	covered := func(clause string, values ...any) {
@@ -147,7 +145,7 @@ func newAuditQuery(f domain.AuditFilter, rowID int64) auditQuery {
 	return q
 }
 
-// match is true of events that have one of the values.
+// match returns a condition that is true for events with one of the values.
 func (t auditTerm) match(list []string) (string, []any) {
 	var exact, args []any
 	var clauses []string
@@ -166,7 +164,7 @@ func (t auditTerm) match(list []string) (string, []any) {
 	return "(" + strings.Join(clauses, " OR ") + ")", args
 }
 
-// text is the query for the events with low < seq < high, newest or oldest first.
+// text returns the query for the events with low < seq < high, in the given order.
 func (q *auditQuery) text(low, high int64, order string, limit int) (string, []any) {
 	text, args := q.of(auditColumns, " LEFT JOIN runs ON runs.id = audit_events.run_id", q.where, q.whereArgs, low, high, order)
 	return text + " LIMIT ?", append(args, limit)
@@ -191,8 +189,8 @@ func (q *auditQuery) of(columns, joins, where string, whereArgs []any, low, high
 }
 
 // AuditEvents lists audit events, newest first. It leaves out checkpoints unless the filter names a
-// run or checkpoints. If no index serves the filter, a page holds the matches among the Rows that a
-// request reads. Next continues from there, even if the page is short.
+// run or checkpoints. If no index serves the filter, a page contains the matches among the Rows
+// that a request reads. Next continues from there, even if the page is short.
 func (s *Lists) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
 	var list domain.List[domain.AuditEvent]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
@@ -255,7 +253,7 @@ func (s *Lists) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.L
 		return list, core.Translate(err, "list audit events")
 	}
 	list.Items, list.Next, list.Prev = core.Window(found, limit, newer, f.Page, "audit")
-	if reached > 0 { // not all was looked at
+	if reached > 0 { // the search ended at the limit of rows
 		if newer {
 			list.Prev = core.Cursor("audit", reached)
 		} else {
@@ -265,7 +263,8 @@ func (s *Lists) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.L
 	return list, nil
 }
 
-// auditRange is where the events of a time are: they are numbered in its order.
+// auditRange returns the range of sequence numbers that contains the events of a period. Sequence
+// numbers increase with time.
 func (s *Lists) auditRange(ctx context.Context, f domain.AuditFilter) (first, last int64, err error) {
 	if last, err = s.db.Q.AuditLast(ctx); err != nil {
 		return 0, 0, err
@@ -286,8 +285,8 @@ func (s *Lists) auditRange(ctx context.Context, f domain.AuditFilter) (first, la
 	return first, last, nil
 }
 
-// AuditLog gives audit events with Seq > after in order, without their journal
-// rows, at most limit.
+// AuditLog returns at most limit audit events with Seq > after, in order, without their journal
+// rows.
 func (s *SummaryReader) AuditLog(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error) {
 	rows, err := s.db.Q.AuditAfter(ctx, after, int64(limit))
 	if err != nil {

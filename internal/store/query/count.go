@@ -49,8 +49,8 @@ func (s *Lists) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n
 	return n, reached == 0, core.Translate(err, "count runs")
 }
 
-// countByIndex counts what an index alone can tell, and takes the dry runs off, of
-// which there are few: to look at the row of every run would take too long.
+// countByIndex counts runs that an index alone identifies, and subtracts the few dry runs. Reading
+// the row of every run would take too long.
 func (s *Lists) countByIndex(ctx context.Context, q *runQuery, last int64, limit int) (int, error) {
 	count := func(q runQuery, limit int) (n int, err error) {
 		text, args := q.text("runs.id", "", 0, last+1, "DESC", limit)
@@ -67,7 +67,7 @@ func (s *Lists) countByIndex(ctx context.Context, q *runQuery, last int64, limit
 	return max(n-without, 0), err
 }
 
-// onlyDry is the same arms of dry runs.
+// onlyDry returns the same query restricted to dry runs.
 func (q *runQuery) onlyDry() runQuery {
 	dry := *q
 	dry.where, dry.arms = nil, slices.Clone(q.arms)
@@ -78,8 +78,8 @@ func (q *runQuery) onlyDry() runQuery {
 	return dry
 }
 
-// onlyEnded reports whether a filter asks for nothing but how runs ended since a
-// time: that is counted by an index in the order of their end.
+// onlyEnded reports whether a filter selects only by final status and a start of the period. An
+// index by end time counts such runs.
 func onlyEnded(f domain.RunFilter) bool {
 	if len(f.Statuses) == 0 || f.Since.IsZero() || !f.Until.IsZero() ||
 		slices.ContainsFunc(f.Statuses, func(s domain.RunStatus) bool { return !s.Final() }) {

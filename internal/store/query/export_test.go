@@ -6,14 +6,14 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// The statements of lists, for the test of which indexes they read.
+// Statements of lists. A test checks which indexes they read.
 
 const (
 	OneHandoffSQL   = oneHandoffSQL
 	LikeHandoffsSQL = likeHandoffsSQL
 )
 
-// RunStatement is a page of runs.
+// RunStatement is the query for a page of runs.
 func (s *Lists) RunStatement(ctx context.Context, f domain.RunFilter, order string) (string, []any, error) {
 	q, err := s.runQuery(ctx, f)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Lists) RunStatement(ctx context.Context, f domain.RunFilter, order stri
 	return text, args, nil
 }
 
-// DryStatement are the dry runs that a count leaves out.
+// DryStatement is the query for the dry runs that a count subtracts.
 func (s *Lists) DryStatement(ctx context.Context, f domain.RunFilter) (string, []any, error) {
 	q, err := s.runQuery(ctx, f)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Lists) DryStatement(ctx context.Context, f domain.RunFilter) (string, [
 	return text, args, nil
 }
 
-// RunKeys finds the end of the rows that a page of runs reads.
+// RunKeys is the query for the last row that a page of runs reads.
 func (s *Lists) RunKeys(ctx context.Context, f domain.RunFilter, order string) (string, []any, error) {
 	q, err := s.runQuery(ctx, f)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Lists) RunKeys(ctx context.Context, f domain.RunFilter, order string) (
 	return text, args, nil
 }
 
-// HandoffKeys is RunKeys for handoffs, AuditKeys for audit events.
+// HandoffKeys is RunKeys for handoffs; AuditKeys is RunKeys for audit events.
 func HandoffKeys(f domain.HandoffFilter) (string, []any) { return handoffKeys(f)(0, 1<<62, "DESC", 51) }
 
 func AuditKeys(f domain.AuditFilter) (string, []any) {
@@ -52,7 +52,7 @@ func AuditKeys(f domain.AuditFilter) (string, []any) {
 	return q.keys(0, 1<<62, "DESC", 51)
 }
 
-// StepStatements are a page of steps, and what finds where its rows end.
+// StepStatements are the queries for a page of steps and for its last row.
 func (s *Lists) StepStatements(ctx context.Context, f domain.StepFilter) (out []Statement, err error) {
 	q, err := s.stepQuery(ctx, f)
 	if err != nil {
@@ -64,31 +64,31 @@ func (s *Lists) StepStatements(ctx context.Context, f domain.StepFilter) (out []
 	return append(out, Statement{text, args}, Statement{failuresSQL, []any{1, 9, 9, 51}}), nil
 }
 
-// Statement is SQL with its arguments.
+// Statement is an SQL statement with its arguments.
 type Statement struct {
 	Text string
 	Args []any
 }
 
-// HandoffStatement is a page of handoffs.
+// HandoffStatement is the query for a page of handoffs.
 func HandoffStatement(f domain.HandoffFilter) (string, []any) {
 	text, args := handoffQuery(f)
 	return text + " ORDER BY h.id DESC LIMIT ?", append(append([]any{0, 1 << 62}, args...), 51)
 }
 
-// ApprovalStatement is a page of approvals.
+// ApprovalStatement is the query for a page of approvals.
 func ApprovalStatement(f domain.ApprovalFilter, newer bool) (string, []any) {
 	q := newApprovalQuery(f)
 	return q.page(approvalColumns, withRun, approvalSpan{after: &approvalAt{1, 1}, before: &approvalAt{9, 9}, newer: newer}, 51)
 }
 
-// ApprovalKeys finds the end of the rows that a page of approvals reads.
+// ApprovalKeys is the query for the last row that a page of approvals reads.
 func ApprovalKeys(f domain.ApprovalFilter) (string, []any) {
 	q := newApprovalQuery(f)
 	return q.nth(approvalSpan{after: &approvalAt{1, 1}}, 51)
 }
 
-// AuditStatement is a page of audit events.
+// AuditStatement is the query for a page of audit events.
 func AuditStatement(f domain.AuditFilter) (string, []any) {
 	q := newAuditQuery(f, 0)
 	return q.text(0, 1<<62, "DESC", 51)

@@ -41,10 +41,10 @@ func (s *SummaryReader) FailureOrigin(ctx context.Context, ref domain.FailureRef
 	return o, nil
 }
 
-// groupTimesMax bounds how many runs of a failure group are read for their times.
+// groupTimesMax is the maximum number of runs of a failure group whose times are read.
 const groupTimesMax = 1000
 
-// FailureTimes returns when the newest runs of a failure group failed.
+// FailureTimes returns the times at which the newest runs of a failure group failed.
 func (s *SummaryReader) FailureTimes(ctx context.Context, ref domain.FailureRef) ([]time.Time, error) {
 	ends, err := s.db.Q.FailureGroupTimes(ctx, dbsqlc.FailureGroupTimesParams{
 		Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint, Max: groupTimesMax,
@@ -86,10 +86,10 @@ func (s *SummaryReader) FailureAcks(ctx context.Context, since time.Time, limit 
 	return out, nil
 }
 
-// outcomesMax bounds what charts read.
+// outcomesMax is the maximum number of rows that a chart reads.
 const outcomesMax = 50_000
 
-// Outcomes counts how runs ended since a time, per plan and half hour.
+// Outcomes counts the ended runs since a time by final status, plan, and half hour.
 func (s *SummaryReader) Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error) {
 	rows, err := s.db.Q.OutcomeList(ctx, core.SlotOf(since.UnixMicro()), outcomesMax)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *SummaryReader) Outcomes(ctx context.Context, since time.Time) ([]domain
 	return out, nil
 }
 
-// PlanOutcomes counts how runs of one plan ended since a time.
+// PlanOutcomes counts the ended runs of one plan since a time by final status.
 func (s *SummaryReader) PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error) {
 	n, err := s.db.Q.OutcomeOfPlan(ctx, plan, core.SlotOf(since.UnixMicro()))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// handoffSQL gives handoffs with what came of them: what the receiver answered, else
-// how the step ended that was handed over.
+// handoffSQL selects handoffs with their status: that of the receiver's answer, or, without an
+// answer, the final status of the step.
 const handoffSQL = `SELECT h.id, h.public_id, h.run, h.seq, h.from_agent, h.to_agent, h.node, h.reason, h.context, h.at,
 h.plan, h.status FROM (
 SELECT handoffs.*, runs.public_id AS run, plans.key AS plan, CASE
@@ -90,7 +90,7 @@ func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.
 	return list, nil
 }
 
-// oneHandoffSQL and likeHandoffsSQL find handoffs by their ids.
+// oneHandoffSQL and likeHandoffsSQL find handoffs by id.
 const (
 	joinedSQL       = " JOIN runs ON runs.id = handoffs.run_id JOIN plans ON plans.id = runs.plan_id WHERE "
 	oneHandoffSQL   = handoffSQL + joinedSQL + "handoffs.public_id = ?) AS h"
@@ -98,7 +98,7 @@ const (
 		"handoffs.public_id LIMIT ?) AS h"
 )
 
-// Handoff is one handoff with what came of it; CodeNotFound.
+// Handoff returns one handoff with its status. If it does not exist, the error is CodeNotFound.
 func (s *Lists) Handoff(ctx context.Context, id string) (domain.HandoffSummary, error) {
 	n, err := readHandoff(s.db.Read.QueryRowContext(ctx, oneHandoffSQL, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -107,11 +107,10 @@ func (s *Lists) Handoff(ctx context.Context, id string) (domain.HandoffSummary, 
 	return n.Item, core.Translate(err, "read handoff")
 }
 
-// handoffLeast is how much of an id has to be the same for it to be like another.
+// handoffLeast is the minimum length of a common prefix of similar ids.
 const handoffLeast = 6
 
-// HandoffsLike are handoffs whose ids begin as an id does, as far as any do: a few of
-// those with the longest beginning in common.
+// HandoffsLike returns at most limit handoffs whose ids share the longest possible prefix with id.
 func (s *Lists) HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSummary, error) {
 	id = strings.ToLower(id)
 	for n := min(len(id)-1, 200); n >= handoffLeast; n-- {
@@ -139,7 +138,8 @@ func readHandoff(row interface{ Scan(...any) error }) (n core.Numbered[domain.Ha
 	return n, err
 }
 
-// handoffIndex serves a filter: a clause that names it, and the column it is by.
+// handoffIndex returns the index that serves a filter, and its column and value. They are empty if
+// no index serves it.
 func handoffIndex(f domain.HandoffFilter) (index, column, value string) {
 	switch {
 	case f.From != "":
@@ -150,7 +150,7 @@ func handoffIndex(f domain.HandoffFilter) (index, column, value string) {
 	return "", "", ""
 }
 
-// handoffKeys are the handoffs that the index for a filter gives.
+// handoffKeys returns the query for the ids of the handoffs in an index.
 func handoffKeys(f domain.HandoffFilter) keys {
 	index, column, value := handoffIndex(f)
 	return func(low, high int64, order string, skip int) (string, []any) {
@@ -162,7 +162,7 @@ func handoffKeys(f domain.HandoffFilter) keys {
 	}
 }
 
-// handoffQuery is a filter as SQL for the handoffs with low < id < high.
+// handoffQuery returns the query for the handoffs with low < id < high that match a filter.
 func handoffQuery(f domain.HandoffFilter) (text string, args []any) {
 	index, _, _ := handoffIndex(f)
 	text = handoffSQL + index + joinedSQL + "handoffs.id > ? AND handoffs.id < ?"

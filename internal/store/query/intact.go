@@ -11,10 +11,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// Intact reads a journal row by row, however damaged it is: the rows that are as
-// they were written, in order, and those that are not, or that miss up to last,
-// where the journal is known to end. Nothing is changed. CodeCorrupt when the
-// file itself does not give its rows.
+// Intact reads a journal row by row, even if it is damaged. It returns the intact rows in order,
+// and the rows that are damaged or missing up to last, the known end of the journal. It changes
+// nothing. If SQLite cannot read the file, the error is CodeCorrupt.
 func (s *JournalReader) Intact(ctx context.Context, runID string, last int64) ([]domain.Entry, []domain.DamagedRow, error) {
 	type read struct {
 		row core.StepRow
@@ -39,7 +38,7 @@ func (s *JournalReader) Intact(ctx context.Context, runID string, last int64) ([
 	}
 	for i := range rows {
 		r := &rows[i].row
-		if r.Seq >= next && r.Seq <= last { // else its number is what is damaged
+		if r.Seq >= next && r.Seq <= last { // otherwise the sequence number itself is damaged
 			missing(r.Seq)
 			next = r.Seq + 1
 		}
@@ -47,7 +46,7 @@ func (s *JournalReader) Intact(ctx context.Context, runID string, last int64) ([
 		err := rows[i].err
 		if err == nil {
 			if e, err = s.db.Entry(ctx, runID, *r); err == nil {
-				if r.Seq >= next { // written since the run was looked at
+				if r.Seq >= next { // written after last was determined
 					missing(r.Seq)
 					next = r.Seq + 1
 				}
@@ -70,7 +69,7 @@ func (s *JournalReader) Intact(ctx context.Context, runID string, last int64) ([
 			Effect:  r.Effect,
 		}
 		if e.Seq != 0 {
-			d.Problem = domain.RowValue // it fits its hash
+			d.Problem = domain.RowValue // the row matches its checksum, so a value is damaged
 		}
 		bad = append(bad, d)
 	}

@@ -13,17 +13,17 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// JournalReader reads what happened in runs: journals, messages, handoffs, and events.
+// JournalReader reads journals, messages, handoffs, and events of runs.
 type JournalReader struct{ db *core.DB }
 
-// LastEvent is the newest audit sequence number.
+// LastEvent returns the newest sequence number of the audit log.
 func (s *JournalReader) LastEvent(ctx context.Context) (int64, error) {
 	n, err := s.db.Q.AuditLast(ctx)
 	return n, core.Translate(err, "read the audit log")
 }
 
-// EventsAfter gives audit events with Seq > after in order, with their journal
-// rows, at most limit; run restricts to one run.
+// EventsAfter returns at most limit audit events with Seq > after, in order, with their journal
+// rows. If run is not empty, it returns only events of that run.
 func (s *JournalReader) EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error) {
 	var out []domain.AuditEvent
 	if run == "" {
@@ -72,8 +72,8 @@ func (s *JournalReader) EventsAfter(ctx context.Context, after int64, run string
 	return out, s.fillEntries(ctx, out, ids)
 }
 
-// stepAfterEvent is the last journal row of a run that stands for an audit event
-// up to after. Both count upwards, so it is found by halving.
+// stepAfterEvent returns the last journal row of a run whose audit event is not newer than after.
+// Both numbers increase, so it uses a binary search.
 func (s *JournalReader) stepAfterEvent(ctx context.Context, run string, rowID, after int64) (int64, error) {
 	st, err := s.db.Q.RunState(ctx, run)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *JournalReader) stepAfterEvent(ctx context.Context, run string, rowID, a
 		middle := (low + high + 1) / 2
 		seq, err := s.db.Q.StepAuditSeq(ctx, rowID, middle)
 		switch {
-		case errors.Is(err, sql.ErrNoRows): // purged
+		case errors.Is(err, sql.ErrNoRows): // the journal was deleted
 			return 0, nil
 		case err != nil:
 			return 0, core.Translate(err, "read events")
@@ -113,7 +113,7 @@ func (s *JournalReader) fillEntries(ctx context.Context, events []domain.AuditEv
 		}
 		rows, err := s.db.Q.StepRange(ctx, *rowIDs[i], e.FirstSeq, e.RunSeq)
 		if err != nil && core.Primary(err) == 0 && ctx.Err() == nil {
-			continue // a row holds what no row holds
+			continue // the row contains a value of an invalid type
 		}
 		if err != nil {
 			return core.Translate(err, "read journal rows")
@@ -137,8 +137,8 @@ func (s *JournalReader) fillEntries(ctx context.Context, events []domain.AuditEv
 	return nil
 }
 
-// Happenings are audit events with Seq > after in order, without checkpoints and
-// without their journal rows, at most limit.
+// Happenings returns at most limit audit events with Seq > after, in order, without checkpoints and
+// without journal rows.
 func (s *JournalReader) Happenings(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error) {
 	rows, err := s.db.Q.DeliveryEvents(ctx, after, int64(limit))
 	out := make([]domain.AuditEvent, len(rows))
@@ -158,22 +158,21 @@ func (s *JournalReader) Happenings(ctx context.Context, after int64, limit int) 
 	return out, core.Translate(err, "read what happened")
 }
 
-// Journal gives a run's rows with Seq > after, in order, each checked against
-// its hash; CodeCorrupt names the row.
+// Journal returns a run's rows with Seq > after, in order. It checks each row against its checksum.
+// If a row is damaged, the error is CodeCorrupt and names the row.
 func (s *JournalReader) Journal(ctx context.Context, runID string, after int64) ([]domain.Entry, error) {
 	return s.JournalPage(ctx, runID, after, 0)
 }
 
-// JournalPage gives rows with Seq > after in order, at most limit (0: all). A gap
-// or a row that fails its checksum is CodeCorrupt; the rows before it are given
-// with the error.
+// JournalPage returns at most limit rows with Seq > after, in order; limit 0 returns all. If a row
+// is missing or damaged, the error is CodeCorrupt, and the result contains the rows before it.
 func (s *JournalReader) JournalPage(ctx context.Context, runID string, after int64, limit int) ([]domain.Entry, error) {
 	if limit <= 0 {
 		limit = math.MaxInt32
 	}
 	rows, err := s.db.Q.StepList(ctx, runID, after, int64(limit))
 	if err != nil && core.Primary(err) == 0 && ctx.Err() == nil {
-		// SQLite has given the rows; one of them holds what no row holds.
+		// SQLite read the rows, but one contains a value of an invalid type.
 		return nil, domain.Errorf(domain.CodeCorrupt, "the journal of run %s cannot be read: %w", runID, err)
 	}
 	if err != nil {
@@ -205,10 +204,10 @@ func (s *JournalReader) Handoffs(ctx context.Context, runID string) ([]domain.Ha
 	return out, nil
 }
 
-// maxMessages bounds what is read of a run's messages at once.
+// maxMessages is the maximum number of messages of a run that one call reads.
 const maxMessages = 10_000
 
-// Messages lists what a run's agents said to each other, in order.
+// Messages lists the messages between a run's agents, in order.
 func (s *JournalReader) Messages(ctx context.Context, runID string) ([]domain.AgentMessage, error) {
 	rows, err := s.db.Q.MessageList(ctx, runID, 0, maxMessages)
 	if err != nil {
@@ -247,7 +246,7 @@ func (s *JournalReader) Messages(ctx context.Context, runID string) ([]domain.Ag
 	return out, nil
 }
 
-// Conversation is what a run's agents said to each other, and its handoffs.
+// Conversation contains the messages between a run's agents, and its handoffs.
 func (s *JournalReader) Conversation(ctx context.Context, runID string) (domain.Conversation, error) {
 	messages, err := s.Messages(ctx, runID)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// Known lists the values that runs have under a key of the filter, in their
-// order, at most limit: error codes, people, agents, tools or providers;
-// CodeInvalid for another key.
+// Known lists at most limit values that runs have under a key of the filter, sorted: error codes,
+// people, agents, tools, or providers. For any other key, the error is CodeInvalid.
 func (s *SummaryReader) Known(ctx context.Context, key string, limit int) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// MemoryReader reads what sessions and skills remember.
+// MemoryReader reads the memory of sessions, and the measurements of skills.
 type MemoryReader struct{ db *core.DB }
 
 // Recollect returns the memory of a session for a text: its last exchanges, and the earlier ones
@@ -47,7 +47,7 @@ func (s *MemoryReader) Recollect(ctx context.Context, owner, session, text strin
 			}
 			r, err := s.db.Q.MemoryByID(ctx, id)
 			if errors.Is(err, sql.ErrNoRows) {
-				continue // retention took it meanwhile
+				continue // deleted by retention in the meantime
 			} else if err != nil {
 				return nil, core.Translate(err, "read memory")
 			}
@@ -79,7 +79,7 @@ func (s *MemoryReader) memoryMatches(ctx context.Context, scope, text string, li
 	if len(words) == 0 {
 		return nil, nil
 	}
-	// Every word is quoted: nothing in it is an operator.
+	// Every word is quoted, so that FTS5 reads no operators in it.
 	match := `scope : "` + scope + `" AND {input output} : ("` + strings.Join(words, `" OR "`) + `")`
 	rows, err := s.db.Read.QueryContext(
 		ctx,
@@ -101,11 +101,10 @@ func (s *MemoryReader) memoryMatches(ctx context.Context, scope, text string, li
 	return ids, core.Translate(rows.Err(), "search memory")
 }
 
-// maxMemoryWords bounds a search.
+// maxMemoryWords is the maximum number of words in a search.
 const maxMemoryWords = 32
 
-// memoryWords are the words of a text worth looking for: of three letters or
-// more, each once.
+// memoryWords returns the distinct words of a text with three letters or more.
 func memoryWords(text string) []string {
 	var out []string
 	for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -118,7 +117,7 @@ func memoryWords(text string) []string {
 	return out
 }
 
-// MemorySessions lists the sessions of an owner that remember something, by name.
+// MemorySessions lists the sessions of an owner that have a memory, by name.
 func (s *MemoryReader) MemorySessions(ctx context.Context, owner string, p domain.Page) (domain.List[domain.MemorySession], error) {
 	var list domain.List[domain.MemorySession]
 	limit := core.PageLimit(p.Limit)
@@ -149,7 +148,7 @@ func (s *MemoryReader) MemorySessions(ctx context.Context, owner string, p domai
 	}
 }
 
-// Memories lists what a session of an owner remembers, newest first.
+// Memories lists the exchanges that a session of an owner remembers, newest first.
 func (s *MemoryReader) Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error) {
 	var list domain.List[domain.Memory]
 	limit, before := core.PageLimit(p.Limit), int64(math.MaxInt64)
@@ -176,8 +175,8 @@ func (s *MemoryReader) Memories(ctx context.Context, owner, session string, p do
 	return list, nil
 }
 
-// SkillMedians gives the medians of what a skill took, by the tool or agent that
-// it is bound to now.
+// SkillMedians returns the median time and tokens of skills, by the tool or agent that the skill is
+// now bound to.
 func (s *MemoryReader) SkillMedians(ctx context.Context, skill, bound string) (domain.SkillMedians, error) {
 	rows, err := s.db.Q.SkillRunList(ctx, skill, bound)
 	if err != nil {
@@ -190,7 +189,8 @@ func (s *MemoryReader) SkillMedians(ctx context.Context, skill, bound string) (d
 	return domain.SkillMedians{Runs: len(rows), Time: time.Duration(median(ms)) * time.Millisecond, Tokens: median(tokens)}, nil
 }
 
-// median is the middle value, or the mean of the two in the middle; 0 of none.
+// median returns the middle value, or the mean of the two middle values. It returns 0 for an empty
+// list.
 func median(list []int64) int64 {
 	if len(list) == 0 {
 		return 0

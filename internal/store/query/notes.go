@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// Notes gives what people wrote about a run, in order.
+// Notes returns the notes of a run, in order.
 func (s *SummaryReader) Notes(ctx context.Context, run string) ([]domain.Note, error) {
 	rows, err := s.db.Q.NoteList(ctx, run, domain.MaxNotes)
 	if err != nil {
@@ -21,8 +21,7 @@ func (s *SummaryReader) Notes(ctx context.Context, run string) ([]domain.Note, e
 	return out, nil
 }
 
-// RecentNotes gives what people wrote about any run since a time, the newest
-// first, at most limit.
+// RecentNotes returns at most limit notes of all runs since a time, newest first.
 func (s *SummaryReader) RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error) {
 	rows, err := s.db.Q.NoteRecent(ctx, core.Micros(since), int64(limit))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// planNames gives keys and numbers of plans and versions by their rows.
+// planNames looks up and caches keys of plans and numbers of versions by row id.
 type planNames struct {
 	s        *Lists
 	keys     map[int64]string
@@ -35,9 +35,8 @@ func (n *planNames) of(ctx context.Context, plan, version int64) (string, int, e
 	return key, number, err
 }
 
-// PlanFlow is how the newest runs of a plan that were created since a time went
-// through its nodes: at most 500, and as far as the Rows of a request lead. version 0
-// is any.
+// PlanFlow describes the paths of the newest runs of a plan since a time: at most 500 runs, and as
+// many as a request with the limit Rows can read. Version 0 means all versions.
 func (s *Lists) PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error) {
 	out := domain.PlanFlow{Whole: true, Nodes: map[string]*domain.NodeFlow{}, Edges: map[int]int{}}
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
@@ -82,17 +81,17 @@ func scanID(rows *sql.Rows) (id int64, err error) {
 	return id, err
 }
 
-// flow gathers a PlanFlow.
+// flow accumulates a PlanFlow.
 type flow struct {
 	of      *domain.PlanFlow
-	took    map[string][]int64 // µs, by node
-	last    map[string]int64   // the run that was last seen at a node
+	took    map[string][]int64 // in microseconds, by node
+	last    map[string]int64   // the last run that reached each node
 	plan    string
 	version int
 }
 
-// flowOf reads what runs did, the newest run first, of the oldest of them from a
-// place on.
+// flowOf reads the results of runs, newest run first. It starts at a position inside the oldest
+// run.
 func (s *Lists) flowOf(ctx context.Context, ids []int64, from stepAt, into *flow) error {
 	if len(ids) == 0 {
 		return nil
@@ -101,7 +100,7 @@ func (s *Lists) flowOf(ctx context.Context, ids []int64, from stepAt, into *flow
 	for i, id := range ids {
 		list[i] = strconv.FormatInt(id, 10)
 	}
-	// The ids are numbers of ours: as text they keep the statement one.
+	// The ids are integers, so a JSON list is safe and keeps the statement constant.
 	rows, err := s.db.Read.QueryContext(
 		ctx,
 		`SELECT runs.id, runs.public_id, runs.created_at, s.seq, s.node, s.visit, s.item, s.attempt, s.status, s.final, s.started_at, s.at,
@@ -129,7 +128,7 @@ WHERE s.seq >= CASE runs.id WHEN ? THEN ? ELSE 0 END AND (s.kind = 'result' OR s
 			return core.Translate(err, "read what runs did")
 		}
 		if at < created {
-			continue // kept from the run that this one was forked from
+			continue // a row that a fork copied from its origin
 		}
 		into.node(h.Node).Cost += cost
 		if part {

@@ -18,7 +18,7 @@ import (
 // PlanReader reads plans and their versions.
 type PlanReader struct{ db *core.DB }
 
-// PlanFacts are what a plan is found by.
+// PlanFacts returns the facts of a plan that lists filter and search.
 func (s *PlanReader) PlanFacts(ctx context.Context, plan string) ([]domain.PlanFact, error) {
 	rows, err := s.db.Q.PlanFacts(ctx, plan)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *PlanReader) VersionRuns(ctx context.Context, planID string, since time.
 	return out, nil
 }
 
-// factList is a filter of plans as JSON.
+// factList encodes the facts that plans must have as JSON.
 func factList(facts []domain.PlanFact) string {
 	list := make([][2]string, len(facts))
 	for i, f := range facts {
@@ -78,7 +78,8 @@ func factList(facts []domain.PlanFact) string {
 	return core.EncodeJSON(list)
 }
 
-// Plan finds a plan by key or id, archived ones included; CodeNotFound.
+// Plan finds a plan by key or id, including archived plans. If it does not exist, the error is
+// CodeNotFound.
 func (s *PlanReader) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
 	p, err := s.db.PlanRow(ctx, idOrKey)
 	if err != nil {
@@ -87,7 +88,7 @@ func (s *PlanReader) Plan(ctx context.Context, idOrKey string) (domain.Plan, err
 	return core.Plan(p), nil
 }
 
-// Plans lists plans, latest change first, by key.
+// Plans lists plans with the latest change first, paged by key.
 func (s *PlanReader) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
 	var list domain.List[domain.Plan]
 	limit := core.PageLimit(f.Page.Limit)
@@ -100,8 +101,8 @@ func (s *PlanReader) Plans(ctx context.Context, f domain.PlanFilter) (domain.Lis
 		if c.cursor == "" {
 			continue
 		}
-		// Both halves stand in the cursor: a plan that is saved again moves to the
-		// front, the page does not.
+		// The cursor contains both the time and the id. A plan that changes moves to the front, but
+		// the position of the page does not.
 		first, second, ok := strings.Cut(c.cursor, "-")
 		var err error
 		if at, err = core.OpenCursor(kind, first); err != nil || !ok {
@@ -145,7 +146,7 @@ func (s *PlanReader) Plans(ctx context.Context, f domain.PlanFilter) (domain.Lis
 	return list, nil
 }
 
-// VersionByHash gives one version with its source; CodeNotFound.
+// VersionByHash returns a version with its source. If it does not exist, the error is CodeNotFound.
 func (s *PlanReader) VersionByHash(ctx context.Context, hash string) (domain.Version, error) {
 	r, err := s.db.Q.VersionByHash(ctx, hash)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -154,7 +155,8 @@ func (s *PlanReader) VersionByHash(ctx context.Context, hash string) (domain.Ver
 	return core.Version(r.PlanVersion, r.PlanPublicID, r.PlanKey), core.Translate(err, "read plan version")
 }
 
-// VersionByNumber gives one version with its source; CodeNotFound.
+// VersionByNumber returns a version with its source. If it does not exist, the error is
+// CodeNotFound.
 func (s *PlanReader) VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error) {
 	r, err := s.db.Q.VersionByNumber(ctx, planID, int64(number))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -190,7 +192,7 @@ func (s *PlanReader) Versions(ctx context.Context, planID string) ([]domain.Vers
 	return out, nil
 }
 
-// PlansThatRun are the keys of plans whose newest version runs another plan.
+// PlansThatRun returns the keys of the plans whose newest version runs the given plan.
 func (s *PlanReader) PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error) {
 	var out []string
 	for _, text := range []string{`"plan":` + core.EncodeJSON(plan) + `,`, `"plan":` + core.EncodeJSON(plan) + `}`,

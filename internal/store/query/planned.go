@@ -7,7 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// PlannedTotals adds up the versions after one that a planner made; 0: all.
+// PlannedTotals sums the numbers of the versions that a planner made after the given version; 0
+// includes all versions.
 func (s *SummaryReader) PlannedTotals(ctx context.Context, after int64) (domain.PlannedTotals, error) {
 	row, err := s.db.Q.PlannedTotals(ctx, after)
 	return domain.PlannedTotals{

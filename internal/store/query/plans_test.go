@@ -17,8 +17,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// A list may look at no more rows than it shows: every arm reads an index in
-// the order of the list.
+// A list reads at most as many rows as it shows, because every arm reads an index in the order of
+// the list.
 func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -34,7 +34,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 			}
 		}
 	}
-	// Whole tables, on purpose: small ones, and sums that are made in the background.
+	// These queries read whole tables on purpose: the tables are small, or the sums are made in the
+	// background.
 	whole := []string{
 		"UserList",
 		"TokenList",
@@ -54,12 +55,12 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"StepsWithoutAudit", // the newest 100,000 rows, for a check
 		"SpendList",         // a range of the index for each plan, summed
 		"FailureGroups",     // it sorts groups, of which there are few
-		"PlannedRuns",       // the versions of all plans, when metrics are read
+		"PlannedRuns",       // the versions of all plans, for metrics
 		"PlansWithText",     // the newest versions of all plans
 		"VersionsUnderWay",  // the active runs
 		"OutcomeList",
 	} // a range of the index for each plan
-	for _, q := range named(t, func(file string) bool { return file != "checks.sql" }) { // those read everything, on purpose
+	for _, q := range named(t, func(file string) bool { return file != "checks.sql" }) { // queries that read everything on purpose
 		if strings.HasPrefix(q[1], "SELECT") && !slices.Contains(whole, q[0]) {
 			explain(t, s, q[0], q[1], nil)
 		}
@@ -97,8 +98,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 	}
 }
 
-// An index costs with every row that is written: each serves a query, which the
-// migration names beside it.
+// Every index costs time with every row that is written. Each index serves a query that the
+// migration names next to it.
 func TestEveryIndexServesAQuery(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -158,7 +159,7 @@ func TestEveryIndexServesAQuery(t *testing.T) {
 	for _, m := range indexLine.FindAllStringSubmatch(string(migration), -1) {
 		comment, unique, index := m[1], m[2] != "", m[3]
 		if unique {
-			continue // it keeps a rule
+			continue // it enforces a constraint
 		}
 		names := servesNames.FindStringSubmatch(comment)
 		if names == nil {
@@ -181,7 +182,7 @@ var (
 
 var queryName = regexp.MustCompile(`(?m)^-- name: (\w+) :`)
 
-// named gives name and text of every query of these files, as SQLite takes it.
+// named returns the name and text of every query in these files, in SQLite syntax.
 func named(t *testing.T, kept func(file string) bool) (out [][2]string) {
 	t.Helper()
 	files, err := filepath.Glob("../../../db/queries/*.sql")
@@ -223,7 +224,7 @@ func explain(t *testing.T, s *store.Store, name, text string, args []any) {
 	}
 }
 
-// planOf is how SQLite executes a statement.
+// planOf returns SQLite's query plan of a statement.
 func planOf(t *testing.T, s *store.Store, text string, args []any) (out []string) {
 	t.Helper()
 	rows, err := s.Core().Read.Query("EXPLAIN QUERY PLAN "+text, args...)

@@ -1,25 +1,25 @@
-// Package query lists, searches, and counts what is stored. It only reads. Where a
-// filter has too many combinations for one generated query each, the statement is
-// put together from constant pieces, and every value is bound.
+// Package query lists, searches, and counts stored data. It only reads. If a filter has too many
+// combinations for one generated query each, the package combines constant parts into a statement
+// and binds every value.
 package query
 
 import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// Lists are the lists of an open database. They are safe for concurrent use.
+// Lists reads the lists of an open database. It is safe for concurrent use.
 type Lists struct {
 	db   *core.DB
 	rows int // largest number of rows that a request reads
 }
 
-// New returns the lists of a database. A request reads at most this many rows.
+// New returns the lists of a database. A request reads at most rows rows.
 func New(db *core.DB, rows int) *Lists { return &Lists{db, rows} }
 
-// SummaryReader reads sums and choices: how runs ended, notes, values to choose from.
+// SummaryReader reads totals and choices: outcomes of runs, notes, and values to choose from.
 type SummaryReader struct{ db *core.DB }
 
-// Readers read one subject each.
+// Readers contains a reader for each subject.
 type Readers struct {
 	*RunReader
 	*PlanReader
@@ -29,7 +29,7 @@ type Readers struct {
 	*SummaryReader
 }
 
-// ReadersOf gives the readers of a database.
+// ReadersOf returns the readers of a database.
 func ReadersOf(db *core.DB) Readers {
 	return Readers{&RunReader{db}, &PlanReader{db}, &JournalReader{db}, &MemoryReader{db}, &SmallReader{db}, &SummaryReader{db}}
 }

@@ -7,34 +7,34 @@ import (
 	"strings"
 )
 
-// arm is one index to read, in the order of run ids.
+// arm reads one index in the order of run ids.
 type arm struct {
-	from  string // with the index that serves it
-	where string // what the index covers
+	from  string // with its INDEXED BY clause
+	where string // the conditions that the index covers
 	args  []any
-	id    string // the column that is read in order; empty: runs.id
-	join  string // gives the runs, where from does not
-	// also is what is checked of each row that the index gives.
+	id    string // the column that orders the rows; empty: runs.id
+	join  string // joins runs if from is another table
+	// also is a condition that is checked for each row of the index.
 	also     string
 	alsoArgs []any
 }
 
-// runQuery is a filter as SQL.
+// runQuery is a filter in SQL.
 type runQuery struct {
 	arms []arm
-	// where holds what remains to be checked row by row.
+	// where contains the conditions that are checked row by row.
 	where []string
 	args  []any
-	// scan is set when the rest may refuse rows that the arms give.
+	// scan is true if the conditions in where may reject rows of the arms.
 	scan bool
 	// noDry leaves out dry runs.
 	noDry bool
 	none  bool // nothing can match
-	// byReason is set when the arms cover why runs wait, byWords when they cover
-	// what runs say.
+	// byReason is true if the arms cover the wait reasons, and byWords if they cover the searched
+	// words.
 	byReason, byWords bool
-	phrase            bool // they cover several words
-	// below is an id that all matches are below; 0: unknown.
+	phrase            bool // the arms cover several words
+	// below is an exclusive upper bound of the ids of all matches; 0 means unknown.
 	below int64
 }
 
@@ -44,7 +44,7 @@ func (q *runQuery) also(clause string, args ...any) {
 	q.scan = true
 }
 
-// text is the query for the runs with low < id < high, newest or oldest first.
+// text returns the query for the runs with low < id < high, in the given order.
 func (q *runQuery) text(columns, joins string, low, high int64, order string, limit int) (string, []any) {
 	var b strings.Builder
 	var args []any
@@ -60,8 +60,9 @@ func (q *runQuery) text(columns, joins string, low, high int64, order string, li
 	return b.String(), append(args, limit)
 }
 
-// phraseIDs is the number of row IDs that a search for several words reads for each row of a
-// request. The index reads all places of each word, even if the words are not next to each other.
+// phraseIDs is the number of row ids that a search for several words reads for each row of a
+// request. The index reads all positions of each word, even if the words are not next to each
+// other.
 const phraseIDs = 50
 
 func (q *runQuery) search(s *Lists, last, at int64, newer bool) search {
@@ -83,7 +84,7 @@ func (q *runQuery) keys(low, high int64, order string, skip int) (string, []any)
 	return b.String(), append(args, skip)
 }
 
-// begin is the query of an arm as far as its index covers it.
+// begin returns the query of an arm with the conditions that its index covers.
 func (a *arm) begin(i int, columns, joins string) string {
 	union, id := "", cmp.Or(a.id, "runs.id")
 	if i > 0 {

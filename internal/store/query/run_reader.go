@@ -18,20 +18,19 @@ import (
 // RunReader reads runs.
 type RunReader struct{ db *core.DB }
 
-// keptScan bounds how many audit events are read for the digests of one run: those
-// of others stand between them.
+// keptScan is the maximum number of audit events that are read to find the digests of one run.
+// Events of other runs are between them.
 const keptScan = 20_000
 
-// Kept gives the digests that the audit log keeps of a run whose journal retention
-// removed. The digests of a run that took very long, beside much else,
-// are those of its last rows.
+// Kept returns the digests that the audit log keeps of a run after retention deleted its journal.
+// For a very long run, only the digests of its last rows are found.
 func (s *RunReader) Kept(ctx context.Context, run string) (domain.RetainedDigests, error) {
 	var out domain.RetainedDigests
 	id, err := s.db.RowID(ctx, run)
 	if err != nil {
 		return out, err
 	}
-	// Its other events are found by an index, and stand beside those of its rows.
+	// The other events of the run are indexed, and its checkpoints have numbers close to theirs.
 	var first, last int64
 	events, err := s.db.Q.KeptEvents(ctx, &id)
 	if err != nil {
@@ -62,8 +61,8 @@ func (s *RunReader) Kept(ctx context.Context, run string) (domain.RetainedDigest
 	return out, core.Translate(err, "read the audit log")
 }
 
-// LastRuns are the newest runs of a plan, newest first: only their id, state and
-// times are filled.
+// LastRuns returns the newest runs of a plan, newest first. Only ID, PlanKey, Status, WaitReason,
+// CreatedAt, and EndedAt are set.
 func (s *RunReader) LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error) {
 	rows, err := s.db.Q.RunsOfPlan(ctx, plan, int64(limit))
 	if err != nil {
@@ -77,8 +76,8 @@ func (s *RunReader) LastRuns(ctx context.Context, plan string, limit int) ([]dom
 	return out, nil
 }
 
-// NextStart is the run of a plan that is the next to start at a time that was set
-// for it, and when; "": none is, or more than 100 are queued.
+// NextStart returns the run of a plan with the earliest scheduled start, and that time. The id is
+// "" if no run is scheduled or more than 100 runs are queued.
 func (s *RunReader) NextStart(ctx context.Context, plan string) (run string, at time.Time, err error) {
 	const most = 100
 	rows, err := s.db.Q.RunsQueuedOfPlan(ctx, plan, most+1)
@@ -93,8 +92,8 @@ func (s *RunReader) NextStart(ctx context.Context, plan string) (run string, at 
 	return run, at, nil
 }
 
-// Run finds a run by its id, input and output included; CodeNotFound. What of it is
-// damaged is left out, and named in [domain.Run.Damaged].
+// Run finds a run by its id, with input and output. If it does not exist, the error is
+// CodeNotFound. Damaged parts are left out and listed in [domain.Run.Damaged].
 func (s *RunReader) Run(ctx context.Context, id string) (domain.Run, error) {
 	row, err := s.db.Q.RunByPublicID(ctx, id)
 	if err != nil {
@@ -127,7 +126,7 @@ func (s *RunReader) Run(ctx context.Context, id string) (domain.Run, error) {
 	return r, nil
 }
 
-// bareRun is a run whose row of details is gone, or on a page that cannot be read.
+// bareRun returns a run whose row of details is missing or unreadable.
 func (s *RunReader) bareRun(ctx context.Context, id string) (domain.Run, error) {
 	row, err := s.db.Q.RunBare(ctx, id)
 	if err != nil {
@@ -136,8 +135,8 @@ func (s *RunReader) bareRun(ctx context.Context, id string) (domain.Run, error) 
 	return core.Run(&row.Run, &dbsqlc.RunDetail{}, row.PlanPublicID, row.PlanKey, row.Version, row.Hash), nil
 }
 
-// FindRun finds a run by id, or by any unambiguous tail or prefix of at least 4
-// characters; CodeNotFound, CodeConflict when ambiguous.
+// FindRun finds a run by its id, or by an unambiguous prefix or suffix of at least 4 characters.
+// The error is CodeNotFound, or CodeConflict if several runs match.
 func (s *RunReader) FindRun(ctx context.Context, id string) (domain.Run, error) {
 	id = strings.ToLower(strings.TrimSpace(id))
 	if domain.ValidID(id) {
@@ -170,8 +169,8 @@ func (s *RunReader) FindRun(ctx context.Context, id string) (domain.Run, error) 
 	return domain.Run{}, domain.Errorf(domain.CodeConflict, "%q matches several runs", id).Suggest("use more characters of the id")
 }
 
-// Unfinished lists runs that are not final, highest priority first, then
-// oldest; large inputs are not loaded.
+// Unfinished lists the runs that are not final: highest priority first, then oldest. It does not
+// load large inputs.
 func (s *RunReader) Unfinished(ctx context.Context) ([]domain.Run, error) {
 	rows, err := s.db.Q.RunUnfinished(ctx)
 	if err != nil {
@@ -195,7 +194,8 @@ func (s *RunReader) Unfinished(ctx context.Context) ([]domain.Run, error) {
 	return out, core.Translate(err, "read unfinished runs")
 }
 
-// RunByKey finds the run that was created with an idempotency key; CodeNotFound.
+// RunByKey finds the run that was created with an idempotency key. If there is none, the error is
+// CodeNotFound.
 func (s *RunReader) RunByKey(ctx context.Context, key string) (domain.Run, error) {
 	id, err := s.db.Q.RunByKey(ctx, &key)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -206,13 +206,13 @@ func (s *RunReader) RunByKey(ctx context.Context, key string) (domain.Run, error
 	return s.Run(ctx, id)
 }
 
-// LiveChildren lists the ids of a run's children that are not over, oldest first.
+// LiveChildren lists the ids of a run's unfinished child runs, oldest first.
 func (s *RunReader) LiveChildren(ctx context.Context, run string) ([]string, error) {
 	ids, err := s.db.Q.RunLiveChildren(ctx, run)
 	return ids, core.Translate(err, "read children of a run")
 }
 
-// ActiveByConcurrency lists active runs with that concurrency key, oldest first.
+// ActiveByConcurrency lists the active runs with a concurrency key, oldest first.
 func (s *RunReader) ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error) {
 	ids, err := s.db.Q.RunActiveByConcurrency(ctx, key)
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *RunReader) ActiveByConcurrency(ctx context.Context, key string) ([]doma
 	return s.runs(ctx, ids)
 }
 
-// Lineage lists the children, forks and reruns of a run, and what it came from.
+// Lineage lists the child runs, forks, and reruns of a run, and the run that it originates from.
 func (s *RunReader) Lineage(ctx context.Context, id string) ([]domain.Run, error) {
 	r, err := s.Run(ctx, id)
 	if err != nil {
@@ -293,7 +293,7 @@ func (s *RunReader) RunCounts(ctx context.Context) (domain.RunCounts, error) {
 	return c, core.Translate(err, "count approvals")
 }
 
-// Uses lists what took part in a run, by kind and name.
+// Uses lists the agents, tools, and providers that a run used, by kind and name.
 func (s *RunReader) Uses(ctx context.Context, run string) ([]domain.Use, error) {
 	rows, err := s.db.Q.RunUses(ctx, run)
 	if err != nil {

@@ -24,20 +24,20 @@ coalesce(run_details.limits, ''), coalesce(run_details.labels, ''),
 coalesce(run_details.given_labels, ''), run_details.parent, run_details.concurrency,
 plans.public_id, plans.key, plan_versions.number, plan_versions.hash`
 
-// A run without details is in lists too, and is marked.
+// Lists also contain runs without details, and mark them.
 const runJoins = ` LEFT JOIN run_details ON run_details.run_id = runs.id JOIN plans ON plans.id = runs.plan_id JOIN ` +
 	`plan_versions ON plan_versions.id = runs.version_id`
 
 const (
-	// clockSlack is how far the clock may have been put back while rows were
-	// written, for bounds that assume that it was not.
+	// clockSlack is the largest backward change of the clock that the search by time tolerates.
 	clockSlack = time.Hour
-	// listDeadline bounds every list.
+	// listDeadline is the maximum duration of a list query.
 	listDeadline = 2 * time.Second
 )
 
-// Runs lists runs, newest first, by key. If no index serves the filter, a page holds the matches
-// among the Rows that a request reads. Next continues from there, even if the page is short.
+// Runs lists runs, newest first, paged by key. If no index serves the filter, a page contains the
+// matches among the Rows that a request reads. Next continues from there, even if the page is
+// short.
 func (s *Lists) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error) {
 	var list domain.List[domain.Run]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
@@ -73,7 +73,7 @@ func (s *Lists) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domai
 		return list, core.Translate(err, "list runs")
 	}
 	list.Items, list.Next, list.Prev = core.Window(found, limit, newer, f.Page, kind)
-	if reached > 0 { // not all was looked at
+	if reached > 0 { // the search ended at the limit of rows
 		if newer {
 			list.Prev = core.Cursor(kind, reached)
 		} else {
@@ -88,7 +88,7 @@ func (s *Lists) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domai
 	return list, nil
 }
 
-// gather adds what is in rows, or nothing of it if a row cannot be read.
+// gather appends all rows to into, or none if a row cannot be read.
 func gather[T any](rows *sql.Rows, into *[]T, read func(*sql.Rows) (T, error)) error {
 	defer rows.Close()
 	all := *into
@@ -106,7 +106,7 @@ func gather[T any](rows *sql.Rows, into *[]T, read func(*sql.Rows) (T, error)) e
 	return nil
 }
 
-// scanRun reads one row of runColumns.
+// scanRun reads a row with runColumns.
 func scanRun(rows *sql.Rows) (core.Numbered[domain.Run], error) {
 	var r dbsqlc.Run
 	var d dbsqlc.RunDetail

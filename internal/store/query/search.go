@@ -8,36 +8,34 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// Rows is the largest number of rows that a request reads without showing them. It limits a search
-// that no index serves: the page ends where the search stopped, and its cursor continues there.
-// Rows are counted instead of milliseconds, so that the same request on the same data returns the
-// same page. BenchmarkSearch measures the cost of a row.
+// Rows is the maximum number of rows that a request reads without showing them. It limits a search
+// that no index serves: the page ends where the search stopped, and its cursor continues there. The
+// limit is a number of rows instead of a time, so that the same request on the same data returns
+// the same page. BenchmarkSearch measures the cost of a row.
 const Rows = 5_000
 
-// keys is the statement that gives the keys of a list between low and high (both
-// exclusive) in an order, skipping some: of the rows that an index gives, before
-// any is refused. It gives at most one.
+// keys returns the query for the key after skip rows of an index between low and high, both
+// exclusive. It counts rows before any other condition. The query returns at most one row.
 type keys func(low, high int64, order string, skip int) (text string, args []any)
 
-// windows are how many rows the steps of one request examine. Most pages are full
-// after the first, and need not find out where the rows of the request end.
+// windows are the numbers of rows that the steps of one request read. Most pages are full after the
+// first step and need no search for the limit of rows.
 func (s *Lists) windows() []int {
 	first := max(s.rows/10, 1)
 	return []int{first, s.rows - first}
 }
 
-// search is a range of rows to go through, newest first or (newer) oldest first.
+// search is a range of rows to read, newest first, or oldest first if newer is true.
 type search struct {
 	of          keys
 	first, last int64
-	at          int64 // where it begins
+	at          int64 // the starting position
 	newer       bool
-	ids         int64 // how many row numbers it goes through at most; 0: any
+	ids         int64 // maximum number of row ids to read; 0: no limit
 }
 
-// scan calls step for ranges of row numbers until step has enough, there are no more,
-// or the rows that a request may examine are used up. reached is the number that it
-// came to in the last case, else 0.
+// scan calls step for ranges of row ids until step has enough, no rows remain, or the request has
+// read its maximum number of rows. In the last case, reached is the last row id; otherwise it is 0.
 func (s *Lists) scan(
 	ctx context.Context,
 	r search,
@@ -84,7 +82,7 @@ func (s *Lists) scan(
 	return reached, nil
 }
 
-// skip returns the key after a number of rows, or false if there are no more.
+// skip returns the key after n rows. If there are no more rows, ok is false.
 func (s *Lists) skip(ctx context.Context, of keys, low, high int64, order string, rows int) (key int64, more bool, err error) {
 	text, args := of(low, high, order, rows)
 	err = s.db.Read.QueryRowContext(ctx, text, args...).Scan(&key)

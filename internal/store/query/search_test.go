@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// past is a store whose requests examine 100 rows, with 250 runs of one step each.
-// Every fiftieth of them failed.
+// past is a store whose requests read at most 100 rows. It contains 250 runs of one step each.
+// Every fiftieth run failed.
 func past(t *testing.T) *store.Store {
 	t.Helper()
 	s := storetest.OpenExamining(t, 100)
@@ -57,7 +57,7 @@ func TestASearchReadsABoundedNumberOfRows(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		ask   func(after string) (int, string, error)
-		pages []int // how many items each has
+		pages []int // number of items on each page
 	}{
 		"runs, none": {func(after string) (int, string, error) {
 			return runs(domain.RunFilter{MinCost: 1, Page: domain.Page{After: after}})
@@ -74,7 +74,7 @@ func TestASearchReadsABoundedNumberOfRows(t *testing.T) {
 		}, []int{5}},
 		"steps, none": {func(after string) (int, string, error) {
 			return steps(domain.StepFilter{MinAttempt: 7, Page: domain.Page{After: after}})
-		}, []int{0, 0, 0, 0, 0, 0}}, // a run and its row are two
+		}, []int{0, 0, 0, 0, 0, 0}}, // a run and its journal row count as two
 		"steps of failures": {func(after string) (int, string, error) {
 			return steps(domain.StepFilter{Statuses: []domain.NodeStatus{domain.NodeFailed}, Page: domain.Page{After: after}})
 		}, []int{5}},
@@ -106,8 +106,8 @@ func TestASearchReadsABoundedNumberOfRows(t *testing.T) {
 	}
 }
 
-// Lists in another order than age, and the graph of a plan, read a bounded number of rows. They show
-// which runs are included.
+// Lists that are not sorted by age, and the graph of a plan, read a bounded number of rows. They
+// show which runs are included.
 func TestASortedListReadsABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	s := past(t)
@@ -140,8 +140,8 @@ func TestASortedListReadsABoundedNumberOfRows(t *testing.T) {
 	}
 }
 
-// One run may have more rows than a request reads. The search stops in the middle of it, and finds
-// each of its steps once.
+// One run may have more rows than a request reads. The search stops inside it, and finds each of
+// its steps once.
 func TestASearchStopsInsideARun(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenExamining(t, 100)
@@ -149,7 +149,7 @@ func TestASearchStopsInsideARun(t *testing.T) {
 	var entries []domain.Entry
 	for i := range 350 {
 		e := storetest.Entry("a", "1")
-		e.Visit, e.Attempt = i+1, 1+i%100/99 // three of them were tried twice
+		e.Visit, e.Attempt = i+1, 1+i%100/99 // three steps have two attempts
 		entries = append(entries, e)
 	}
 	storetest.Commit(t, s, run.ID, 0, &domain.RunPatch{AddSteps: 350}, entries...)

@@ -12,10 +12,10 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// SmallReader reads bulk operations, drafts, deliveries, settings, and what is kept of tools.
+// SmallReader reads bulk operations, drafts, deliveries, settings, and definitions of tools.
 type SmallReader struct{ db *core.DB }
 
-// Bulk finds a bulk operation. It returns CodeNotFound.
+// Bulk finds a bulk operation. If it does not exist, the error is CodeNotFound.
 func (s *SmallReader) Bulk(ctx context.Context, id string) (domain.Bulk, error) {
 	row, err := s.db.Q.BulkGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -68,7 +68,7 @@ func bulks(rows []dbsqlc.Bulk) []domain.Bulk {
 	return out
 }
 
-// SavedViews lists a user's views and the shared ones.
+// SavedViews lists a user's views and the shared views.
 func (s *SmallReader) SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error) {
 	rows, err := s.db.Q.SavedViewList(ctx, owner)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *SmallReader) SavedViews(ctx context.Context, owner string) ([]domain.Sa
 	return out, nil
 }
 
-// Circuits gives the circuits that SetCircuits stored.
+// Circuits returns the circuits that SetCircuits stored.
 func (s *SmallReader) Circuits(ctx context.Context) ([]domain.StoredCircuit, error) {
 	rows, err := s.db.Q.CircuitList(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *SmallReader) Circuits(ctx context.Context) ([]domain.StoredCircuit, err
 	return out, nil
 }
 
-// ToolPins gives the accepted definitions of the tools of an MCP server.
+// ToolPins returns the accepted definitions of the tools of an MCP server.
 func (s *SmallReader) ToolPins(ctx context.Context, server string) ([]domain.ToolPin, error) {
 	rows, err := s.db.Q.ToolPinList(ctx, server)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *SmallReader) ToolPins(ctx context.Context, server string) ([]domain.Too
 	return out, nil
 }
 
-// Notified is the last audit event from which messages were made, or 0.
+// Notified returns the number of the last audit event for which notifications were created, or 0.
 func (s *SmallReader) Notified(ctx context.Context) (int64, error) {
 	text, err := s.Setting(ctx, core.SettingNotified)
 	if err != nil || text == "" {
@@ -130,8 +130,8 @@ func (s *SmallReader) Notified(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// DueDeliveries are messages to send now, and when the next one is due (zero:
-// none waits).
+// DueDeliveries returns the messages to send now, and the time at which the next one is due. The
+// time is zero if no message waits.
 func (s *SmallReader) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]domain.Delivery, time.Time, error) {
 	rows, err := s.db.Q.DeliveryDue(ctx, core.Micros(now), int64(limit))
 	if err != nil {
@@ -141,14 +141,13 @@ func (s *SmallReader) DueDeliveries(ctx context.Context, now time.Time, limit in
 	return deliveries(rows), core.FromMicros(next), core.Translate(err, "read messages")
 }
 
-// Deliveries are the newest messages of a channel, newest first.
+// Deliveries returns the newest messages of a channel, newest first.
 func (s *SmallReader) Deliveries(ctx context.Context, channel string, limit int) ([]domain.Delivery, error) {
 	rows, err := s.db.Q.DeliveryList(ctx, channel, int64(limit))
 	return deliveries(rows), core.Translate(err, "list messages")
 }
 
-// Repeated are messages made at or before a time that stand for more than
-// themselves.
+// Repeated returns the messages created at or before a time that represent several messages.
 func (s *SmallReader) Repeated(ctx context.Context, before time.Time, limit int) ([]domain.Delivery, error) {
 	rows, err := s.db.Q.DeliveryWithMore(ctx, core.Micros(before), int64(limit))
 	return deliveries(rows), core.Translate(err, "read repeated messages")
@@ -178,7 +177,7 @@ func deliveries(rows []dbsqlc.Delivery) []domain.Delivery {
 	return out
 }
 
-// Draft finds a draft; CodeNotFound.
+// Draft finds a draft. If it does not exist, the error is CodeNotFound.
 func (s *SmallReader) Draft(ctx context.Context, id string) (domain.Draft, error) {
 	row, err := s.db.Q.DraftGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -190,7 +189,8 @@ func (s *SmallReader) Draft(ctx context.Context, id string) (domain.Draft, error
 	return core.Draft(row)
 }
 
-// DraftOfVersion finds the newest draft whose plan is a version; CodeNotFound.
+// DraftOfVersion finds the newest draft of a plan version. If there is none, the error is
+// CodeNotFound.
 func (s *SmallReader) DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error) {
 	row, err := s.db.Q.DraftByVersion(ctx, hash)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -202,7 +202,7 @@ func (s *SmallReader) DraftOfVersion(ctx context.Context, hash string) (domain.D
 	return core.Draft(row)
 }
 
-// Drafts lists the newest drafts: those that are open, or all.
+// Drafts lists the newest drafts: the open ones, or all.
 func (s *SmallReader) Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error) {
 	list := s.db.Q.DraftOpen
 	if all {
@@ -212,13 +212,13 @@ func (s *SmallReader) Drafts(ctx context.Context, all bool, limit int) ([]domain
 	return drafts(rows, err)
 }
 
-// DraftsUnderWay lists what is being planned, oldest first.
+// DraftsUnderWay lists the drafts in planning, oldest first.
 func (s *SmallReader) DraftsUnderWay(ctx context.Context) ([]domain.Draft, error) {
 	rows, err := s.db.Q.DraftUnderWay(ctx)
 	return drafts(rows, err)
 }
 
-// DraftsFrom lists the drafts that refine one, oldest first.
+// DraftsFrom lists the drafts that refine a draft, oldest first.
 func (s *SmallReader) DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error) {
 	rows, err := s.db.Q.DraftChildren(ctx, parent)
 	return drafts(rows, err)
@@ -237,7 +237,7 @@ func drafts(rows []dbsqlc.Draft, err error) ([]domain.Draft, error) {
 	return out, nil
 }
 
-// Preference gives what a person chose under a key; "" if nothing.
+// Preference returns the value that a person stored under a key, or "".
 func (s *SmallReader) Preference(ctx context.Context, owner, key string) (string, error) {
 	v, err := s.db.Q.PreferenceGet(ctx, owner, key)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -246,7 +246,7 @@ func (s *SmallReader) Preference(ctx context.Context, owner, key string) (string
 	return v, core.Translate(err, "read preference "+key)
 }
 
-// Setting gives what was kept under a key, "" if nothing was.
+// Setting returns the value stored under a key, or "".
 func (s *SmallReader) Setting(ctx context.Context, key string) (string, error) {
 	text, err := s.db.Q.SettingGet(ctx, key)
 	if errors.Is(err, sql.ErrNoRows) {

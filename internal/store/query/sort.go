@@ -11,19 +11,19 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// sortWindow is how old the runs of a list may be that is not in the order of age.
+// sortWindow is the maximum age of the runs in a list that is not sorted by age.
 const sortWindow = 7 * 24 * time.Hour
 
-// sortKeys are what a list may be sorted by besides age, as SQL. Runs that have not ended
-// are the longest, the oldest of them first: the order must not depend on the clock.
+// sortKeys are the sort keys besides age, in SQL. Runs that have not ended count as the longest,
+// oldest first, so that the order does not depend on the clock.
 var sortKeys = map[domain.RunSort]string{
 	domain.SortTook:  "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE 9223372036854775807 END - runs.created_at)",
 	domain.SortCost:  "CAST(runs.cost * 1000000 AS INTEGER)",
 	domain.SortEnded: "runs.ended_at",
 }
 
-// SortedRuns lists the runs with the highest values among the newest matches: one week, within the
-// Rows of a request. seen reports how far it read.
+// SortedRuns lists the runs with the highest values among the newest matches: of one week, within
+// the Rows of a request. seen reports how far it read.
 func (s *Lists) SortedRuns(
 	ctx context.Context,
 	f domain.RunFilter,
@@ -94,7 +94,7 @@ func (s *Lists) SortedRuns(
 	return runs, seen, core.Translate(rows.Err(), "sort runs")
 }
 
-// topOf gives the runs with the highest keys in a range of rows.
+// topOf returns the runs with the highest keys in a range of rows.
 func (s *Lists) topOf(ctx context.Context, q *runQuery, key string, low, high int64, limit int) (ids []int64, err error) {
 	text, args := q.text("runs.id AS id, "+key+" AS k", "", low, high, "DESC", math.MaxInt32)
 	rows, err := s.db.Read.QueryContext(ctx, "SELECT id FROM ("+text+") ORDER BY k DESC, id DESC LIMIT ?", append(args, limit)...)

@@ -8,11 +8,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// spendMax bounds what the page of spend reads.
+// spendMax is the maximum number of rows that the page of spend reads.
 const spendMax = 50_000
 
-// Spend returns what model calls used since a time, in periods of a length that [domain.OutcomeSlot]
-// divides.
+// Spend returns the usage of model calls since a time, in periods. [domain.OutcomeSlot] must divide
+// the length of a period.
 func (s *SummaryReader) Spend(ctx context.Context, since time.Time, period time.Duration) ([]domain.Spend, error) {
 	rows, err := s.db.Q.SpendList(ctx, int64(period/domain.OutcomeSlot), core.SlotOf(since.UnixMicro()), spendMax)
 	if err != nil {

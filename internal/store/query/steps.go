@@ -14,19 +14,19 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// The journal is in the order of time and found by run. Steps across runs are
-// therefore read run by run, the newest first, as far as the Rows of a request lead;
-// only attempts that failed have an index of their own.
+// The journal is ordered by time and indexed by run. Steps across runs are therefore read run by
+// run, newest run first, within the Rows of a request. Only failed attempts have an index of their
+// own.
 
 const (
-	// flowRuns is how many runs a picture of a plan is made of at most.
+	// flowRuns is the maximum number of runs in a PlanFlow.
 	flowRuns = 500
-	// hitsPerNode is how many failures and slow attempts a node shows.
+	// hitsPerNode is the number of failures and slow attempts that a node shows.
 	hitsPerNode = 5
 )
 
-// stepQuery is a filter of steps as SQL: runs from an index, and what is checked of
-// each of them.
+// stepQuery is a filter of steps in SQL: the runs of an index, and the conditions that each run is
+// checked against.
 type stepQuery struct {
 	from, key string
 	keyArgs   []any
@@ -66,12 +66,12 @@ func (s *Lists) stepQuery(ctx context.Context, f domain.StepFilter) (*stepQuery,
 	return q, nil
 }
 
-// stepAt is a place in the journals of all runs: before a row of a run.
+// stepAt is a position in the journals of all runs: before row seq of a run.
 type stepAt struct{ run, seq int64 }
 
 // stepsBefore returns the position at which a search has read a number of rows: runs down to low,
-// and the journal rows of matching runs. whole reports that there are no more. visit receives the
-// matching runs, and returns false to end the search before the next one.
+// and the journal rows of matching runs. whole is true if there are no more rows. visit receives
+// the matching runs, and returns false to end the search before the next one.
 func (s *Lists) stepsBefore(
 	ctx context.Context,
 	q *stepQuery,
@@ -114,7 +114,7 @@ func (s *Lists) stepsBefore(
 	return end, false, nil
 }
 
-// runs are runs with their last journal row, and whether they match.
+// runs returns the query for runs with their last journal row, and whether they match.
 func (q *stepQuery) runs(low, high, limit int64) (string, []any) {
 	return "SELECT runs.id, runs.last_seq, " + q.where + " FROM " + q.from + " WHERE " + q.key + " AND runs.id >= ? AND " +
 			"runs.id <= ? ORDER BY runs.id DESC LIMIT ?",
@@ -129,7 +129,7 @@ const failuresSQL = "SELECT s.run_id, s.seq FROM step_results AS s INDEXED BY st
 	"'failed' AND s.run_id >= ? AND " +
 	"(s.run_id, s.seq) < (?, ?) ORDER BY s.run_id DESC, s.seq DESC LIMIT 1 OFFSET ?"
 
-// failuresBefore is stepsBefore by the index of attempts that failed.
+// failuresBefore is stepsBefore for the index of failed attempts.
 func (s *Lists) failuresBefore(ctx context.Context, low int64, at stepAt, rows int64) (end stepAt, whole bool, err error) {
 	err = s.db.Read.QueryRowContext(ctx, failuresSQL, low, at.run, at.seq, rows-1).Scan(&end.run, &end.seq)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -138,14 +138,13 @@ func (s *Lists) failuresBefore(ctx context.Context, low int64, at stepAt, rows i
 	return end, false, err
 }
 
-// stepRowFilter is what is checked of each attempt.
+// stepRowFilter is the condition that each attempt is checked against.
 type stepRowFilter struct {
 	where string
 	args  []any
 }
 
-// build reads a filter. A fork begins with rows of the run that it was forked
-// from: those are not its own.
+// build builds the condition for a filter. It excludes the rows that a fork copied from its origin.
 func (f *stepRowFilter) build(filter domain.StepFilter) {
 	f.where = "s.kind = 'result' AND s.at >= runs.created_at"
 	add := func(clause string, args ...any) {
@@ -175,7 +174,7 @@ func (f *stepRowFilter) build(filter domain.StepFilter) {
 	}
 }
 
-// onlyFailed reports whether a filter can match nothing but failed attempts.
+// onlyFailed reports whether a filter matches only failed attempts.
 func onlyFailed(f domain.StepFilter) bool {
 	return len(f.Statuses) == 1 && f.Statuses[0] == domain.NodeFailed || len(f.Statuses) == 0 && len(f.ErrorCodes) > 0
 }
@@ -184,14 +183,14 @@ const hitColumns = `runs.id, runs.public_id, runs.version_id, runs.plan_id, s.se
 s.status, s.started_at, s.at,
 CASE WHEN s.status <> 'completed' THEN s.failure END`
 
-// stepHit is a hit, and the rows of its run, plan, and version.
+// stepHit is a hit and the row ids of its run, plan, and version.
 type stepHit struct {
 	hit                domain.StepHit
 	row, plan, version int64
 }
 
-// Steps finds attempts of steps across runs, those of the newest runs first. It
-// goes as far as the Rows of a request lead, and shows how far that was.
+// Steps finds attempts of steps across runs, newest run first. It reads the Rows of a request, and
+// reports how far it read.
 func (s *Lists) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error) {
 	var out domain.StepHits
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
@@ -267,7 +266,8 @@ func (a stepAt) cursor() string {
 	return core.Cursor(stepCursor, a.run) + "-" + core.Cursor(stepCursor, a.seq)
 }
 
-// openStepCursor gives the place that a page begins before; CodeInvalid.
+// openStepCursor parses the position before which a page begins. If the cursor is invalid, the
+// error is CodeInvalid.
 func openStepCursor(c string) (at stepAt, err error) {
 	if c == "" {
 		return stepAt{math.MaxInt64, math.MaxInt64}, nil
@@ -282,8 +282,8 @@ func openStepCursor(c string) (at stepAt, err error) {
 	return at, err
 }
 
-// stepsBetween adds the attempts from one place to before another, the newest runs
-// first, or the slowest.
+// stepsBetween appends the attempts from one position up to another: newest run first, or slowest
+// first.
 func (s *Lists) stepsBetween(ctx context.Context, q *stepQuery, f domain.StepFilter, from, to stepAt, limit int, into *[]stepHit) error {
 	text, args := q.between(f, from, to, limit)
 	return s.eachHit(ctx, text, args, func(row, versionID, planID int64, h domain.StepHit) {
@@ -312,8 +312,7 @@ func (q *stepQuery) between(f domain.StepFilter, from, to stepAt, limit int) (st
 	return text, slices.Concat(args, q.keyArgs, q.whereArgs, match.args, []any{limit})
 }
 
-// stepWindow are the rows of runs that were created in a window: from low to
-// below high.
+// stepWindow returns the row ids of the runs that were created in a period: from low, below high.
 func (s *Lists) stepWindow(ctx context.Context, since, until time.Time) (low, high int64, err error) {
 	last, err := s.db.Q.RunLast(ctx)
 	if err != nil {
@@ -333,7 +332,7 @@ func (s *Lists) stepWindow(ctx context.Context, since, until time.Time) (low, hi
 	return low, high, nil
 }
 
-// eachHit reads rows of hitColumns.
+// eachHit calls do for each row with hitColumns.
 func (s *Lists) eachHit(ctx context.Context, text string, args []any, do func(row, version, plan int64, h domain.StepHit)) error {
 	rows, err := s.db.Read.QueryContext(ctx, text, args...)
 	if err != nil {
@@ -356,10 +355,10 @@ func (s *Lists) eachHit(ctx context.Context, text string, args []any, do func(ro
 	return rows.Err()
 }
 
-// failureOf reads code and message of a stored failure.
+// failureOf returns code and message of a stored failure.
 func failureOf(text *string) (code, message string) {
 	var f struct{ Code, Message string }
-	if text == nil || json.Unmarshal([]byte(*text), &f) != nil { // a large one stands elsewhere
+	if text == nil || json.Unmarshal([]byte(*text), &f) != nil { // a large failure is not stored in the row
 		return "", ""
 	}
 	return f.Code, f.Message

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// A plan whose middle step fails at first for odd inputs, and for good for input 3.
+// In this plan, the middle step fails at first for odd inputs, and always for input 3.
 const flowPlan = `
 id: flow
 nodes:
@@ -64,7 +64,7 @@ func TestPathsOfRunsThroughAPlan(t *testing.T) {
 	if len(n.Slow) != 5 || n.Slow[0].Took() < n.Slow[4].Took() {
 		t.Errorf("the slowest of flaky: %+v", n.Slow)
 	}
-	if got.Edges[1] != 5 || got.Edges[0] != 0 { // where there is no choice, nothing is decided
+	if got.Edges[1] != 5 || got.Edges[0] != 0 { // a node with one edge records no decision
 		t.Errorf("edges taken: %v", got.Edges)
 	}
 	for _, c := range []struct {
@@ -77,7 +77,7 @@ func TestPathsOfRunsThroughAPlan(t *testing.T) {
 			t.Errorf("%+v: %d runs, %v", c, got.Runs, err)
 		}
 	}
-	// What a fork keeps is not its own.
+	// Steps that a fork copied are not counted as its own.
 	run, err := e.Store.Runs(t.Context(), domain.RunFilter{Statuses: []domain.RunStatus{domain.RunCompleted}})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestStepsAreFoundAcrossRuns(t *testing.T) {
 			}
 		}
 	}
-	// Page by page gives every one once.
+	// Each attempt is on exactly one page.
 	seen := map[string]bool{}
 	f := domain.StepFilter{Page: domain.Page{Limit: 3}}
 	for range 20 {

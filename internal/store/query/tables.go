@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// Tables returns the space of each table with its indexes, largest first. It reads every page,
-// which takes minutes for a large database.
+// Tables returns the size of each table with its indexes, largest first. It reads every page, which
+// takes minutes for a large database.
 func (s *SummaryReader) Tables(ctx context.Context) ([]domain.TableStorage, error) {
 	rows, err := s.db.Read.QueryContext(ctx, `SELECT m.tbl_name, sum(d.pgsize), sum(CASE m.type WHEN 'index' THEN d.pgsize ELSE 0 END)
 FROM dbstat AS d JOIN sqlite_schema AS m ON m.name = d.name WHERE d.aggregate = TRUE GROUP BY m.tbl_name ORDER BY 2 DESC, 1`)

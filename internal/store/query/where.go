@@ -13,12 +13,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// The run list has too many combinations of filters for one fixed query that
-// uses an index in each. It is therefore put together here, from constant
-// pieces only; every value is bound. Each arm of it reads one index in the order
-// of run ids; several arms are merged, never sorted.
+// The run list has too many combinations of filters for one constant query per combination that
+// uses an index. Therefore, this file builds the query from constant parts, and binds every value.
+// Each arm reads one index in the order of run ids. Several arms are merged, never sorted.
 
-// runQuery finds the index for a filter and what is left to check.
+// runQuery chooses the index for a filter and collects the remaining conditions.
 func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, error) {
 	q := &runQuery{}
 	statuses := slices.Compact(slices.Sorted(slices.Values(f.Statuses)))
@@ -70,14 +69,14 @@ func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 	}
 	alsoMore(q, f)
 	if f.Text != "" && !q.byWords {
-		clause, args := saysSQL(f.Text)
+		clause, args := headlineMatchSQL(f.Text)
 		q.also(clause, args...)
 	}
 	if !f.Since.IsZero() {
 		q.also("CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE runs.created_at END >= ?", f.Since.UnixMicro())
 	}
 	if !f.Until.IsZero() {
-		// What ended by then was created by then.
+		// Runs that ended by then were created by then.
 		last, err := s.db.Q.RunLast(ctx)
 		if err == nil {
 			q.below, err = core.FirstAfter(ctx, s.runFrom, f.Until.Add(clockSlack), last)
@@ -92,16 +91,16 @@ func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 
 const notDry = "runs.origin <> '" + domain.OriginDry + "'"
 
-// hidesDry reports whether a filter leaves out dry runs: unless it selects dry runs or certain
-// runs.
+// hidesDry reports whether a filter excludes dry runs. It does unless it selects dry runs or
+// certain runs.
 func hidesDry(f domain.RunFilter) bool {
 	_, labelled := f.Labels["draft"]
 	return !f.WithDry && !labelled && f.Origin != domain.OriginDry && !slices.Contains(f.Origins, domain.OriginDry) &&
 		f.IDs == nil && f.IDTail == "" && f.Bulk == "" && f.Parent == "" && f.RelatedTo == ""
 }
 
-// plansOf are the plans that a filter names; nil: it names none. A bare word is
-// a plan's key if there is such a plan, and else looked for in headlines.
+// plansOf returns the plans that a filter names, or nil if it names none. A single word is the key
+// of a plan if such a plan exists. Otherwise it is added to the searched text.
 func (s *Lists) plansOf(ctx context.Context, f *domain.RunFilter) ([]dbsqlc.Plan, error) {
 	keys := slices.Clone(f.PlanKeys)
 	if f.PlanKey != "" {
@@ -135,10 +134,10 @@ func (s *Lists) plansOf(ctx context.Context, f *domain.RunFilter) ([]dbsqlc.Plan
 	return out, nil
 }
 
-// maxChoice bounds how many indexes one list reads.
+// maxChoice is the maximum number of indexes that one list reads.
 const maxChoice = 50
 
-// usedBy is what took part in a run, of one kind.
+// usedBy returns the condition that a run used one of the agents, tools, or providers.
 func usedBy(kind string, names []string) (string, []any) {
 	return "EXISTS (SELECT 1 FROM run_uses WHERE run_uses.kind = ? AND run_uses.name IN (" + core.Marks(
 			len(names),

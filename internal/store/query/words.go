@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// wordsIn splits a text into words as the index does.
+// wordsIn splits a text into words in the same way as the index.
 func wordsIn(text string) []string {
 	words := strings.FieldsFunc(strings.ReplaceAll(text, "\x00", " "), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
@@ -17,9 +17,9 @@ func wordsIn(text string) []string {
 	return words[:min(len(words), core.MaxWords)]
 }
 
-// match asks the index for the words of a text, one after the other, the last of
-// which may be only begun; empty: the text has none. A word is quoted, so that
-// nothing in it is an operator.
+// match returns an FTS5 query for the words of a text, in order. The last word may be a prefix. If
+// the text has no words, it returns "". Every word is quoted, so that FTS5 reads no operators in
+// it.
 func match(text string) string {
 	words := wordsIn(text)
 	if len(words) == 0 {
@@ -28,13 +28,13 @@ func match(text string) string {
 	return `"` + strings.Join(words, " ") + `" *`
 }
 
-// unended are the statuses of runs whose headlines are not in the index.
+// unended are the statuses of runs whose status messages are not in the index.
 var unended = []domain.RunStatus{domain.RunRunning, domain.RunWaiting}
 
-// inIndexSQL is true if the index has the words of this run.
+// inIndexSQL is true if the index contains the words for this run.
 const inIndexSQL = "EXISTS (SELECT 1 FROM run_words WHERE run_words MATCH ? AND run_words.rowid = runs.id)"
 
-// headlineSQL looks for a text in the headlines that are not in the index.
+// headlineSQL returns a condition that searches status messages without the index.
 func headlineSQL(text string) (string, []any) {
 	words := wordsIn(text)
 	if len(words) == 0 {
@@ -47,9 +47,9 @@ func headlineSQL(text string) (string, []any) {
 	return strings.Join(clauses, " AND "), values(words)
 }
 
-// saysSQL checks one run for the words of a text. One without any words is looked
-// for in all headlines as it stands.
-func saysSQL(text string) (string, []any) {
+// headlineMatchSQL returns the condition that the status message of a run contains the words of a
+// text. A text without words is searched literally.
+func headlineMatchSQL(text string) (string, []any) {
 	inHeadline, args := headlineSQL(text)
 	m := match(text)
 	if m == "" {
@@ -58,7 +58,7 @@ func saysSQL(text string) (string, []any) {
 	return "(" + inIndexSQL + " OR runs.status IN ('running', 'waiting') AND " + inHeadline + ")", append([]any{m}, args...)
 }
 
-// wordArms are the index of words and, beside it, the runs that are not in it.
+// wordArms returns an arm for the index of words, and arms for the runs that are not in it.
 func wordArms(text string, statuses []domain.RunStatus) []arm {
 	m := match(text)
 	arms := []arm{

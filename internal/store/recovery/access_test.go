@@ -14,7 +14,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// guarded is a database with a row of every kind that grants access, as a stopped server leaves it.
+// guarded returns the path of a database with a row of every kind that grants access, as a stopped
+// server leaves it.
 func guarded(t *testing.T) (path string) {
 	t.Helper()
 	ctx := context.Background()

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// identity makes a key pair of age, the private one in a file.
+// identity creates an age key pair, with the private key in a file.
 func identity(t *testing.T) (public, file string) {
 	t.Helper()
 	id, err := age.GenerateX25519Identity()
@@ -133,8 +133,8 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	}
 }
 
-// Anyone can encrypt with a public key. A backup of another server is refused, with its own manifest
-// or with ours.
+// Anyone can encrypt with a public key. A backup of another server is rejected, with its own
+// manifest or with the manifest of this server.
 func TestASwappedEncryptedBackupIsRefused(t *testing.T) {
 	t.Parallel()
 	path, _, _ := installation(t)

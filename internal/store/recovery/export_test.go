@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// RestoreUntil is a Restore that dies after a number of its renames.
+// RestoreUntil is a Restore that stops like a killed process after a number of renames.
 func RestoreUntil(ctx context.Context, backup, path string, renames int) error {
 	_, err := restore(ctx, backup, path, RestoreOptions{Replace: true}, func(from, to string) error {
 		if renames == 0 {
@@ -33,8 +33,8 @@ func SignManifest(manifest *domain.Backup, keyFile string) ([]byte, error) {
 	return encodeManifest(manifest, k.Derived)
 }
 
-// Forge changes a copy of a database, as a person with a shell would, and gives it a matching
-// manifest: with its MAC if they have the key file, else with the previous one.
+// Forge changes a copy of a database, as a person with a shell could, and writes a matching
+// manifest: with a MAC if the person has the key file, otherwise with the previous MAC.
 func Forge(path, text string, manifest domain.Backup, keyFile string) error {
 	pool, err := core.OpenPlain(path, "&_pragma=journal_mode(DELETE)")
 	if err != nil {

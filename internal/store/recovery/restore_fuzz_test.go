@@ -16,9 +16,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// FuzzRestore: a backup is a file and its manifest, and both come from outside.
-// Whatever stands in the manifest, and whatever byte of the file is another one,
-// with a manifest that was made to fit: it is refused, or it is the same database.
+// FuzzRestore changes a manifest and a byte of a backup file, because both come from outside. The
+// manifest is adjusted to the file. The restore is rejected, or it yields the same database.
 func FuzzRestore(f *testing.F) {
 	ctx := context.Background()
 	dir := f.TempDir()

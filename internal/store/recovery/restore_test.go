@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// installation is a store with some past, and a backup of it.
+// installation creates a store with some history, and a backup of it.
 func installation(t *testing.T) (path, backup string, run domain.Run) {
 	t.Helper()
 	ctx := context.Background()
@@ -120,7 +120,7 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 	if report, err := renewed.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
 		t.Errorf("audit with a new key: %+v, %v", report, err)
 	}
-	// A backup of that installation is whole, and needs the new key.
+	// A backup of the restored database is complete, and requires the new key.
 	second := filepath.Join(t.TempDir(), "second")
 	if _, err := recovery.Backup(ctx, renewed, second, "test"); err != nil {
 		t.Error(err)
@@ -311,8 +311,7 @@ func TestARestoreIsFinishedByTheNextStart(t *testing.T) {
 	}
 }
 
-// A backup finishes while everything is busy, and holds exactly what
-// was committed at one moment.
+// A backup under load finishes, and contains exactly the data that was committed at one moment.
 func TestABackupUnderLoadFinishesAndVerifies(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

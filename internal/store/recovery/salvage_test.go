@@ -18,8 +18,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// damagedDatabase has forty runs of four rows, one with a large value; breaks
-// damages its file.
+// damagedDatabase has forty runs of four rows, one with a large value. breaks damages its file.
 func damagedDatabase(t *testing.T, breaks func(path string)) string {
 	t.Helper()
 	ctx := context.Background()
@@ -117,7 +116,7 @@ func TestSalvageCopiesReadableRows(t *testing.T) {
 	}
 }
 
-// journalPages are the pages that hold rows of the journal.
+// journalPages returns the pages that contain rows of the journal.
 func journalPages(t *testing.T, path string) (out []int64) {
 	t.Helper()
 	pool, err := core.OpenPlain(path, "&mode=ro")
@@ -143,8 +142,7 @@ func journalPages(t *testing.T, path string) (out []int64) {
 	return out
 }
 
-// fill puts a row into every table that has none, so that each column has some value
-// that the schema allows.
+// fill inserts a row into every empty table. Each column has a value that the schema allows.
 func fill(t *testing.T, pool *sql.DB) {
 	t.Helper()
 	oneOf := regexp.MustCompile(`(\w+) IN \(([^)]*)\)`)
@@ -153,7 +151,7 @@ func fill(t *testing.T, pool *sql.DB) {
 		if n := column(t, pool, "SELECT count(*) FROM "+table); n[0] != "0" || notSalvaged[table] != "" {
 			continue
 		}
-		allowed := map[string]string{} // the last value that a column may have
+		allowed := map[string]string{} // the last allowed value of each column
 		for _, m := range oneOf.FindAllStringSubmatch(column(t, pool, "SELECT sql FROM sqlite_schema WHERE name = ?", table)[0], -1) {
 			values := strings.Split(m[2], ", ")
 			allowed[m[1]] = values[len(values)-1]
@@ -170,7 +168,7 @@ func fill(t *testing.T, pool *sql.DB) {
 	}
 }
 
-// column is the first column of a query's rows, as text.
+// column returns the first column of a query's rows, as text.
 func column(t *testing.T, pool *sql.DB, query string, args ...any) (out []string) {
 	t.Helper()
 	rows, err := pool.Query(query, args...)
@@ -191,7 +189,7 @@ func column(t *testing.T, pool *sql.DB, query string, args ...any) (out []string
 	return out
 }
 
-// Every table of the schema is copied completely, or is one of those that are built again.
+// Every table of the schema is either copied completely or built again.
 func TestSalvageCopiesEveryTable(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{}
@@ -229,8 +227,8 @@ func TestSalvageCopiesEveryTable(t *testing.T) {
 	}
 }
 
-// Whichever pages are empty, as where a write-ahead log was cut off under the
-// daemon, salvage ends, and saves every row that can be read by its id.
+// Whichever pages are empty, for example because the write-ahead log was truncated while the daemon
+// was running, salvage ends. It saves every row that can be read by its id.
 func TestSalvageOfAMalformedDatabase(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {

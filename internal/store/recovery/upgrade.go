@@ -23,12 +23,11 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// An older database is never changed in place: all pending migrations run in a
-// copy, which is verified and then takes its place like a restored one. If a
-// migration fails, or the machine does, the old file is as it was (O05). It is
-// kept beside the new one as a backup with a manifest, which the kairosd from
-// before can restore: that is the way back. Where backups are encrypted, so is
-// this one (see keepEncrypted).
+// An older database is never changed in place. All pending migrations run in a copy, which is
+// verified and then replaces the database like a restored one. After a failed migration or a crash
+// of the machine, the old file is unchanged (O05). The old file stays next to the new one as a
+// backup with a manifest. The previous version of kairosd can restore it. If backups are encrypted,
+// so is this one (see keepEncrypted).
 
 // upgrade migrates an existing database to the schema of this binary. The caller holds the lock
 // and has no connection open.

@@ -30,7 +30,8 @@ func keyPair(t *testing.T) (public, file string) {
 	return id.Recipient().String(), file
 }
 
-// plainFiles are the SQLite databases below a directory, by their first bytes.
+// plainFiles returns the unencrypted SQLite databases in a directory, which it recognizes by their
+// first bytes.
 func plainFiles(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -49,7 +50,7 @@ func plainFiles(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// keptBefore is the one file that an upgrade kept of the database of before it.
+// keptBefore returns the one file that an upgrade kept of the previous database.
 func keptBefore(t *testing.T, path string) string {
 	t.Helper()
 	kept, err := filepath.Glob(filepath.Join(filepath.Dir(path), "pre-schema-99999-*", "*"+ManifestSuffix))

@@ -18,8 +18,8 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
-// upgradeEnv makes this test binary a process that upgrades a database; the other
-// two name whom it encrypts to, and how many bytes a file may have.
+// upgradeEnv turns this test binary into a process that upgrades a database. The other variables
+// contain the recipients of the encryption, and the maximum size of a file in bytes.
 const (
 	upgradeEnv   = "KAIROS_TEST_UPGRADE"
 	recipientEnv = "KAIROS_TEST_RECIPIENT"
@@ -54,8 +54,8 @@ func TestUpgradeChild(t *testing.T) {
 	}
 }
 
-// withoutRaces skips what the race detector makes ten times as long and proves no
-// more of: each process is killed, and looked at by another.
+// withoutRaces skips a test under the race detector. The detector would make it ten times as long
+// and find nothing, because each process is killed, and another one checks the result.
 func withoutRaces(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -63,7 +63,7 @@ func withoutRaces(t *testing.T) {
 	}
 }
 
-// upgradeIn runs the child and reports whether it was killed.
+// upgradeIn runs the child process and reports whether it was killed.
 func upgradeIn(t *testing.T, path, spec, recipient string) (killed bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestUpgradeChild$")
@@ -78,17 +78,16 @@ func upgradeIn(t *testing.T, path, spec, recipient string) (killed bool) {
 	return false
 }
 
-// A process is killed at every step of an upgrade. What is in the place of the
-// database is the old one or the new one, whole, with everything that was
-// acknowledged; the next start finishes it (T15).
+// A process is killed at every step of an upgrade. Afterwards, the database is either the old one
+// or the new one, complete, with every acknowledged change. The next start finishes the upgrade
+// (T15).
 func TestKillInUpgrade(t *testing.T) {
 	withoutRaces(t)
 	t.Parallel()
 	killInUpgrade(t, "")
 }
 
-// The same with an encrypted copy: there is never a second readable database, and the copy is
-// complete.
+// With an encrypted copy, there is never a second readable database, and the copy is complete.
 func TestKillInEncryptedUpgrade(t *testing.T) {
 	withoutRaces(t)
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// with is the real migrations and some more.
+// with returns the real migrations and some more.
 func with(t *testing.T, more map[string]string) fs.FS {
 	t.Helper()
 	out := fstest.MapFS{}
@@ -36,7 +36,7 @@ func with(t *testing.T, more map[string]string) fs.FS {
 	return out
 }
 
-// oldDatabase has a run with two journal rows and schema 1.
+// oldDatabase creates a run with two journal rows in schema 1.
 func oldDatabase(t *testing.T) (path, run string) {
 	t.Helper()
 	ctx := context.Background()
@@ -59,7 +59,7 @@ func oldDatabase(t *testing.T) (path, run string) {
 	return path, r.ID
 }
 
-// addsColumn is a migration as they will come.
+// addsColumn is a migration that adds a column.
 var addsColumn = map[string]string{
 	"99999_add_note.sql": "-- +goose Up\nALTER TABLE run_details ADD COLUMN note TEXT NOT NULL DEFAULT 'none';\n-- +goose Down\n",
 }
@@ -105,7 +105,7 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	) != domain.CodeInvalid {
 		t.Errorf("a reader of an older schema: %v", err)
 	}
-	// The way back: the previous binary restores the copy.
+	// The previous binary can restore the copy.
 	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "99999") {
 		t.Errorf("the old binary opens the new schema: %v", err)
 	}
@@ -120,13 +120,13 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	}
 }
 
-// addsTwo is one more.
+// addsTwo is another migration.
 var addsTwo = map[string]string{
 	"99999_add_note.sql":  addsColumn["99999_add_note.sql"],
 	"100000_add_word.sql": "-- +goose Up\nALTER TABLE run_details ADD COLUMN word TEXT;\n-- +goose Down\n",
 }
 
-// A backup from before is restored by the binary of now.
+// The current binary restores a backup with an older schema.
 func TestAnOlderBackupIsRestoredAndMigrated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -219,7 +219,7 @@ func TestAFailedMigrationLeavesTheDatabaseAsItWas(t *testing.T) {
 	}
 }
 
-// O06: a migration that was applied and has been edited since.
+// O06: a migration that was edited after it was applied is rejected.
 func TestAnEditedMigrationIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -252,8 +252,7 @@ func TestMigrationsAreTransactions(t *testing.T) {
 	}
 }
 
-// A migration that removes rows names their tables; any other loss of rows ends
-// the upgrade.
+// A migration that deletes rows names their tables. Any other loss of rows ends the upgrade.
 func TestAMigrationNamesTheTablesThatLoseRows(t *testing.T) {
 	t.Parallel()
 	const deletes = "-- +goose Up\nDELETE FROM run_labels;\n-- +goose Down\n"
