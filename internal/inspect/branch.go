@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/versions"
 )
 
-// Branch is what a rerun or fork starts with. It loads what the view's branch needs.
+// Branch returns the start of a rerun or fork. It loads the data that [preview.View.Branch] needs.
 func (in *Inspector) Branch(ctx context.Context, v *preview.View, req domain.ActionRequest) (*preview.Branch, error) {
 	prog, err := in.followed(ctx, v, req)
 	if err != nil {
@@ -28,8 +28,7 @@ func (in *Inspector) Branch(ctx context.Context, v *preview.View, req domain.Act
 			return nil, err
 		}
 	}
-	// The old run's pins hold for the same version; another one and a rerun are pinned
-	// again.
+	// The same version keeps the old run's pins. Another version and a rerun are pinned again.
 	plans := v.State.Plans
 	if prog.HasPlans && (prog != v.Program || req.Action == domain.ActionRerun || plans == nil) {
 		if plans, err = in.c.Versions.Pins(ctx, prog); err != nil {
@@ -46,7 +45,8 @@ func (in *Inspector) followed(ctx context.Context, v *preview.View, req domain.A
 	var hash string
 	switch {
 	case req.Version == 0 && req.Action == domain.ActionRerun && !r.PurgedAt.IsZero():
-		// The journal is gone. A version that was made for one run belongs to its replanned part.
+		// The journal is gone. A version that a replan created belongs to one run, so its origin is
+		// used.
 		ver := v.Program.Version
 		for ver.Origin == runstate.KindReplan && ver.ParentHash != "" {
 			var err error
@@ -56,8 +56,8 @@ func (in *Inspector) followed(ctx context.Context, v *preview.View, req domain.A
 		}
 		hash = ver.Hash
 	case req.Version == 0:
-		// A rerun begins where the run began: a tail was planned for what had been
-		// done and had failed in one run, and is never its plan's.
+		// A rerun begins with the run's first version, because a replan only covers the remaining
+		// steps of one run.
 		hash = runstate.VersionAt(v.Journal, req.At, v.Program.Hash)
 	case req.Version < 0:
 		p, err := in.c.Store.Plan(ctx, r.PlanID)

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// Journal reads the whole journal of a run as it was read before; CodeCorrupt also
-// when rows miss at its end.
+// Journal reads the whole journal of a run. The error is CodeCorrupt if a row is damaged or
+// missing, also at the end.
 func (in *Inspector) Journal(ctx context.Context, r domain.Run) ([]domain.Entry, error) {
 	rows, err := in.c.Store.Journal(ctx, r.ID, 0)
 	if n := int64(len(rows)); err == nil && r.PurgedAt.IsZero() && n < r.LastSeq {
@@ -21,8 +21,8 @@ func (in *Inspector) Journal(ctx context.Context, r domain.Run) ([]domain.Entry,
 	return rows, err
 }
 
-// damage takes apart the journal that cause speaks of. nil: cause is about
-// something else, or the file gives no rows at all.
+// damage splits a damaged journal. It returns nil if cause is another error, or if the file cannot
+// be read at all.
 func (in *Inspector) damage(ctx context.Context, r domain.Run, cause error) *preview.DamagedJournal {
 	if domain.CodeOf(cause) != domain.CodeCorrupt {
 		return nil
@@ -32,7 +32,7 @@ func (in *Inspector) damage(ctx context.Context, r domain.Run, cause error) *pre
 		return nil
 	}
 	if now, err := in.c.Store.Run(ctx, r.ID); err != nil || !now.PurgedAt.IsZero() {
-		return nil // retention was at work
+		return nil // retention deleted the journal in the meantime
 	}
 	n := 0
 	for n < len(rows) && rows[n].Seq == int64(n)+1 {
@@ -49,8 +49,8 @@ func (in *Inspector) damage(ctx context.Context, r domain.Run, cause error) *pre
 	return d
 }
 
-// Salvaged is view, also of a run whose journal is damaged: then of the rows before
-// the damage, with what is known of the rest.
+// Salvaged returns the view of a run. If its journal is damaged, the view contains the rows before
+// the damage and a description of the rest.
 func (in *Inspector) Salvaged(ctx context.Context, run string) (*preview.View, error) {
 	v, err := in.View(ctx, run)
 	if d, is := in.Salvage(ctx, run, err, in.c.Versions.Compile); is {
@@ -103,10 +103,10 @@ func (in *Inspector) Salvage(ctx context.Context, run string, cause error, compi
 	}
 }
 
-// halved is the view of a run that has lost its input or its settings: what it came
-// to can be looked at, but nothing can be worked out from it.
+// halved returns the view of a run without its input or settings. Its results can be read, but
+// nothing can be computed from it.
 func (in *Inspector) halved(ctx context.Context, r domain.Run, cause error) *preview.View {
-	journal, err := in.c.Store.Journal(ctx, r.ID, 0) // those that can be trusted, if not all
+	journal, err := in.c.Store.Journal(ctx, r.ID, 0) // the intact rows, if there is an error
 	v := &preview.View{Env: in.c.Env, Run: r, Journal: journal, Damage: preview.UnreadableDamage(cause)}
 	v.Damage.Parts, v.Damage.Good = r.Damaged, int64(len(journal))
 	if err != nil {
@@ -115,8 +115,8 @@ func (in *Inspector) halved(ctx context.Context, r domain.Run, cause error) *pre
 	return v
 }
 
-// versionAfter is the hash of the version that a run follows after rows of its
-// journal. The run's own row speaks of the last of them all.
+// versionAfter returns the hash of the version that a run follows after rows of its journal. The
+// run's own hash applies only after the last row.
 func (in *Inspector) versionAfter(ctx context.Context, r domain.Run, rows []domain.Entry) (string, error) {
 	for _, row := range slices.Backward(rows) {
 		var p runstate.Replan
@@ -124,7 +124,7 @@ func (in *Inspector) versionAfter(ctx context.Context, r domain.Run, rows []doma
 			return p.Hash, nil
 		}
 	}
-	// What it began with is in the record of its creation.
+	// The record of its creation contains its first version.
 	events, err := in.c.Store.EventsAfter(ctx, 0, r.ID, 8)
 	if err != nil {
 		return "", err

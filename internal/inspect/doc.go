@@ -1,4 +1,3 @@
-// Package inspect reads stored runs: it folds their journals, describes them, predicts
-// what actions on them would do, and makes what it can of journals that are damaged. It
-// writes nothing.
+// Package inspect reads stored runs. It folds their journals, describes them, predicts the effect
+// of actions, and recovers what it can from damaged journals. It writes nothing.
 package inspect

@@ -15,11 +15,11 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// order reads, asks a person, pays, and reports.
+// order is a plan that reads, requests an approval, pays, and reports.
 const order = `{nodes: {fetch: {type: fetch}, ask: {type: approval, input: {message: "Pay 70 EUR?"}}, pay: {type: pay}, report: {type: report}},
   edges: [{from: fetch, to: ask}, {from: ask, to: pay}, {from: pay, to: report}]}`
 
-// registry has the steps of an order; the step pay returns an error, or nil.
+// registry has handlers for the steps of an order. The step pay returns the given error, or nil.
 func registry(pay error) *enginetest.Registry {
 	return enginetest.NewRegistry().
 		Handle("fetch", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
@@ -42,7 +42,7 @@ func names(steps []domain.PreviewStep) []string {
 	return out
 }
 
-// same fails if two lists differ.
+// same fails the test if two lists differ.
 func same(t *testing.T, what string, got []string, want ...string) {
 	t.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -50,7 +50,7 @@ func same(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// decide answers the open approval of a run, and returns the run when it has ended.
+// decide answers the pending approval of a run, and returns the run when it has ended.
 func decide(t *testing.T, e *enginetest.Engine, run string, approve bool) domain.Run {
 	t.Helper()
 	a := approvalOf(t, e, run)
@@ -61,7 +61,7 @@ func decide(t *testing.T, e *enginetest.Engine, run string, approve bool) domain
 	return e.Settle(run)
 }
 
-// approvalOf is the open approval of a run.
+// approvalOf returns the pending approval of a run.
 func approvalOf(t *testing.T, e *enginetest.Engine, run string) domain.Approval {
 	t.Helper()
 	list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "open"})
@@ -71,8 +71,8 @@ func approvalOf(t *testing.T, e *enginetest.Engine, run string) domain.Approval 
 	return list.Items[0]
 }
 
-// An operator sees for what a run waits, and for each answer which steps and side effects
-// would follow.
+// An operator sees what a run waits for, and the steps and side effects that would follow each
+// answer.
 func TestAWaitingRun(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, registry(nil))
@@ -107,8 +107,8 @@ func TestAWaitingRun(t *testing.T) {
 	}
 }
 
-// The preview of a resume names the steps that keep their result, those that run again, and
-// those that run for the first time. It changes nothing.
+// The preview of a resume names the steps that keep their result, those that run again, and those
+// that run for the first time. It changes nothing.
 func TestThePreviewOfAResume(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, registry(&domain.Failure{Code: "card_declined", Message: "The card was declined.", Permanent: true}))
@@ -141,7 +141,7 @@ func TestThePreviewOfAResume(t *testing.T) {
 	}
 }
 
-// A run that has completed cannot be resumed: the preview states it.
+// The preview of resuming a completed run contains the reason why that is not possible.
 func TestThePreviewOfWhatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, registry(nil))
@@ -152,8 +152,8 @@ func TestThePreviewOfWhatIsNotAllowed(t *testing.T) {
 	}
 }
 
-// Of a run whose journal is damaged, every row before the damage is shown, with the
-// checkpoint from which a fork can continue. Nothing of it is resumed.
+// For a run with a damaged journal, every row before the damage is shown, with the checkpoint from
+// which a fork can continue. The run cannot be resumed.
 func TestADamagedRun(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")
@@ -184,7 +184,7 @@ func TestADamagedRun(t *testing.T) {
 	}
 }
 
-// A run that is not there is CodeNotFound.
+// A missing run is CodeNotFound.
 func TestAMissingRun(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, registry(nil))

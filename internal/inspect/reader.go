@@ -10,16 +10,16 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Store is what is read of runs.
+// Store contains the methods that read runs.
 type Store interface {
 	Run(ctx context.Context, id string) (domain.Run, error)
-	// Journal gives a run's rows with Seq > after, in order; hashes verified
-	// (CodeCorrupt names the row, and the rows before it are given with it).
+	// Journal returns a run's rows with Seq > after, in order. It verifies their hashes. If a row
+	// is damaged, the error is CodeCorrupt, and the result contains the rows before it.
 	Journal(ctx context.Context, run string, after int64) ([]domain.Entry, error)
-	// Intact reads a journal however damaged it is: the rows that are as they were
-	// written, and those that are not, or miss up to last, where it is known to end.
+	// Intact reads a journal even if it is damaged. It returns the intact rows, and the rows that
+	// are damaged or missing up to last.
 	Intact(ctx context.Context, run string, last int64) ([]domain.Entry, []domain.DamagedRow, error)
-	// EventsAfter gives audit events with Seq > after in order.
+	// EventsAfter returns audit events with Seq > after, in order.
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	Approval(ctx context.Context, id string) (domain.Approval, error)
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
@@ -27,25 +27,25 @@ type Store interface {
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 }
 
-// Config is what an inspector needs; every field is required.
+// Config configures an [Inspector]. Every field is required.
 type Config struct {
 	Store    Store
 	Versions *versions.Reader
 	Env      *preview.Env
-	// AddLogs puts what running attempts have logged so far on their intent rows, so
-	// that a run can be followed while it works. The rows are a copy.
+	// AddLogs adds the logs of running attempts to their intent rows, so that active steps can be
+	// watched. The rows are a copy.
 	AddLogs func(run string, journal []domain.Entry)
-	// Quarantine asks for a run to be quarantined whose journal is damaged.
+	// Quarantine requests the quarantine of a run with a damaged journal.
 	Quarantine func(run string)
 }
 
 // Inspector reads runs. It is safe for concurrent use.
 type Inspector struct{ c Config }
 
-// New makes an inspector.
+// New returns an inspector.
 func New(c Config) *Inspector { return &Inspector{c} }
 
-// View reads and folds a run; one with a damaged journal is CodeCorrupt.
+// View reads and folds a run. If its journal is damaged, the error is CodeCorrupt.
 func (in *Inspector) View(ctx context.Context, run string) (*preview.View, error) {
 	return in.viewBy(ctx, run, in.c.Versions.Compile)
 }
@@ -80,9 +80,9 @@ func (in *Inspector) viewBy(ctx context.Context, run string, compile compileFunc
 	return &preview.View{Env: in.c.Env, Run: r, Program: p, Journal: journal, State: s}, nil
 }
 
-// Fold folds the journal of a run as it is stored now.
-// p is the version that the run follows now; the journal may begin with another.
-// history is for looking at the run; it grows with the journal.
+// Fold folds the given journal of a run. p is the version that the run follows now; the journal may
+// begin with another. With history, the state keeps all settled visits, and so grows with the
+// journal.
 func (in *Inspector) Fold(ctx context.Context, p *runstate.Compiled, r domain.Run, input any,
 	journal []domain.Entry, history bool) (*runstate.State, error) {
 	f := in.Facts(ctx, r, input)
@@ -96,7 +96,7 @@ func (in *Inspector) Fold(ctx context.Context, p *runstate.Compiled, r domain.Ru
 	}
 	s, err := runstate.Fold(first, f, journal)
 	if err == nil && !r.PurgedAt.IsZero() {
-		s.Seq = r.LastSeq // its rows are gone, their numbers are not given out again
+		s.Seq = r.LastSeq // the rows are deleted, but their numbers are not used again
 	}
 	return s, err
 }
@@ -113,14 +113,14 @@ func (in *Inspector) Facts(ctx context.Context, r domain.Run, input any) runstat
 		}}
 }
 
-// Detail folds a run: its waits, where it stands.
+// Detail folds a run and describes its waits and its steps.
 func (in *Inspector) Detail(ctx context.Context, run string) (domain.RunDetail, error) {
 	v, err := in.viewBy(ctx, run, in.c.Versions.CompileReadOnly)
 	return in.detail(ctx, run, v, err)
 }
 
 // Look returns Detail and the preview of a resume from one reading of the journal, because reading
-// 50,000 steps takes a third of a second. resume is nil if Preview must compute it.
+// 50,000 steps takes a third of a second. resume is nil if Preview must compute the preview.
 func (in *Inspector) Look(ctx context.Context, actor domain.Actor, run string) (
 	d domain.RunDetail, resume func() (domain.Preview, error), err error) {
 	v, err := in.viewBy(ctx, run, in.c.Versions.CompileReadOnly)
@@ -128,7 +128,7 @@ func (in *Inspector) Look(ctx context.Context, actor domain.Actor, run string) (
 		return d, nil, err
 	}
 	if p, err := in.c.Versions.Compile(ctx, v.Run.Hash); err != nil || p != v.Program {
-		return d, nil, nil // the plan does not fit this installation
+		return d, nil, nil // the plan is not compatible with this server
 	}
 	return d, func() (domain.Preview, error) {
 		return in.previewOf(ctx, actor, v, domain.ActionRequest{Run: run, Action: domain.ActionResume})
@@ -143,8 +143,8 @@ func (in *Inspector) detail(ctx context.Context, run string, v *preview.View, er
 		return d.DamagedDetail(), nil
 	}
 	if code := domain.CodeOf(err); code == domain.CodeInvalid || code == domain.CodeCorrupt {
-		// A plan that cannot be compiled here, or a journal that does not fit it,
-		// hides nothing of what is recorded.
+		// If the plan cannot be compiled, or does not match the journal, the recorded data is still
+		// shown.
 		if r, runErr := in.c.Store.Run(ctx, run); runErr == nil {
 			switch journal, journalErr := in.c.Store.Journal(ctx, r.ID, 0); {
 			case journalErr == nil:
@@ -167,7 +167,7 @@ func (in *Inspector) detail(ctx context.Context, run string, v *preview.View, er
 	return d, nil
 }
 
-// Result is what a run has come to so far.
+// Result returns the results of a run so far.
 func (in *Inspector) Result(ctx context.Context, run string) (domain.Result, error) {
 	d, err := in.Detail(ctx, run)
 	if err != nil {
@@ -176,7 +176,7 @@ func (in *Inspector) Result(ctx context.Context, run string) (domain.Result, err
 	return domain.ResultOf(d), nil
 }
 
-// Preview returns what an action would do, computed by the code that carries it out.
+// Preview returns the effect of an action. The code that performs the action computes it.
 func (in *Inspector) Preview(ctx context.Context, actor domain.Actor, req domain.ActionRequest) (domain.Preview, error) {
 	if err := preview.CheckRequest(req); err != nil {
 		return domain.Preview{}, err
@@ -188,7 +188,7 @@ func (in *Inspector) Preview(ctx context.Context, actor domain.Actor, req domain
 	return in.previewOf(ctx, actor, v, req)
 }
 
-// previewOf returns what an action would do to the run of a view. It may modify the view.
+// previewOf returns the effect of an action on the run of a view. It may modify the view.
 func (in *Inspector) previewOf(ctx context.Context, actor domain.Actor, v *preview.View, req domain.ActionRequest) (domain.Preview, error) {
 	var pre domain.Preview
 	var err error
@@ -217,8 +217,8 @@ func (in *Inspector) previewOf(ctx context.Context, actor domain.Actor, v *previ
 	return pre, err
 }
 
-// Effects is what running each node of a stored version may do, in their order, as far
-// as that is known before it has its input: what previews announce.
+// Effects returns the side-effect class of each node of a stored version, in order, as far as it is
+// known without the input. Previews show it.
 func (in *Inspector) Effects(ctx context.Context, hash string) ([]walk.Effect, error) {
 	p, err := in.c.Versions.CompileReadOnly(ctx, hash)
 	if err != nil {
@@ -231,8 +231,7 @@ func (in *Inspector) Effects(ctx context.Context, hash string) ([]walk.Effect, e
 	return out, nil
 }
 
-// Prediction predicts for each answer that an open approval allows where it leads; see
-// preview.Predictions.
+// Prediction predicts the steps after each answer to a pending approval; see [preview.Predictions].
 func (in *Inspector) Prediction(ctx context.Context, approval string) ([]domain.Prediction, error) {
 	p, err := in.c.Store.Approval(ctx, approval)
 	if err != nil || p.Status != "open" {

@@ -13,8 +13,7 @@ import (
 
 func visitName(node string, visit int) string { return node + "#" + strconv.Itoa(visit) }
 
-// visitOf reads "node" or "node#visit"; without a number it is the latest of the
-// visits that may be meant.
+// visitOf parses "node" or "node#visit". Without a number, the visit is latest(node).
 func visitOf(name string, latest func(node string) int) (node string, visit int, err error) {
 	node, number, numbered := strings.Cut(name, "#")
 	if !numbered {
@@ -63,8 +62,7 @@ func (v *View) resumeOptions(req domain.ActionRequest, reset walk.Reset) (*runst
 	return o, nil
 }
 
-// narrowed is a preview's lists when the request names only one step: everything else
-// waits.
+// narrowed reduces the lists of a preview to one requested step. All other steps wait.
 func (l *lists) narrowed(o *runstate.ResumeOptions) {
 	if o == nil || o.Only == nil {
 		return
@@ -81,17 +79,17 @@ func (l *lists) narrowed(o *runstate.ResumeOptions) {
 	l.effects = slices.DeleteFunc(l.effects, func(s domain.PreviewStep) bool { return !is(s) })
 }
 
-// DeletedError refuses to resume a deleted run.
+// DeletedError returns the error of resuming a deleted run.
 func DeletedError() error {
 	return domain.Errorf(domain.CodeConflict, "the run was deleted").Suggest("rerun or fork it")
 }
 
-// StaleError refuses an action whose preview has another digest now.
+// StaleError returns the error of an action whose preview now has another digest.
 func StaleError() error {
 	return domain.Errorf(domain.CodeStale, "the predicted result has changed since the preview").Suggest("look at the new preview")
 }
 
-// PurgedError refuses an action that needs the journal of a run, which retention removed.
+// PurgedError returns the error of an action that needs a journal that retention removed.
 func PurgedError(r domain.Run) error {
 	return domain.Errorf(domain.CodeConflict, "the journal of run %s was removed by retention on %s", domain.ShortID(r.ID),
 		r.PurgedAt.Format(time.DateOnly)).
@@ -110,8 +108,8 @@ func NeedsJournal(r domain.Run, req domain.ActionRequest) bool {
 	return false
 }
 
-// Refused is the preview of an action that is not possible now. ok is false if err has
-// another cause.
+// Refused returns the preview of an action that is not possible now. ok is false if err has another
+// cause.
 func (v *View) Refused(action domain.Action, err error) (p domain.Preview, ok bool) {
 	refusal, ok := err.(*domain.Error)
 	if !ok || refusal.Code != domain.CodeConflict && refusal.Code != domain.CodeNotResumable {
@@ -123,8 +121,8 @@ func (v *View) Refused(action domain.Action, err error) (p domain.Preview, ok bo
 	return p, true
 }
 
-// RequiredRole is the role that the action needs: an author's to follow another version,
-// otherwise an operator's.
+// RequiredRole returns the role that the action requires: author to follow another version, and
+// operator otherwise.
 func (v *View) RequiredRole(req domain.ActionRequest, pre domain.Preview) domain.Role {
 	if (req.Action == domain.ActionFork || req.Action == domain.ActionRerun) && req.Version != 0 && pre.Hash != "" &&
 		pre.Hash != v.Run.Hash {
@@ -133,8 +131,8 @@ func (v *View) RequiredRole(req domain.ActionRequest, pre domain.Preview) domain
 	return domain.RoleOperator
 }
 
-// Simple previews actions that open no steps again: pause, continue, cancel, release,
-// retry-now, start-now, limits, and delete.
+// Simple previews actions that reopen no steps: pause, continue, cancel, release, retry-now,
+// start-now, limits, and delete.
 func (v *View) Simple(req domain.ActionRequest) domain.Preview {
 	p := v.blank(req.Action)
 	p.Allowed = true
@@ -206,8 +204,9 @@ func (v *View) cancels(step domain.PreviewStep) string {
 	return reason
 }
 
-// Resume computes what resuming does: the preview, the reset of the walk, and the checked
-// options (nil: none). It reads no journal. It uses up the state of the view.
+// Resume computes the effect of a resume: the preview, the reset of the walk, and the checked
+// options, which may be nil. It reads no journal. It modifies the state of the view, so that the
+// view cannot be used afterwards.
 func (v *View) Resume(req domain.ActionRequest) (domain.Preview, walk.Reset, *runstate.ResumeOptions, error) {
 	p := v.blank(domain.ActionResume)
 	switch v.Run.Status {

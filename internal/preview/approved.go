@@ -11,21 +11,21 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// approvedFacts decides which answers of a run hold in a fork of it.
+// approvedFacts determines which answers of a run remain valid in a fork of it.
 type approvedFacts struct {
 	b     *Branch
 	req   domain.ActionRequest
 	edits map[string]domain.RawJSON // by visit
 }
 
-// changed returns why the answer to an approval step does not hold in the fork; zero: it
-// holds, or the row is of another step. before are the edited visits that settled
-// before it.
+// changed returns the reason why the answer to an approval step is not valid in the fork. The
+// reason is zero if the answer is valid, or if the row belongs to another kind of step. before
+// contains the edited visits that settled before it.
 func (f approvedFacts) changed(c candidate, before map[string]bool) (reason domain.Message) {
 	b := f.b
 	i, ok := b.Program.Index[c.Node]
 	if !ok || b.Program.Nodes[i].Type != walk.TypeApproval || f.req.Action != domain.ActionFork {
-		return reason // a replanned run keeps its answers: new unsafe steps have their own requests
+		return reason // a replan keeps the answers, because its new non-idempotent steps have their own requests
 	}
 	if !b.followed(c.Seq) {
 		return domain.Messagef("the approved content has changed: the run follows another version")
@@ -42,7 +42,7 @@ func (f approvedFacts) changed(c candidate, before map[string]bool) (reason doma
 	for _, name := range slices.Sorted(maps.Keys(f.req.Instead)) {
 		visit, _, err := itemOf(name)
 		if err != nil || f.req.Instead[name].Recorded {
-			continue // refused where overrides are read; or the value is the run's own
+			continue // overrideSteps reports the error; or the value was recorded by the run itself
 		}
 		node, _, err := visitOf(visit, func(string) int { return 1 })
 		if n, ok := b.Program.Index[node]; err == nil && ok && !after[n] {
@@ -52,8 +52,8 @@ func (f approvedFacts) changed(c candidate, before map[string]bool) (reason doma
 	return reason
 }
 
-// followed reports whether the forked run followed the fork's version when a row was
-// written, or later: what a run was planned again with keeps its answers.
+// followed reports whether the run followed the fork's version when it wrote the row, or later.
+// Answers remain valid after a replan.
 func (b *Branch) followed(seq int64) bool {
 	if b.Program.Hash == b.view.Program.Hash {
 		return true
@@ -67,7 +67,7 @@ func (b *Branch) followed(seq int64) bool {
 	return false
 }
 
-// sameJSON reports whether two texts are the same JSON value.
+// sameJSON reports whether two texts encode the same JSON value.
 func sameJSON(x, y domain.RawJSON) bool {
 	a, err := runstate.Decode(x)
 	if err != nil {

@@ -14,25 +14,24 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Branch is what a rerun or fork starts with: the first rows of the new run's journal, and
-// the preview.
+// Branch is the start of a rerun or fork: the first rows of the new run's journal, and the preview.
 type Branch struct {
 	view    *View
 	Program *runstate.Compiled
 	Input   domain.RawJSON
 	Entries []domain.Entry
-	kept    []runstate.KeptRow // of the entries, those that were settled again
+	kept    []runstate.KeptRow // entries that were kept from the old run
 	State   *runstate.State
 	Preview domain.Preview
 }
 
-// Branch builds the journal that a rerun or fork starts with, by walking prog, the version
-// that it follows, with the rows that are kept of the old run. raw and input are the new
-// run's input, encoded and decoded; plans pin its plan nodes.
+// Branch builds the first rows of a rerun or fork. It walks prog, the version that the new run
+// follows, with the rows that are kept of the old run. raw and input are the encoded and decoded
+// input of the new run. plans pins its plan nodes.
 func (v *View) Branch(req domain.ActionRequest, prog *runstate.Compiled, raw domain.RawJSON, input any,
 	plans map[string]string) (*Branch, error) {
 	b := &Branch{view: v, Program: prog, Input: raw, Preview: v.blank(req.Action)}
-	// ${run.id} is the id of the old run here, so that steps that read it can be compared.
+	// Here, ${run.id} is the id of the old run, so that steps that read it can be compared.
 	b.State = runstate.New(b.Program.Program, runstate.Facts{Run: v.Run.ID, Input: input, KeepHistory: true})
 	if prog.HasPlans {
 		if err := b.append(runstate.PlansRow(plans, v.Run.CreatedAt)); err != nil {
@@ -77,7 +76,7 @@ func (v *View) Branch(req domain.ActionRequest, prog *runstate.Compiled, raw dom
 	b.Preview.Hash, b.Preview.Version = b.Program.Hash, b.Program.Version.Number
 	l.fill(&b.Preview)
 	if len(req.Edits) > 0 || len(req.Instead) > 0 || req.Input != nil {
-		// Edits and overrides are part of the digest of the preview.
+		// The digest of the preview covers edits and overrides.
 		b.Preview.Digest = digestOf(b.Preview.Digest, runstate.MustJSON(req.Edits), runstate.MustJSON(req.Instead), b.Input)
 	}
 	return b, nil
@@ -93,7 +92,7 @@ func (b *Branch) append(e domain.Entry) error {
 	return nil
 }
 
-// points lists the checkpoints that a fork can start from: the start of the run, and every settled
+// points lists the checkpoints from which a fork can start: the start of the run, and every settled
 // visit. A point with attempts in flight is open: the fork runs these steps again.
 func (v *View) points() []domain.ForkPoint {
 	points := []domain.ForkPoint{{Seq: 0, Label: "input", Closed: true}}
@@ -122,9 +121,9 @@ func (v *View) points() []domain.ForkPoint {
 	return points
 }
 
-// keep walks the new plan with the old run's rows up to the fork point. A visit
-// is kept if its id, definition, recomputed input and every decision on its
-// path are equal and it read nothing that was edited.
+// keep walks the new plan with the rows of the old run up to the fork point. A visit is kept if its
+// id, its definition, its recomputed input, and every decision on its path are equal, and it read
+// no edited value.
 func (b *Branch) keep(req domain.ActionRequest, l *lists, why map[string]domain.Message) error {
 	v := b.view
 	if req.At > v.Run.LastSeq {
@@ -139,10 +138,9 @@ func (b *Branch) keep(req domain.ActionRequest, l *lists, why map[string]domain.
 		return err
 	}
 	approved := approvedFacts{b: b, req: req, edits: edits}
-	// After a re-plan rows may hold decisions of an earlier version.
+	// After a replan, rows may contain decisions of an earlier version.
 	changed := req.Input != nil || len(req.Edits) > 0 || b.Program != v.Program || v.State.ReplanCount > 0
-	// A decision of an item for its whole visit is void if another item of the visit runs again,
-	// because it failed or because a resume reopened it.
+	// The decision of an item for its whole visit is void if another item of the visit runs again.
 	reset := slices.ContainsFunc(v.Journal, func(e domain.Entry) bool { return e.Kind == domain.EntryReset && e.Seq <= req.At })
 	partial := map[string]bool{}
 	tainted := map[string]bool{} // nodes whose output differs, or runs again
@@ -175,7 +173,7 @@ func (b *Branch) keep(req domain.ActionRequest, l *lists, why map[string]domain.
 		i := b.Program.Index[c.Node]
 		k := runstate.StepKey{VisitKey: walk.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
 		row := *c.Entry
-		row.Usage = domain.Usage{} // spent by the old run
+		row.Usage = domain.Usage{} // counted for the old run
 		if isEdit {
 			edited[visitName(c.Node, c.Visit)] = true
 			tainted[c.Node] = true
@@ -229,7 +227,7 @@ func (b *Branch) typeOf(node string) string {
 	return ""
 }
 
-// differs returns why a row cannot be kept; zero: it can.
+// differs returns the reason why a row cannot be kept, or zero.
 func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, diverged map[int]string) (reason domain.Message) {
 	old := b.view.Program
 	switch {
@@ -275,7 +273,7 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 			return reason
 		}
 		if b.Program.Nodes[i].Type != walk.TypeWait {
-			return reason // settled without having been given an input
+			return reason // the step settled without an input
 		}
 	}
 	now, failure := b.State.Walk.Input(k.VisitKey, k.Item)
@@ -307,7 +305,7 @@ func sameDecision(a, b domain.RawJSON) bool {
 		runstate.MustJSON(y.Settled))
 }
 
-// edits checks the edited outputs and names each by its visit.
+// edits checks the edited outputs, and returns them by visit.
 func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[string]domain.RawJSON, error) {
 	edits := make(map[string]domain.RawJSON, len(asked))
 	for name, raw := range asked {
@@ -330,7 +328,7 @@ func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[s
 			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s has no settled visit before the fork point", name)
 		}
 		if i, ok := b.view.Program.Index[node]; ok && b.view.Program.Nodes[i].Type == walk.TypeApproval {
-			// The answer of a person cannot be edited.
+			// A person's answer cannot be edited.
 			return nil, domain.Errorf(domain.CodeForbidden, "edits: the output of the approval %s cannot be edited", node)
 		}
 		if b.view.asked(node) {
@@ -350,8 +348,8 @@ func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[s
 	return edits, nil
 }
 
-// KeepFor walks prog with the rows of a run that is about to follow it. kept are the rows
-// that stand; dropped are the steps that prog does not continue.
+// KeepFor walks prog with the rows of a run that will follow it. kept contains the rows that remain
+// valid. dropped contains the open steps that prog does not continue.
 func (v *View) KeepFor(prog *runstate.Compiled, f runstate.Facts) (kept []runstate.KeptRow, dropped []domain.PreviewStep, err error) {
 	b := &Branch{view: v, Program: prog, Input: v.Run.Input, Preview: v.blank(""), State: runstate.New(prog.Program, f)}
 	b.State.SetMemory(v.State.Memory)

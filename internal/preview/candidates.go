@@ -10,19 +10,18 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// candidate is a settled row that a fork may keep, with the input it ran with.
+// candidate is a settled row that a fork may keep, with its input.
 type candidate struct {
 	*domain.Entry
 	input domain.RawJSON
-	// same reports that the input is the output (set, log) or last (noop).
+	// same is true if the input equals the output (set, log) or last (noop).
 	same bool
 }
 
-// candidates lists the final rows up to a position that later resets left
-// keptDecisions.
+// candidates lists the final rows up to a position that later resets did not remove.
 func (v *View) candidates(at int64) []candidate { return v.candidatesOf(v.Journal, at) }
 
-// recorded lists all of them, also those after damage, as they were written.
+// recorded lists all final rows as written, including those after damage.
 func (v *View) recorded() []candidate {
 	return v.candidatesOf(slices.Concat(v.Journal, v.After), v.Run.LastSeq)
 }
@@ -44,7 +43,7 @@ func (v *View) candidatesOf(rows []domain.Entry, at int64) []candidate {
 		case domain.EntryReset:
 			var r walk.Reset
 			if json.Unmarshal(e.Decision, &r) != nil {
-				continue // fold has read it already
+				continue // the fold has already checked the row
 			}
 			list = slices.DeleteFunc(list, func(c candidate) bool {
 				of := func(v walk.ResetVisit) bool { return v.Node == c.Node && v.Visit == c.Visit }
@@ -55,7 +54,7 @@ func (v *View) candidatesOf(rows []domain.Entry, at int64) []candidate {
 		case domain.EntryReplan:
 			var r runstate.Replan
 			if json.Unmarshal(e.Decision, &r) != nil {
-				continue // fold has read it already
+				continue // the fold has already checked the row
 			}
 			list = keptDecisions(r, list)
 		case domain.EntryResult:
@@ -75,7 +74,7 @@ func (v *View) candidatesOf(rows []domain.Entry, at int64) []candidate {
 	return list
 }
 
-// keptDecisions are the rows that a replan kept, with their decisions.
+// keptDecisions returns the rows that a replan kept, with their decisions.
 func keptDecisions(r runstate.Replan, list []candidate) []candidate {
 	kept := make(map[int64]domain.RawJSON, len(r.Kept))
 	for _, k := range r.Kept {

@@ -19,7 +19,7 @@ type DamagedJournal struct {
 	Rows  []domain.DamagedRow
 }
 
-// Cut counts an intact row that contradicts those before it as damaged.
+// Cut marks an intact row that contradicts the rows before it as damaged.
 func (d *DamagedJournal) Cut(at int64) {
 	if at < 1 || at > int64(len(d.Good)) {
 		return
@@ -48,7 +48,7 @@ func (v *View) DescribeDamage(d *DamagedJournal) *domain.Damage {
 	out.Checkpoint = points[len(points)-1]
 	for i, row := range d.Rows {
 		if _, known := v.Program.Index[row.Node]; !known && row.Problem != domain.RowValue && row.Problem != domain.RowIncompatible {
-			d.Rows[i] = domain.DamagedRow{Seq: row.Seq, Problem: row.Problem, Item: runstate.NoItem} // it has nothing that can be right
+			d.Rows[i] = domain.DamagedRow{Seq: row.Seq, Problem: row.Problem, Item: runstate.NoItem} // no field of the row is reliable
 		}
 	}
 	out.Rows = d.Rows[:min(len(d.Rows), domain.MaxDamagedRows)]
@@ -56,8 +56,8 @@ func (v *View) DescribeDamage(d *DamagedJournal) *domain.Damage {
 	return &out
 }
 
-// lostSteps are the steps that started or ended after the last checkpoint, in the order of their
-// first rows.
+// lostSteps returns the steps that started or ended after the last checkpoint, in the order of
+// their first rows.
 func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 	type key struct {
 		node        string
@@ -67,7 +67,7 @@ func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 	note := func(s domain.LostStep, sure bool) {
 		i, ok := v.Program.Index[s.Node]
 		if !ok || s.Visit < 1 {
-			return // of another version, or not of a node
+			return // the row belongs to another version, or to no node
 		}
 		static := v.Env.StaticEffect(v.Program, &v.Program.Nodes[i])
 		if said := walk.Effect(s.Effect); said == "" || !sure && (!touches(said) || static.Stricter(said)) {
@@ -80,7 +80,7 @@ func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 			steps = append(steps, s)
 			return
 		}
-		steps[j].Status, steps[j].Row, steps[j].Effect = s.Status, s.Row, s.Effect // a later row has more
+		steps[j].Status, steps[j].Row, steps[j].Effect = s.Status, s.Row, s.Effect // a later row contains newer data
 	}
 	intact := func(row *domain.Entry) {
 		s := domain.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}
@@ -122,7 +122,7 @@ func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 	return steps
 }
 
-// openStep is the work that a row of the view began, if it is still open.
+// openStep returns the open step that a row of the view began, or nil.
 func (v *View) openStep(row *domain.Entry) *runstate.Step {
 	k, err := v.State.Key(row)
 	if err != nil {
@@ -131,7 +131,7 @@ func (v *View) openStep(row *domain.Entry) *runstate.Step {
 	return v.State.Open[k]
 }
 
-// Why steps run again in a fork from before the damage.
+// Reasons why steps run again in a fork from before the damage.
 const (
 	whyDamaged = "the row that would tell how it ended is damaged"
 	whyOpen    = "no row that can be trusted records how it ended"
@@ -158,16 +158,16 @@ func (v *View) lost(why map[string]domain.Message) {
 	}
 }
 
-// UnreadableDamage is the damage of a journal of which nothing more is known.
+// UnreadableDamage describes a journal that cannot be read at all.
 func UnreadableDamage(cause error) *domain.Damage {
 	return &domain.Damage{Message: cause.Error(), Checkpoint: domain.ForkPoint{Label: "input", Closed: true},
 		Rows: []domain.DamagedRow{}, Steps: []domain.LostStep{}}
 }
 
-// ReasonDamaged refines the code of a refusal: the journal of the run is damaged.
+// ReasonDamaged is the reason of errors because of a damaged journal.
 const ReasonDamaged = "damaged"
 
-// checkpointName is a checkpoint in a sentence.
+// checkpointName returns the name of a checkpoint for a sentence.
 func checkpointName(p domain.ForkPoint) string {
 	if p.Seq == 0 {
 		return "its input"
@@ -175,7 +175,8 @@ func checkpointName(p domain.ForkPoint) string {
 	return fmt.Sprintf("checkpoint %d (%s)", p.Seq, p.Label)
 }
 
-// RefuseDamaged refuses an action on a run whose journal is damaged. doing names it.
+// RefuseDamaged returns the error of an action on a run with a damaged journal. doing names the
+// action.
 func RefuseDamaged(run string, d *domain.Damage, code domain.Code, doing string) *domain.Error {
 	if len(d.Parts) > 0 {
 		err := domain.Errorf(code, "%s: %s of the run is damaged: %s", doing, d.Parts[0].Part, d.Parts[0].Message)
@@ -191,7 +192,7 @@ func RefuseDamaged(run string, d *domain.Damage, code domain.Code, doing string)
 	)
 }
 
-// beyond refuses a fork that would keep damaged rows.
+// beyond returns an error for a fork that would keep damaged rows.
 func (v *View) beyond(at int64) error {
 	return RefuseDamaged(v.Run.ID, v.Damage, domain.CodeConflict, fmt.Sprintf("a fork cannot keep position %d", at))
 }
@@ -207,7 +208,7 @@ func (v *View) DamagedAction(req domain.ActionRequest) (domain.Preview, error) {
 	return p, nil
 }
 
-// CheckDamaged refuses everything but cancel and delete for a damaged run.
+// CheckDamaged returns an error for every action on a damaged run except cancel and delete.
 func CheckDamaged(r domain.Run, req domain.ActionRequest, d *domain.Damage) error {
 	final := r.Status.Final()
 	switch {
@@ -229,8 +230,7 @@ func CheckDamaged(r domain.Run, req domain.ActionRequest, d *domain.Damage) erro
 	return RefuseDamaged(r.ID, d, domain.CodeConflict, fmt.Sprintf("%s needs the whole %s", req.Action, whole))
 }
 
-// QuarantineMessage is the status message and the node of a damaged run that is
-// quarantined.
+// QuarantineMessage returns the status message of a quarantined run with damage, and its node.
 func QuarantineMessage(d *domain.Damage) (message domain.Message, node string) {
 	if len(d.Parts) > 0 {
 		return domain.Messagef("the start data of the run is damaged (%s); it cannot continue", d.Parts[0].Part), ""
@@ -242,8 +242,8 @@ func QuarantineMessage(d *domain.Damage) (message domain.Message, node string) {
 		d.Checkpoint.Seq, d.Checkpoint.Label), d.Rows[0].Node
 }
 
-// DamagedDetail is the detail of a damaged run. One that is not over is shown as
-// quarantined: it takes no answer, and executes nothing.
+// DamagedDetail returns the detail of a damaged run. Unless the run is final, it is shown as
+// quarantined: it accepts no answers, and executes nothing.
 func (v *View) DamagedDetail() domain.RunDetail {
 	if r := &v.Run; !r.Status.Final() {
 		r.Status, r.WaitReason, r.DueAt = domain.RunWaiting, domain.WaitQuarantined, time.Time{}

@@ -1,8 +1,8 @@
-// Package preview computes what an action on a run would do: resume, rerun, fork, cancel,
-// and the others. The engine performs an action with the same code, so a preview cannot
-// disagree with what follows. It also predicts where answers to an approval lead, and
-// reads damaged journals.
+// Package preview computes the effect of actions on a run: resume, rerun, fork, cancel, and the
+// others. The engine performs an action with the same code, so that a preview always matches its
+// effect. The package also predicts the steps after each answer to an approval, and reads damaged
+// journals.
 //
-// Everything here is computed from a View: a run, its compiled plan, and its folded
-// journal. The package has no goroutines and no store.
+// It computes everything from a View: a run, its compiled plan, and its folded journal. It has no
+// goroutines and no store.
 package preview

@@ -8,22 +8,22 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Env is what a preview needs to know besides the run. Its functions are safe for
+// Env contains the facts that a preview needs besides the run. Its functions are safe for
 // concurrent use.
 type Env struct {
 	Now func() time.Time
 	// Effect returns the side-effect class of a node with this input.
 	Effect func(p *runstate.Compiled, n *walk.ProgramNode, input any) walk.Effect
-	// Stepped reports whether everything with an effect in a node is a sub-step.
+	// Stepped reports whether all side effects of a node are substeps.
 	Stepped func(n *walk.ProgramNode) bool
 	// Executes reports whether an attempt of the run is active in this process.
 	Executes func(run string) bool
-	// OwnRunsOnly is set if this process executes only runs that it started. Runs that
-	// other processes left unfinished wait for a resume then.
+	// OwnRunsOnly is true if this process executes only runs that it started. Runs that other
+	// processes left unfinished then wait for a resume.
 	OwnRunsOnly bool
 }
 
-// StaticEffect returns the side-effect class of a node, as far as it is known without its input.
+// StaticEffect returns the side-effect class of a node as far as it is known without the input.
 func (v *Env) StaticEffect(p *runstate.Compiled, n *walk.ProgramNode) walk.Effect {
 	if n.Input == nil {
 		return v.Effect(p, n, nil)
@@ -37,7 +37,7 @@ func (v *Env) Unattended(r domain.Run) bool {
 	return v.OwnRunsOnly && (r.Status == domain.RunRunning || r.Status == domain.RunQueued)
 }
 
-// LostOutcome is the outcome of an attempt in flight whose process has crashed.
+// LostOutcome returns the outcome of an attempt in flight whose process has crashed.
 func (v *Env) LostOutcome(p *walk.Program, w *runstate.Step, cancelled bool) runstate.Outcome {
 	return runstate.LostOutcome(w, v.Stepped(&p.Nodes[w.Node]), cancelled)
 }

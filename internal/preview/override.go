@@ -12,15 +12,15 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Why a visit has a result that nothing ran for.
+// Reasons why a visit has a result without running.
 const (
 	givenRecorded = "a person gave it the recorded result"
 	givenStub     = "a person gave it a stub"
 )
 
-// overrideSteps writes the results that replace steps into the new journal. They apply when it is
-// the steps' turn. In a node that runs once per item, every item is a step: an override of the
-// visit applies to each item without its own override.
+// overrideSteps writes the results that replace steps into the new journal. They apply when the
+// steps would run. In a foreach node, every item is a step: an override of the visit applies to
+// each item without its own override.
 func (b *Branch) overrideSteps(req domain.ActionRequest) error {
 	v := b.view
 	rows := v.recorded()
@@ -75,8 +75,8 @@ func (b *Branch) overrideSteps(req domain.ActionRequest) error {
 	return nil
 }
 
-// overriddenStep parses "node", "node#visit", or "node#visit[item]", and refuses steps that no
-// result may replace.
+// overriddenStep parses "node", "node#visit", or "node#visit[item]". It returns an error for steps
+// whose result cannot be replaced.
 func (b *Branch) overriddenStep(name string, rows []candidate) (runstate.StepKey, error) {
 	visit, item, err := itemOf(name)
 	if err != nil {
@@ -113,7 +113,8 @@ func (b *Branch) overriddenStep(name string, rows []candidate) (runstate.StepKey
 	return k, nil
 }
 
-// itemOf reads the item off a step's name: "node#visit[3]"; noItem: it has none.
+// itemOf parses the item of a step's name, such as "node#visit[3]". Without an item, it returns
+// noItem.
 func itemOf(name string) (visit string, item int, err error) {
 	visit, number, ok := strings.Cut(name, "[")
 	if !ok {
@@ -134,7 +135,7 @@ func (b *Branch) stepName(k runstate.StepKey) string {
 	return name
 }
 
-// keptItems are the items that the fork keeps of visits that are still open.
+// keptItems returns the items that the fork keeps of open visits.
 func (b *Branch) keptItems() map[runstate.StepKey]bool {
 	kept := map[runstate.StepKey]bool{}
 	for i := range b.Entries {
@@ -145,7 +146,7 @@ func (b *Branch) keptItems() map[runstate.StepKey]bool {
 	return kept
 }
 
-// completed reports whether a row reports that the visit, or an item of it, completed.
+// completed reports whether a row completes the visit or an item of it.
 func (b *Branch) completed(c candidate, k runstate.StepKey) bool {
 	return c.Node == b.Program.Nodes[k.Node].ID && c.Visit == k.Visit && c.Status == domain.NodeCompleted
 }
@@ -155,14 +156,14 @@ func (b *Branch) noRecord(k runstate.StepKey) error {
 		b.stepName(k)).Suggest("give it a stub, or let it run")
 }
 
-// recorded is what the forked run recorded of a step.
+// recorded is the recorded output of a step in the forked run.
 type recorded struct {
 	runstate.StepKey
 	output domain.RawJSON
 }
 
-// recordedItems returns the recorded results of the items of a visit, or of the named item. A list
-// that a fork edited gives the results of its items.
+// recordedItems returns the recorded results of the items of a visit, or of the named item. If the
+// fork edited the list, the results come from the edited list.
 func (b *Branch) recordedItems(k runstate.StepKey, rows []candidate) ([]recorded, error) {
 	var list []recorded
 	add := func(item int, output domain.RawJSON) {

@@ -11,12 +11,12 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// stepTrace is what the journal states of one step.
+// stepTrace contains the facts about one step from the journal.
 type stepTrace struct {
 	began, ended time.Time
-	failure      string // of the row that settled it
+	failure      string // of the row that settled the step
 	usage        domain.Usage
-	// unread is set when the step was settled because its condition had no value.
+	// unread is set if the step was settled because its condition had no value.
 	unread *walk.Consequence
 }
 
@@ -27,7 +27,7 @@ func traces(v *View) (steps map[string]*stepTrace, handoffs []domain.PlanHandoff
 	for i := range v.Journal {
 		e := &v.Journal[i]
 		failed, dropped := domain.StepsEndedBy(e)
-		for _, node := range append(dropped, failed) { // these begin again, or are not part of the plan any more
+		for _, node := range append(dropped, failed) { // these steps begin again, or are no longer part of the plan
 			delete(steps, node)
 		}
 		if e.Node == "" {
@@ -167,8 +167,8 @@ func lastAt(journal []domain.Entry) time.Time {
 	return time.Time{}
 }
 
-// currentStep is the index of the step that failed, or runs, or was cut short, or
-// comes next; of a completed plan the last one.
+// currentStep returns the index of the failed, running, cancelled, or next step, in this order. For
+// a completed plan, it returns the last step.
 func currentStep(v *View, steps []domain.PlanStepState) int {
 	if v.Run.Error != nil {
 		if i, ok := v.Program.Index[v.Run.Error.Node]; ok {

@@ -9,12 +9,12 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// maxPredictedSteps bounds how far decisions are predicted.
+// maxPredictedSteps is the maximum number of steps for which decisions are predicted.
 const maxPredictedSteps = 1000
 
 // PredictDecisions predicts decisions of the new run that follow from kept, edited, and given
-// values: those that differ from the old run, and those that pure steps lead to. It changes the
-// state of the branch.
+// values: those that differ from the old run, and those of pure steps. It modifies the state of the
+// branch.
 func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 	v := b.view
 	was := map[walk.VisitKey]walk.Decision{}
@@ -78,7 +78,7 @@ func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 	return out
 }
 
-// known is the output of work that nothing outside has a part in.
+// known returns the output of a visit that depends on nothing outside the run.
 func (b *Branch) known(w *runstate.Step) (any, bool) {
 	if w.Resolution != nil {
 		v, err := runstate.Decode(w.Resolution.Output)

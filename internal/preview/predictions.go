@@ -8,9 +8,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Predictions predicts for each answer to an approval which steps follow: the first steps that
+// Predictions predicts the next steps for each answer to an approval, up to the first steps that
 // differ between the answers. It runs the walk on a copy of the run that load returns. Settling
-// changes the copy, so each answer gets its own. The answers of agents and models are unknown.
+// modifies the copy, so each answer uses its own. Answers of agents and models are not predicted.
 func Predictions(p domain.Approval, load func() (*View, error)) ([]domain.Prediction, error) {
 	answers := p.Answers()
 	decisions := len(answers)
@@ -37,7 +37,7 @@ func Predictions(p domain.Approval, load func() (*View, error)) ([]domain.Predic
 	return out, nil
 }
 
-// firstDifference is the first stage at which some of the ways differ; 0: they never do.
+// firstDifference returns the first stage at which the predictions differ, or 0 if they never do.
 func firstDifference(ways [][]domain.Prediction) int {
 	same := func(x, y domain.Prediction) bool {
 		return x.Ends == y.Ends && x.Note == y.Note && slices.EqualFunc(x.Next, y.Next, func(x,
@@ -60,11 +60,11 @@ func firstDifference(ways [][]domain.Prediction) int {
 	return 0
 }
 
-// predictStages bounds how far an answer is followed.
+// predictStages is the maximum number of stages in which an answer is followed.
 const predictStages = 100
 
-// prediction follows one answer: the steps that become ready at once, and then repeatedly the steps
-// after those that only compute.
+// predict follows one answer. It returns the steps that become ready at once, and then repeatedly
+// the steps after pure built-in steps.
 func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Prediction, error) {
 	f := domain.Prediction{Answer: answer.ID, Next: []domain.PreviewStep{}, Effects: []domain.PreviewStep{}}
 	var w *runstate.Step
@@ -84,7 +84,7 @@ func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Predic
 		f.Note = "tail"
 		return []domain.Prediction{f}, nil
 	case w.Consent != nil && (approve || w.Consent.Substep > 0):
-		// The call is made, or the agent gets the refusal: the step continues.
+		// The step continues: its call is made, or the agent receives the rejection.
 		step := v.step(node, w.Visit)
 		f.Next = append(f.Next, step)
 		if approve {
@@ -105,7 +105,7 @@ func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Predic
 	if s.Failure != nil {
 		s.Status = walk.Failed
 	}
-	v.State.Walk.Ready() // steps that were ready before are not a consequence
+	v.State.Walk.Ready() // ignore steps that were ready before
 	if _, err := v.State.Walk.Settle(s); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Predic
 	return list, nil
 }
 
-// computed is the output of a visit that only computes.
+// computed returns the output of a visit that needs no handler. ok is false for other visits.
 func (v *View) computed(k walk.VisitKey) (any, bool) {
 	n := &v.Program.Nodes[k.Node]
 	if !runstate.Builtin(n.Type) || n.Type == walk.TypeFail || n.Effect != "" || n.Foreach != nil {
@@ -147,7 +147,7 @@ func (v *View) computed(k walk.VisitKey) (any, bool) {
 	return out, failure == nil
 }
 
-// stage is the state of the run after the steps so far: the ready steps, the steps after them, and
+// stage returns the prediction after the steps so far: the ready steps, the steps after them, and
 // whether the run ends there.
 func (v *View) stage(f domain.Prediction, answered *runstate.Step, ready []walk.VisitKey) domain.Prediction {
 	f.Next, f.Effects = []domain.PreviewStep{}, []domain.PreviewStep{}
@@ -170,7 +170,7 @@ func (v *View) stage(f domain.Prediction, answered *runstate.Step, ready []walk.
 		}
 		queue = append(queue, v.Program.Next(i)...)
 	}
-	// A run that stops withdraws what else waits.
+	// A stopping run withdraws its other waits.
 	over := len(v.State.Walk.Open()) == 0 || v.State.Walk.Stopping() && len(ready) == 0
 	for _, w := range v.State.Open {
 		over = over && (w == answered || w.Phase == runstate.PhaseWaiting)

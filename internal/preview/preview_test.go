@@ -38,7 +38,7 @@ func TestCheckRequest(t *testing.T) {
 	}
 }
 
-// view folds a plan whose run has the journal of rows.
+// view folds the given rows as the journal of a run.
 func view(t *testing.T, plan string, status domain.RunStatus, rows ...domain.Entry) *View {
 	t.Helper()
 	doc, problems := planner.Parse([]byte(plan), planner.WithFormat(planner.FormatYAML))
@@ -70,7 +70,7 @@ func result(node string, status domain.NodeStatus) domain.Entry {
 		Status: status, Output: domain.RawJSON("1")}
 }
 
-// A resume keeps what completed and runs the rest again.
+// A resume keeps completed steps and runs the others again.
 func TestResumeKeepsWhatCompleted(t *testing.T) {
 	t.Parallel()
 	failed := result("b", domain.NodeFailed)
@@ -88,7 +88,7 @@ func TestResumeKeepsWhatCompleted(t *testing.T) {
 	}
 }
 
-// A preview of what is not possible now carries the reason; other errors stay errors.
+// The preview of an impossible action contains the reason. Other errors remain errors.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	v := view(t, twoSteps, domain.RunCompleted, result("a", domain.NodeCompleted), result("b", domain.NodeCompleted))

@@ -6,8 +6,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// repeats lists the steps with side effects that completed in the forked run and would be repeated,
-// with the results that replace them.
+// repeats lists the completed steps with side effects of the forked run that would be repeated, and
+// the results that replace them.
 func (b *Branch) repeats(l *lists) []domain.PreviewRepeat {
 	v := b.view
 	ahead := map[string]bool{}

@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// checkOptions refuses options that no resume can have.
+// checkOptions returns an error for options that no resume can have.
 func checkOptions(r domain.ActionRequest) error {
 	if r.Timeout < 0 || r.Attempts < 0 {
 		return domain.Errorf(domain.CodeInvalid, "timeout and attempts cannot be negative")
@@ -22,22 +22,22 @@ func checkOptions(r domain.ActionRequest) error {
 	return nil
 }
 
-// maxAttemptsAsked bounds the attempts that a resume may grant.
+// maxAttemptsAsked is the maximum number of attempts that a resume can allow.
 const maxAttemptsAsked = 100
 
-// HasResumeOptions reports whether a request has options that only a resume of a failed or
-// cancelled run takes.
+// HasResumeOptions reports whether a request has options that only the resume of a failed or
+// cancelled run accepts.
 func HasResumeOptions(r domain.ActionRequest) bool {
 	return r.Only != "" || r.Timeout != 0 || r.Attempts != 0
 }
 
-// NoOptionsError refuses resume options for a run that is not over.
+// NoOptionsError returns the error of resume options for a run that has not ended.
 func NoOptionsError() error {
 	return domain.Errorf(domain.CodeInvalid, "only a failed or cancelled run can be resumed with options").Suggest("resume it without")
 }
 
-// CheckRequest refuses unknown actions, fields that the action does not accept, and values out of
-// range. It reads only the request. Errors have CodeInvalid.
+// CheckRequest returns an error for unknown actions, fields that the action does not accept, and
+// values out of range. It reads only the request. Errors have CodeInvalid.
 func CheckRequest(r domain.ActionRequest) error {
 	refuse := func(set bool, field string, allowed ...domain.Action) error {
 		if set && !slices.Contains(allowed, r.Action) {

@@ -23,12 +23,12 @@ type View struct {
 	After  []domain.Entry
 }
 
-// lists are the steps of a preview, by what happens to them.
+// lists contains the steps of a preview by what happens to them.
 type lists struct {
 	keep, again, fresh, doubt, dropped, effects, later, given []domain.PreviewStep
 }
 
-// fill puts the lists into a preview and seals it with its digest.
+// fill sets the lists of a preview and its digest.
 func (l lists) fill(p *domain.Preview) {
 	some := func(s []domain.PreviewStep) []domain.PreviewStep {
 		if s == nil {
@@ -54,7 +54,7 @@ func (l lists) fillResume(p *domain.Preview, settled []domain.PreviewStep, histo
 	p.Digest = digestOf(seal(sealed), strconv.FormatUint(history, 16))
 }
 
-// seal is the digest of a preview.
+// seal returns the digest of a preview.
 func seal(sealed domain.Preview) string {
 	sealed.Rev, sealed.Digest, sealed.Points = 0, "", nil
 	sum := sha256.Sum256(runstate.MustJSON(sealed))
@@ -81,7 +81,7 @@ func (v *View) answeredStep(p *runstate.Compiled, w *runstate.Step) domain.Previ
 	return step
 }
 
-// givenStep is a visit whose result is there before it runs.
+// givenStep returns a visit whose result exists before it runs.
 func (v *View) givenStep(p *runstate.Compiled, node, visit int, why string) domain.PreviewStep {
 	n := &p.Nodes[node]
 	return domain.PreviewStep{Node: n.ID, Visit: visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)),
@@ -99,7 +99,7 @@ func (v *View) doubtStep(p *runstate.Compiled, w *runstate.Step) domain.PreviewS
 	return step
 }
 
-// seen counts the rows of each node that began to run, as far as any row shows.
+// seen counts the rows that began each node, including rows after damage.
 func (v *View) seen() map[string]int {
 	seen := ran(v.Journal)
 	if v.Damage != nil {
@@ -125,13 +125,13 @@ func ran(journal []domain.Entry) map[string]int {
 	return seen
 }
 
-// kept lists visits that are settled and stay so.
+// kept lists visits that are settled and remain settled.
 func (v *View) kept(p *runstate.Compiled, s *runstate.State) []domain.PreviewStep {
 	var list []domain.PreviewStep
 	for _, d := range s.Settled {
 		n := &p.Nodes[d.Node]
 		if d.Visit == 0 {
-			continue // skipped without having run
+			continue // skipped without a visit
 		}
 		list = append(list, domain.PreviewStep{Node: n.ID, Visit: d.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p,
 			n)), Status: d.Status})
@@ -139,7 +139,7 @@ func (v *View) kept(p *runstate.Compiled, s *runstate.State) []domain.PreviewSte
 	return list
 }
 
-// blank is a preview without content yet.
+// blank returns a preview without steps.
 func (v *View) blank(action domain.Action) domain.Preview {
 	return domain.Preview{Run: v.Run.ID, Action: action, Rev: v.Run.LastSeq, Hash: v.Run.Hash, Version: v.Run.Version, Damage: v.Damage}
 }

@@ -34,7 +34,7 @@ func TestReadApproval(t *testing.T) {
 	}
 }
 
-// The same request always has the same id, and another one another.
+// Equal requests have equal ids, and different requests have different ids.
 func TestDerivedID(t *testing.T) {
 	t.Parallel()
 	one := DerivedID("approval", "r", "a", 1, NoItem, 3)

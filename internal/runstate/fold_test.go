@@ -56,8 +56,7 @@ func TestWaitsInOrderOfPrecedence(t *testing.T) {
 	}
 }
 
-// A journal that contradicts itself is refused, with the row named, and never
-// panics.
+// A journal that contradicts itself is rejected. The error names the row, and nothing panics.
 func TestFoldRejectsInvalidRows(t *testing.T) {
 	t.Parallel()
 	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: set, input: 1}}}`), planner.WithFormat(planner.FormatYAML))
@@ -90,8 +89,8 @@ func TestFoldRejectsInvalidRows(t *testing.T) {
 	}
 }
 
-// An item that was cancelled before it started leaves a resume nothing to continue from,
-// in a replay as in the state of a running process.
+// A resume has nothing to continue for an item that was cancelled before it started. This holds for
+// a replayed state and for the state of a running process.
 func TestAnItemThatNeverStartedLeavesNothing(t *testing.T) {
 	t.Parallel()
 	doc, problems := planner.Parse(

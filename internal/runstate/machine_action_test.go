@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// What each operator action decides, and when it is refused.
+// Each operator action has the expected rows and tasks, or is rejected.
 func TestOperatorActions(t *testing.T) {
 	t.Parallel()
 	const plan = `{nodes: {s: {type: set}, a: {type: x, needs: [s], retry: {max_attempts: 3, backoff: 1m}},
@@ -21,7 +21,7 @@ func TestOperatorActions(t *testing.T) {
 		before []domain.Action
 		run    func(*domain.Run)
 		action domain.Action
-		rows   string // after those of the start
+		rows   string // without the rows of the start
 		tasks  string
 		err    string
 	}{
@@ -83,7 +83,7 @@ func TestOperatorActions(t *testing.T) {
 	}
 }
 
-// An action on another revision is refused, unless only Recover has changed the run.
+// An action with an outdated revision is rejected, unless only Recover has changed the run.
 func TestRevisions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: x}}}`, func(r *domain.Run) { r.Status = domain.RunRunning })
@@ -96,7 +96,7 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
-// A run that is over is resumed by its reset: what failed opens again.
+// The reset of an ended run reopens its failed steps.
 func TestResumeReopensFailedSteps(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: set}, b: {type: x}}, edges: [{from: a, to: b}]}`)
@@ -121,7 +121,7 @@ func TestResumeReopensFailedSteps(t *testing.T) {
 	}
 }
 
-// A person states what became of an attempt in doubt.
+// A person resolves an attempt in doubt.
 func TestResolutions(t *testing.T) {
 	t.Parallel()
 	for action, rows := range map[string]string{
@@ -156,7 +156,7 @@ func TestResolutions(t *testing.T) {
 	}
 }
 
-// Approvals are opened and closed with their rows.
+// Rows open and close approvals.
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	const plan = `{nodes: {a: {type: approval, input: {message: "go on?", timeout: 1m, on_timeout: %}}}}`
@@ -207,7 +207,7 @@ func expire(f *fixture, _ domain.Approval) {
 	f.do(runstate.TimerDue{})
 }
 
-// A call that asks is allowed or rejected before it is made.
+// A call that requires consent is approved or rejected before it is made.
 func TestConsent(t *testing.T) {
 	t.Parallel()
 	for _, approve := range []bool{true, false} {

@@ -18,13 +18,13 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// happened is an event with the world that it was handled in.
+// happened is an event with the environment in which it was handled.
 type happened struct {
 	ev  runstate.Event
 	env runstate.Env
 }
 
-// driver plays the runner of a machine, and draws what happens to the run.
+// driver acts as the runner of a machine, and draws the events of the run.
 type driver struct {
 	t       *rapid.T
 	m       *runstate.Machine
@@ -34,10 +34,10 @@ type driver struct {
 	slot    bool
 	options runstate.Options
 
-	attempts []*runstate.Attempt // whose handlers run
+	attempts []*runstate.Attempt // active attempts
 	events   []happened
 	rows     []domain.Entry
-	out      strings.Builder // what was decided
+	out      strings.Builder // all decisions
 }
 
 func newDriver(t *rapid.T, p *runstate.Compiled) *driver {
@@ -52,7 +52,7 @@ func (d *driver) facts() runstate.Facts {
 	return runstate.Facts{Run: "run", Input: plannertest.Input()}
 }
 
-// write appends a decision to what was decided.
+// write appends a decision to b.
 func write(b *strings.Builder, d runstate.Decision, err error) {
 	for i := range d.Checkpoints {
 		raw, _ := json.Marshal(d.Checkpoints[i])
@@ -123,7 +123,7 @@ func (d *driver) prepare(k runstate.StepKey) {
 		Input: domain.RawJSON(`{"x":1}`), IdempotencyKey: "key", StartedAt: d.now}})
 }
 
-// finish ends an attempt in a way that is drawn.
+// finish ends an attempt in a randomly drawn way.
 func (d *driver) finish(t *runstate.Attempt, cause runstate.StopCause) {
 	d.attempts = slices.DeleteFunc(d.attempts, func(o *runstate.Attempt) bool { return o == t })
 	end := runstate.AttemptEnding{Attempt: t, Cause: cause, Usage: domain.Usage{InputTokens: 3, OutputTokens: 2}}
@@ -147,7 +147,7 @@ func (d *driver) finish(t *runstate.Attempt, cause runstate.StopCause) {
 	}
 }
 
-// substep records a call of an attempt, or announces one.
+// substep records or announces a call of an attempt.
 func (d *driver) substep(t *runstate.Attempt) {
 	row := domain.Entry{Kind: domain.EntrySubstep, Node: t.Spec.ID, Visit: t.Visit, Item: t.Item, Attempt: t.Number, Substep: 1,
 		Status: domain.NodeCompleted, Effect: string(walk.EffectUnsafe), StartedAt: d.now, Output: domain.RawJSON("1"),
@@ -158,7 +158,7 @@ func (d *driver) substep(t *runstate.Attempt) {
 	d.handle(&runstate.SubstepRecorded{Attempt: t, Row: row})
 }
 
-// answer answers the first request that is open.
+// answer answers the first open request.
 func (d *driver) answer() {
 	for _, w := range d.m.State.OpenSteps() {
 		if w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitApproval {
@@ -238,7 +238,7 @@ func (d *driver) step() {
 	}
 }
 
-// pending lists what is pending by a machine, without attempts: a fold has none.
+// pending lists the pending work of a machine, without attempts, because a fold has none.
 func pending(m *runstate.Machine) string {
 	var b strings.Builder
 	var d runstate.Decision
@@ -251,7 +251,7 @@ func pending(m *runstate.Machine) string {
 	return b.String()
 }
 
-// refold replays the rows decided so far and compares what they lead to.
+// refold replays the rows so far and compares the resulting state with the live one.
 func (d *driver) refold() {
 	rows := slices.Concat(d.rows, d.m.Draft())
 	s, err := runstate.Fold(d.m.Program.Program, d.facts(), rows)
@@ -267,8 +267,8 @@ func (d *driver) refold() {
 	}
 }
 
-// Whatever happens to a run, its rows lead to the same state and the same pending commands,
-// and the same events lead to the same bytes: nothing depends on the order of a map.
+// For any events, the rows of a run lead to the same state and the same pending commands. Equal
+// events lead to equal bytes: nothing depends on the order of a map.
 func TestRowsAndEventsDecideEverything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,7 +16,7 @@ import (
 
 var ada = domain.Actor{Name: "ada", Surface: "ui"}
 
-// fixture is a machine with a world that a test sets.
+// fixture is a machine with an environment that the test controls.
 type fixture struct {
 	t   *testing.T
 	m   *runstate.Machine
@@ -52,7 +52,7 @@ func newFixture(t *testing.T, plan string, change ...func(*domain.Run)) *fixture
 	return f
 }
 
-// try hands an event to the machine.
+// try passes an event to the machine.
 func (f *fixture) try(ev runstate.Event) error {
 	f.env.Now, f.env.Monotonic = f.env.Now.Add(time.Millisecond), f.env.Monotonic+time.Millisecond
 	d, err := f.m.Handle(ev, f.env)
@@ -77,7 +77,7 @@ func (f *fixture) attempt(k runstate.StepKey, effect walk.Effect) *runstate.Atte
 	return t
 }
 
-// next is the step that the machine wants to be prepared.
+// next returns the step that the machine prepares next.
 func (f *fixture) next() runstate.StepKey {
 	f.t.Helper()
 	for range 100 {
@@ -112,7 +112,7 @@ func (f *fixture) output(t *runstate.Attempt, v any) {
 	f.do(&runstate.AttemptDone{AttemptEnding: runstate.AttemptEnding{Attempt: t}, Output: v, Raw: raw})
 }
 
-// rows are the rows decided so far in short: kind, node, and what distinguishes them.
+// rows formats the decided rows: kind, node, and distinguishing fields.
 func (f *fixture) rows() string {
 	var list []string
 	for _, e := range f.all() {
@@ -157,7 +157,8 @@ func (f *fixture) all() []domain.Entry {
 	return append(list, f.m.Draft()...)
 }
 
-// commands are the tasks of the last event by type, those tied to a checkpoint with its number.
+// commands lists the types of the last event's tasks. A task that waits for a checkpoint has the
+// checkpoint's number.
 func (f *fixture) commands() string {
 	var list []string
 	for _, c := range f.last {
@@ -181,8 +182,8 @@ func (f *fixture) act(action domain.Action) error {
 	return f.try(&runstate.OperatorAction{Actor: ada, Request: domain.ActionRequest{Run: "run", Action: action}})
 }
 
-// A step with effects starts after its intent is durable, a pure one at once. One finished
-// step is one checkpoint.
+// A step with side effects starts after its intent is durable. A pure step starts at once. Each
+// finished step is one checkpoint.
 func TestCommandsAreTiedToCheckpoints(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: x}, b: {type: x}, c: {type: set}}, edges: [{from: a, to: b}, {from: b, to: c}]}`)
@@ -202,7 +203,7 @@ func TestCommandsAreTiedToCheckpoints(t *testing.T) {
 	f.want("commands at the end", f.commands(), "ArmTimer, YieldSlot, StatusChanged@4")
 }
 
-// What becomes of a failed attempt, by its class and cause.
+// The outcome of a failed attempt depends on its class and cause.
 func TestEndsOfAttempts(t *testing.T) {
 	t.Parallel()
 	busy := domain.Failure{Code: walk.CodeFailed, Message: "busy"}
@@ -236,7 +237,7 @@ func TestEndsOfAttempts(t *testing.T) {
 	}
 }
 
-// An attempt in doubt of a cancelled run has two rows; what it used counts once.
+// An attempt in doubt of a cancelled run has two rows. Its usage counts once.
 func TestUsageOfADoubtfulCancelCountsOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: x}}}`)
@@ -268,7 +269,7 @@ func TestLateResults(t *testing.T) {
 	f.want("rows", f.rows(), "intent a, result a failed!, resolve a late")
 }
 
-// Items of a foreach start within its bound, and a dry run leaves steps undone.
+// A foreach starts at most its limit of items at once. A dry run skips steps.
 func TestForeachAndDryRuns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: x, foreach: "${input.list}", max_parallel: 1}, b: {type: set, needs: [a]}}}`)

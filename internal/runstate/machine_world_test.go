@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// What was in flight when the daemon crashed is settled by its side-effect class.
+// After a crash of the daemon, attempts in flight are settled according to their side-effect class.
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -44,8 +44,8 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// A run that kills the daemon again and again is quarantined; one that was put down is not
-// taken for a crash.
+// A run that repeatedly crashes the daemon is quarantined. A clean shutdown does not count as a
+// crash.
 func TestQuarantineAndCleanStop(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: x}}}`, func(r *domain.Run) { r.Status = domain.RunRunning })
@@ -64,7 +64,7 @@ func TestQuarantineAndCleanStop(t *testing.T) {
 	f.want("rows of a clean stop", f.rows(), "action stop")
 }
 
-// Limits keep steps from starting, cut attempts off, and let the run wait.
+// Limits prevent steps from starting, end attempts, and make the run wait.
 func TestLimitsOfARun(t *testing.T) {
 	t.Parallel()
 	const plan = `{nodes: {a: {type: x}, b: {type: x}}, edges: [{from: a, to: b}]}`
@@ -95,7 +95,7 @@ func TestLimitsOfARun(t *testing.T) {
 	f.want("max_duration", f.rows(), "intent a, result a pending, action budget")
 }
 
-// A plan step waits for its child run, and settles with it.
+// A plan step waits for its child run, and settles when the child ends.
 func TestChildren(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -147,7 +147,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// A child run that no one waits for any more is cancelled once that is durable.
+// A child run that no step waits for is cancelled once that decision is durable.
 func TestACancelledStepCancelsItsChild(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: plan, plan: other}}}`)
@@ -160,7 +160,8 @@ func TestACancelledStepCancelsItsChild(t *testing.T) {
 	f.want("commands", f.commands(), "CancelChild@2")
 }
 
-// A failed step waits for a new version, which is followed, refused, or accepted by a person.
+// A failed step waits for a new version. The run follows it at once, after a person accepts it, or
+// not at all.
 func TestReplanning(t *testing.T) {
 	t.Parallel()
 	const plan = `{nodes: {a: {type: x, on_error: replan}}}`
@@ -219,7 +220,7 @@ func TestReplanning(t *testing.T) {
 	}
 }
 
-// A copy of a state continues as if the other had not.
+// Changes to a copy of a state do not affect the original.
 func TestCloneIsIndependent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: x, foreach: "${input.list}"}, b: {type: approval, input: {message: "go on?"}},

@@ -22,8 +22,8 @@ func stateOf(t *testing.T, plan string) *State {
 	return New(p, Facts{Run: "r"})
 }
 
-// Steps start in the order of becoming ready. One that runs, waits, or has settled is
-// passed over, and a retry starts when it is due.
+// Steps start in the order in which they became ready. Running, waiting, and settled steps are
+// skipped. A retry starts when it is due.
 func TestStepsStartInOrder(t *testing.T) {
 	t.Parallel()
 	s := stateOf(t, `{nodes: {a: {type: x}, b: {type: x}, c: {type: x, needs: [a]}}}`)
@@ -73,8 +73,7 @@ func TestStepsStartInOrder(t *testing.T) {
 	next("c")
 }
 
-// Of a foreach visit no more items are open at once than it allows; items that wait do not
-// count.
+// A foreach visit has at most its limit of open items. Waiting items do not count.
 func TestForeachIsBoundedByItsOpenItems(t *testing.T) {
 	t.Parallel()
 	s := stateOf(t, `{nodes: {a: {type: x, foreach: "${input}", max_parallel: 1}}}`)

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// failedRuns makes runs that failed alike.
+// failedRuns creates runs that fail with the same fingerprint.
 func failedRuns(t *testing.T, s *Store, v domain.Version, n int) []string {
 	t.Helper()
 	ids := make([]string, n)

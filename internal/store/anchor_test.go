@@ -11,14 +11,14 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// The write-ahead log is lost after a crash, at any moment: whatever was acknowledged
-// since the log was last emptied is missed at the next start, however short ago.
+// After a crash at any moment, the write-ahead log is lost. The next start detects that
+// acknowledged events since the last checkpoint of the log are missing, even the newest.
 func TestALostLogIsNoticed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "kairos.db")
-	now := time.Now() // the anchor is written once a second: never again by the clock
+	now := time.Now() // the anchor writes at most once a second; this test moves it explicitly
 	s, err := Open(ctx, path, Options{Now: func() time.Time { return now }}.Through("", 60))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestALostLogIsNoticed(t *testing.T) {
 		}
 		var acknowledged int64
 		copied := filepath.Join(dir, fmt.Sprint(i), "kairos.db")
-		err := s.writer.perform(func(w *writer) ([]auditRow, error) { // nothing else moves the log in the meantime
+		err := s.writer.perform(func(w *writer) ([]auditRow, error) { // prevents further writes to the log
 			acknowledged = w.chain.seq
 			if err := os.Mkdir(filepath.Dir(copied), 0o700); err != nil {
 				return nil, err

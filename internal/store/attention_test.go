@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// failed makes a run that fails at node a with a message.
+// failed creates a run that fails at node a with a message.
 func failed(t *testing.T, s *store.Store, v domain.Version, message string, labels map[string]string) string {
 	t.Helper()
 	r, _, err := s.CreateRun(t.Context(), domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: labels})
@@ -37,7 +37,7 @@ func failed(t *testing.T, s *store.Store, v domain.Version, message string, labe
 	return r.ID
 }
 
-// found are the runs that a filter selects, oldest first.
+// found lists the runs that a filter selects, oldest first.
 func found(t *testing.T, s *store.Store, f domain.RunFilter) []string {
 	t.Helper()
 	f.Page.Limit = 200
@@ -124,7 +124,7 @@ func TestFailuresAreGroupedByFingerprint(t *testing.T) {
 		t.Errorf("one that is back: %+v %v", again, err)
 	}
 	all := groups[0].Ref()
-	all.Fingerprint = "" // whatever they say
+	all.Fingerprint = "" // all messages of the group
 	if n, err := s.UnackFailures(ctx, marta, groups[0].Ref()); err != nil || n != 3 {
 		t.Errorf("%d taken back, %v", n, err)
 	}
@@ -137,8 +137,8 @@ func TestFailuresAreGroupedByFingerprint(t *testing.T) {
 	sound(t, s)
 }
 
-// How failures group is kept between reads: whatever happens to failed runs, also
-// to two of them in one transaction, the next read counts what a list finds.
+// The cached groups are correct. After any change of failed runs, also of two runs in one
+// transaction, the next read counts the runs that a list finds.
 func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -194,7 +194,7 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 				t.Fatalf("%d acknowledged, %d taken back: %v", n, back, err)
 			}
 			open = nil
-		default: // one fails as another continues: in one transaction
+		default: // one run fails and another continues in the same transaction
 			ok(s.Commit(ctx, again(open[0])))
 			if _, err := s.FailureGroups(ctx, 10); err != nil {
 				t.Fatal(err)
@@ -235,8 +235,8 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 	}
 }
 
-// What is tried for the third time and again, and what works without a
-// sign of life, needs attention until that changes; the counters know it.
+// A run with a third attempt, and a run without a sign of life, need attention until that changes.
+// The counters include them.
 func TestStubbornRetriesAndSilenceNeedAttention(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -17,7 +17,7 @@ import (
 func TestTheAuditLogIsTruncatedAtItsStart(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s, start := daily(t, 0) // a run and a login a day for thirty days
+	s, start := daily(t, 0) // one run and one login per day for thirty days
 	verify := func() AuditReport {
 		t.Helper()
 		r, err := s.VerifyAudit(ctx)
@@ -202,7 +202,7 @@ func TestTheKeyOfAnEmptyAuditLogIsLost(t *testing.T) {
 	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeCorrupt || !strings.Contains(err.Error(), ".key is missing") {
 		t.Errorf("without its key: %v", err)
 	}
-	for _, o := range []Options{{NewKey: true}, {}} { // the second time with the new key file
+	for _, o := range []Options{{NewKey: true}, {}} { // the second start uses the new key file
 		if s, err = Open(ctx, path, o); err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// By which request something was done is under the chain too.
+// The chain also covers the request that caused an event.
 func TestAuditRequestIsChained(t *testing.T) {
 	t.Parallel()
 	for _, column := range []string{"request", "address"} {

@@ -14,13 +14,13 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// caller calls a store and records the results in messages.
+// caller calls a store and records the results as messages.
 type caller struct {
 	t        testing.TB
 	s        engine.Store
 	v        domain.Version
 	runs     []string          // in the order of their creation
-	names    map[string]string // of runs, in the messages
+	names    map[string]string // names of runs in the messages
 	messages []string
 }
 
@@ -44,7 +44,7 @@ func (c *caller) note(format string, args ...any) {
 	c.messages = append(c.messages, fmt.Sprintf(format, args...))
 }
 
-// word is a code for an error, "ok" for none.
+// word returns the code of an error, or "ok".
 func word(err error) string {
 	if err == nil {
 		return "ok"
@@ -86,7 +86,7 @@ func (c *caller) plan(id string) {
 	c.note("%s %q latest %d %s archived %v", p.Key, p.Name, p.Latest, p.LatestHash, p.Archived)
 }
 
-// create makes a run of the first version, unless n names one.
+// create creates a run of the first version, unless n names another version.
 func (c *caller) create(n domain.NewRun) string {
 	if n.Hash == "" {
 		n.Hash = c.v.Hash
@@ -108,14 +108,14 @@ func (c *caller) create(n domain.NewRun) string {
 	return r.ID
 }
 
-// begin creates a run that is not in the messages.
+// begin creates a run that the messages leave out.
 func (c *caller) begin() string { return c.create(domain.NewRun{}) }
 
 func (c *caller) commit(k domain.Checkpoint) {
 	c.note("%s", word(c.s.Commit(context.Background(), k)))
 }
 
-// at commits one row with a value at a position.
+// at commits one row with a value at a journal position.
 func (c *caller) at(run string, fence int64, value string, patch *domain.RunPatch) {
 	c.commit(domain.Checkpoint{Run: run, Fence: fence, Patch: patch, Entries: []domain.Entry{entry("a", value)}})
 }
@@ -133,7 +133,7 @@ func (c *caller) run(id string) {
 	c.note("%s", c.text(r))
 }
 
-// text is everything of a run but ids and times that a store gives.
+// text formats every field of a run except generated ids and times.
 func (c *caller) text(r domain.Run) string {
 	more := ""
 	add := func(format string, on bool, v any) {
@@ -207,7 +207,7 @@ func rowText(e domain.Entry) string {
 	return text + brief(e.Output)
 }
 
-// rowsWhole is every field of a run's rows.
+// rowsWhole formats every field of a run's rows.
 func (c *caller) rowsWhole(run string) {
 	j, err := c.s.Journal(context.Background(), run, 0)
 	if err != nil {
@@ -279,7 +279,7 @@ func (c *caller) approval(id string) {
 	c.note("%s %s %q %s by %s %q values %s", a.ID, a.Node, a.Message, a.Status, a.DecidedBy, a.Comment, a.Values)
 }
 
-// everything records all content, so that two stores, or a store before and after a restart, can be
+// everything formats all content, so that two stores, or a store before and after a restart, can be
 // compared.
 func (c *caller) everything() string {
 	c.messages = nil

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// The statements that are bound by hand take the parameters of their generated
-// queries, each once and in the order of the fields.
+// Statements that are bound by hand have the parameters of their generated queries, each once, in
+// the order of the fields.
 func TestRowsBoundByHandFitTheirQueries(t *testing.T) {
 	t.Parallel()
 	columns := regexp.MustCompile(`\(([a-z_,\s]+)\)\s*VALUES`)

@@ -16,17 +16,17 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// The rules of a store are checked against two implementations that share no code: the real one and
-// a model in memory (T1). Each case states what a caller sees. The real store is closed and opened
-// again after it, and must then show the same.
+// The rules of a store are checked with two implementations that share no code: the real store, and
+// a model in memory (T1). Each case states what a caller sees. The real store is then closed and
+// opened again, and must show the same.
 
 var (
 	_ engine.Store = (*storetest.Model)(nil)
 	_ engine.Store = (*store.Store)(nil)
 )
 
-// Every rule holds of the model and of the real store, and still does when that
-// was closed and opened again.
+// Every rule holds for the model and for the real store, also after the real store was closed and
+// opened again.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	if len(rules) < 80 {
@@ -62,8 +62,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// Random acts, lawful and not, leave the model and the real store alike, whenever
-// that is closed and opened again.
+// After random valid and invalid actions, the model and the real store are equal, whenever the real
+// store is closed and opened again.
 func TestTheStoreIsTheModel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -165,7 +165,7 @@ func TestTheStoreIsTheModel(t *testing.T) {
 	})
 }
 
-// drawCheckpoint draws one that mostly fits a run.
+// drawCheckpoint draws a checkpoint that is usually valid for a run.
 func drawCheckpoint(rt *rapid.T, r domain.Run) domain.Checkpoint {
 	k := domain.Checkpoint{Fence: r.LastSeq}
 	if rapid.IntRange(0, 7).Draw(rt, "misses") == 0 {

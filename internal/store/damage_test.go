@@ -20,13 +20,13 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
-// findings is what an operator sees of a directory: whether the store opens, whether it is held,
-// and the findings of the integrity check.
+// findings is the result of opening a directory: whether the store opens, whether it is held, and
+// the findings of the integrity check.
 type findings struct {
 	refused  error
 	held     bool
 	problems []string
-	last     int64 // event
+	last     int64 // last event
 	tables   map[string]string
 }
 
@@ -71,7 +71,7 @@ func find(dir string) (f findings, err error) {
 	return f, nil
 }
 
-// dump is the text of every table that holds what was acknowledged.
+// dump contains the text of every table with acknowledged data.
 func dump(path string) (map[string]string, error) {
 	pool, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
 	if err != nil {
@@ -83,7 +83,7 @@ func dump(path string) (map[string]string, error) {
 		"runs": "id, public_id, plan_id, version_id, status, wait_reason, last_seq, steps, path, headline, node, " +
 			"error_code, actor, origin, created_at",
 		"run_details": "run_id, output, limits",
-		// What runs are created with.
+		// The columns with which a run is created.
 		"runs AS created": "id, public_id, actor, origin, priority, run_key, concurrency_key, parent_run, " +
 			"forked_from, fork_seq, rerun_of, start_at",
 		"run_details AS created": "run_id, input, session, labels, parent, concurrency",
@@ -120,7 +120,7 @@ func dump(path string) (map[string]string, error) {
 	return out, nil
 }
 
-// place puts files into a directory of their own, looks at them, and removes it.
+// place writes files to a new directory, checks them, and removes the directory.
 func place(in string, left map[string][]byte) (findings, error) {
 	dir, err := os.MkdirTemp(in, "")
 	if err != nil {
@@ -155,7 +155,7 @@ func ofWork(t *testing.T) (map[string][]byte, int64) {
 	return left, f.last
 }
 
-// with is left with other content for one file.
+// with returns left with another content of one file.
 func with(left map[string][]byte, name string, b []byte) map[string][]byte {
 	left = maps.Clone(left)
 	left[name] = b
@@ -187,7 +187,7 @@ func TestADamagedLogIsNoticed(t *testing.T) {
 	cuts := proof.Size(10, 800)
 	for i := range cuts {
 		at := r.IntN(len(wal))
-		if i < 3 { // at the ends
+		if i < 3 { // at both ends
 			at = []int{0, 1, len(wal) - 1}[i]
 		}
 		try("cut", at, wal[:at])
@@ -203,9 +203,8 @@ func TestADamagedLogIsNoticed(t *testing.T) {
 	proof.Figure(t, "bit flips", flips)
 }
 
-// hashed are the tables of which every row is under a hash, and what never
-// changes of runs. The columns of runs that lists show are not: they can be folded
-// again from the journal.
+// hashed are the tables in which a hash covers every row, and the constant columns of runs. The
+// other columns of runs can be computed again from the journal.
 var hashed = map[string]bool{
 	"step_results":           true,
 	"payloads":               true,
@@ -214,13 +213,13 @@ var hashed = map[string]bool{
 	"run_details AS created": true,
 }
 
-// One bit of the database file is flipped. Whatever of the journals, values or
-// audit log it changes is found: by SQLite, a row's hash or the chain.
+// One bit of the database file is flipped. Every resulting change of the journals, values, or audit
+// log is detected: by SQLite, by the hash of a row, or by the chain.
 func TestAFlippedBitIsFound(t *testing.T) {
 	t.Parallel()
 	left, _ := ofWork(t)
 	in := proof.Dir(t)
-	// All of it in the database file, as after a clean end.
+	// Everything is in the database file, as after a clean shutdown.
 	dir := filepath.Join(in, "whole")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -282,7 +281,7 @@ func TestAFlippedBitIsFound(t *testing.T) {
 	proof.Figure(t, "bit flips", n)
 }
 
-// difference shows the first line that differs.
+// difference returns the first line that differs.
 func difference(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range x {
@@ -297,8 +296,8 @@ func difference(a, b string) string {
 	return ""
 }
 
-// A backup of which a single bit was changed is refused, wherever it is: also
-// where no row's hash would tell.
+// A backup with a single changed bit is rejected, wherever the bit is, even if no row's hash covers
+// it.
 func TestAChangedBackupIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

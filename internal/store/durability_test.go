@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// crashEnv makes the test binary a process that commits until it is killed.
+// crashEnv turns the test binary into a process that commits until it is killed.
 const crashEnv = "KAIROS_TEST_COMMIT_FOREVER"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// commitForEver commits to several runs at once and prints after every commit what is acknowledged.
+// commitForEver commits to several runs at once. After every commit, it prints what is
+// acknowledged.
 func commitForEver(path string) error {
 	s, err := store.Open(context.Background(), path, store.Options{})
 	if err != nil {
@@ -141,7 +142,7 @@ func TestValuesOfEverySizeComeBack(t *testing.T) {
 	}
 	var want []string
 	for i, n := range sizes {
-		// Digits in no pattern, so that compression does not hide a limit.
+		// Random digits, so that compression does not avoid the limit.
 		b := make([]byte, n)
 		x := uint32(n)
 		for j := range b {
@@ -180,8 +181,8 @@ func TestValuesOfEverySizeComeBack(t *testing.T) {
 	}
 }
 
-// What was made upon a refused checkpoint is void, whenever it
-// comes. What another writer of the same run sends at that moment is not.
+// Checkpoints that follow a rejected one are void, whenever they arrive. Checkpoints that another
+// writer of the same run sends at that moment are not.
 func TestARefusedCheckpointBreaksItsChain(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -189,7 +190,7 @@ func TestARefusedCheckpointBreaksItsChain(t *testing.T) {
 	run, other := storetest.Run(t, s, v, ""), storetest.Run(t, s, v, "")
 	commit(t, s, run.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", "1"))
 	commit(t, s, run.ID, 1, &domain.RunPatch{Status: domain.RunCompleted}, entry("b", "1"))
-	// Hold the writer in the callback, so that all that follows is one batch.
+	// Keep the writer in the callback, so that all following checkpoints are one batch.
 	hold, held := make(chan struct{}), make(chan struct{})
 	s.Enqueue([]domain.Checkpoint{{Run: other.ID, Fence: 0, Entries: []domain.Entry{entry("a", "1")}}}, func(error) { close(held); <-hold })
 	<-held
@@ -200,7 +201,7 @@ func TestARefusedCheckpointBreaksItsChain(t *testing.T) {
 		s.Enqueue([]domain.Checkpoint{c}, func(err error) { results[i] = err; wg.Done() })
 	}
 	chain := new(domain.Chain)
-	// The first moves a completed run; the second has the right fence all the same.
+	// The first checkpoint moves a completed run. The second has the correct fence nevertheless.
 	enqueue(0, domain.Checkpoint{Run: run.ID, Chain: chain, Fence: 2, Patch: &domain.RunPatch{Status: domain.RunRunning}})
 	enqueue(1, domain.Checkpoint{Run: run.ID, Chain: chain, Fence: 2, Entries: []domain.Entry{entry("c", "1")}})
 	enqueue(2, domain.Checkpoint{Run: other.ID, Fence: 1, Entries: []domain.Entry{entry("b", "1")}})
@@ -237,7 +238,7 @@ func TestALostFileStopsTheStore(t *testing.T) {
 	if domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "deleted or replaced") {
 		t.Errorf("a write after that: %v", err)
 	}
-	_ = s.Close() // closing a lost file may fail or not
+	_ = s.Close() // closing after a lost file may fail
 }
 
 func TestARestoredOldCopyIsNoticed(t *testing.T) {
@@ -255,7 +256,7 @@ func TestARestoredOldCopyIsNoticed(t *testing.T) {
 			}
 		}()
 		if s.RolledBack() {
-			// The anchor speaks of this life already: there is nothing to find.
+			// The anchor already belongs to this generation, so there is nothing to find.
 			if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
 				t.Errorf("audit at once after a rollback was noticed: %+v, %v", report, err)
 			}
@@ -282,7 +283,7 @@ func TestARestoredOldCopyIsNoticed(t *testing.T) {
 	}
 }
 
-// O02.
+// O02: the files of the store are private.
 func TestFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -296,7 +297,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 	defer s.Close()
 	s.Started()
-	for { // it is laid out when there is nothing to write
+	for { // space is allocated while there is nothing to write
 		if _, err := os.Stat(path + "-reserve"); err == nil {
 			break
 		}
@@ -312,7 +313,7 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 }
 
-// O07.
+// O07: a database of another program, or a file that is not a database, is rejected.
 func TestOtherDatabasesAreRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")

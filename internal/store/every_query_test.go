@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// everyPositionQuery runs what lists and checks ask about positions.
+// everyPositionQuery runs the queries of lists and checks about positions.
 func everyPositionQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx := t.Context()
@@ -41,7 +41,7 @@ func everyPositionQuery(t *testing.T, s *Store, must func(string, error)) {
 	}))
 }
 
-// everyFailureQuery runs what home asks, on a run of plan p that failed with x.
+// everyFailureQuery runs the queries of the home page for a run of plan p that failed with x.
 func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx := context.Background()

@@ -9,8 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// Checkpoint moves the write-ahead log into the database, from another
-// connection.
+// Checkpoint moves the write-ahead log into the database from another connection.
 func (s *Store) Checkpoint() error {
 	pool, err := core.OpenPlain(s.path, "")
 	if err != nil {
@@ -20,7 +19,7 @@ func (s *Store) Checkpoint() error {
 	return errors.Join(err, pool.Close())
 }
 
-// MigrationSums are the hashes of this binary's migrations.
+// MigrationSums returns the hashes of this binary's migrations.
 func MigrationSums() (map[string]string, error) { return core.MigrationSums(db.Migrations()) }
 
 // Examine and Diagnose are Verify and Doctor of package recovery, which the tests inside
@@ -30,14 +29,14 @@ var Examine, Diagnose func(context.Context, *Store) ([]domain.Check, error)
 // CountFailures makes the next FailureGroups count again.
 func (s *Store) CountFailures() { s.failures.moved() }
 
-// AckFailures acknowledges a group as the application does.
+// AckFailures acknowledges a group like the application does.
 func (s *Store) AckFailures(ctx context.Context, by domain.Actor, ref domain.FailureRef, note string) (int64, error) {
 	return s.markFailures(ctx, by, ref, false, func(tx *Tx, f FailedRuns, n int64) error {
 		return tx.Attention().AckFailures(f, ref, n, note)
 	})
 }
 
-// UnackFailures takes an acknowledgment back as the application does.
+// UnackFailures withdraws an acknowledgment like the application does.
 func (s *Store) UnackFailures(ctx context.Context, by domain.Actor, ref domain.FailureRef) (int64, error) {
 	return s.markFailures(ctx, by, ref, true, func(tx *Tx, f FailedRuns, _ int64) error { return tx.Attention().UnackFailures(f, ref) })
 }

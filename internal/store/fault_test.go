@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
-// faults are the kinds that are tried at every operation.
+// faults are the kinds of faults that each operation is tested with.
 var faults = map[string]vfstest.Fault{
 	"an error once":              {},
 	"an error from here on":      {Forever: true},
@@ -34,7 +34,7 @@ func TestOneFailingOperationLosesNothing(t *testing.T) {
 	seed := proof.Seed(t)
 	step := proof.Step(61)
 	tried, silent, stopped, refused := 0, 0, 0, 0
-	shift := int(seed % 1000) // other places for every kind and seed
+	shift := int(seed % 1000) // shifts the faulty operations for each kind and seed
 	for name, f := range faults {
 		shift++
 		for n := 1 + shift%step; ; n += step {
@@ -67,14 +67,14 @@ func TestOneFailingOperationLosesNothing(t *testing.T) {
 }
 
 type faultOutcome struct {
-	reached bool // the operation was there to fail
+	reached bool // the fault occurred
 	stopped bool
-	opening bool // the store did not open at all
+	opening bool // the fault prevented the store from opening
 	refused int  // checkpoints that were not acknowledged
 }
 
-// faulty commits to three runs while the n-th operation fails, then opens the
-// store again without faults and judges it.
+// faulty commits to three runs while the n-th operation fails. Then it opens the store again
+// without faults and checks it.
 func faulty(t *testing.T, dir string, n int, f vfstest.Fault) (o faultOutcome, err error) {
 	ctx := context.Background()
 	path := filepath.Join(dir, "kairos.db")
@@ -129,7 +129,7 @@ func faulty(t *testing.T, dir string, n int, f vfstest.Fault) (o faultOutcome, e
 	}
 	o.reached = vfs.Heal() > 0
 	if s != nil && !o.stopped && o.refused > 0 {
-		// The disk is in order again: the same store accepts what it refused.
+		// After the fault, the same store accepts the rejected checkpoint.
 		for _, id := range ids {
 			r, err := s.Run(ctx, id)
 			if err != nil {
@@ -150,7 +150,7 @@ func faulty(t *testing.T, dir string, n int, f vfstest.Fault) (o faultOutcome, e
 	return o, checkAfterPowerCut(dir, acks, 0)
 }
 
-// longText fills a page and more.
+// longText needs more than one page.
 var longText = func() string {
 	b := make([]byte, 3000)
 	for i := range b {

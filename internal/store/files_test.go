@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// O01: A file system that cannot keep a database is refused. A doubtful one is reported.
+// O01: A file system that cannot hold a database safely is rejected. A doubtful one is reported.
 func TestFileSystemsAreClassified(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[int64]struct{ refused, logged string }{
@@ -36,8 +36,8 @@ func TestFileSystemsAreClassified(t *testing.T) {
 	}
 }
 
-// O02: Files that others may read are made private before anything is written. Files of another
-// user are rejected. A directory in the place of a file is named.
+// O02: Files that other users can read are made private before anything is written. Files of
+// another user are rejected. The error names a directory that is in the place of a file.
 func TestFilesOfOtherUsers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -92,7 +92,7 @@ func TestFilesOfOtherUsers(t *testing.T) {
 	}
 }
 
-// O16: A directory in place of the database file is refused, and stays as it was.
+// O16: A directory in the place of the database file is rejected and remains unchanged.
 func TestADirectoryIsNotADatabase(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// Template is a real run with its audit events, to be repeated many times.
+// Template is a real run with its audit events, for many copies.
 type Template struct {
 	Run    domain.Run
 	Events []domain.AuditEvent // with their journal rows
@@ -31,8 +31,8 @@ path, headline, node, error_code,
 actor, origin, due_at, created_at, started_at, ended_at, running_us, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
 ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-// Fill stores n runs through the writer, many per transaction: rows, hashes,
-// counters and audit chain are what the store itself would have written.
+// Fill stores n runs through the writer, many per transaction. The rows, hashes, counters, and
+// audit chain equal those of real runs.
 func Fill(s *Store, n int, next func(i int) FillRun) error {
 	const chunk = 250
 	var insert *sql.Stmt

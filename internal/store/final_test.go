@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// together has the writer commit checkpoints in one batch.
+// together lets the writer commit checkpoints in one batch.
 func together(t *testing.T, s *store.Store, other string, list ...domain.Checkpoint) {
 	t.Helper()
 	hold, held := make(chan struct{}), make(chan struct{})
@@ -38,9 +38,8 @@ func together(t *testing.T, s *store.Store, other string, list ...domain.Checkpo
 	wg.Wait()
 }
 
-// Rows may come after a run has ended: results of handlers that were given up.
-// They count for its row as they do for its journal, whatever else is in the
-// batch that they are committed with.
+// Rows may follow the end of a run: results of abandoned handlers. They count for the run's row as
+// for its journal, whatever else the batch contains.
 func TestRowsAfterTheEndCount(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -74,7 +73,7 @@ func TestRowsAfterTheEndCount(t *testing.T) {
 		if err != nil || int64(len(journal)) != want.last {
 			t.Errorf("%d rows, %v", len(journal), err)
 		}
-		commit(t, s, run, want.last, nil, visit("b", 0, "1")) // the writer and the database agree on where it is
+		commit(t, s, run, want.last, nil, visit("b", 0, "1")) // the writer and the database agree on the position
 	}
 	checks, err := recovery.Verify(ctx, s)
 	if err != nil {

@@ -26,13 +26,13 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// A golden database is left by some version of kairosd in the middle of its work. Every later
-// version must open it, upgrade it, and continue it (T15). `make golden-db` makes the one of this
-// schema. Those of released schemas are never changed. The newest one is made again with every
-// change of the schema until it is released.
+// A golden database contains the work in progress of one version of kairosd. Every later version
+// must open, upgrade, and continue it (T15). `make golden-db` creates the one of this schema. Those
+// of released schemas never change. The newest one is created again with every change of the schema
+// until the release.
 const (
 	goldenDir = "testdata/golden"
-	goldenEnv = "KAIROS_GOLDEN" // make one
+	goldenEnv = "KAIROS_GOLDEN" // if set, the test creates the database
 )
 
 // golden describes the content of a golden database.
@@ -40,9 +40,9 @@ type golden struct {
 	Schema   int64                  `json:"schema"`
 	Released string                 `json:"released"` // the first release with this schema; empty: none yet
 	Made     string                 `json:"made"`
-	Runs     map[string]goldenRun   `json:"runs"` // by the key of their plan
+	Runs     map[string]goldenRun   `json:"runs"` // by key of the plan
 	Sums     map[string]string      `json:"migrations"`
-	Outcome  map[string]goldenState `json:"outcome"` // when all has been finished
+	Outcome  map[string]goldenState `json:"outcome"` // after all runs have finished
 }
 
 type goldenRun struct {
@@ -57,7 +57,7 @@ type goldenState struct {
 	Version    int               `json:"version"`
 }
 
-// goldenPlans leave runs in every state that an upgrade may find.
+// goldenPlans create runs in every state that an upgrade may find.
 var goldenPlans = []struct{ key, src string }{
 	{
 		"done",
@@ -107,7 +107,7 @@ func goldenRegistry(inside chan<- struct{}) *enginetest.Registry {
 		Handle("hangs", walk.EffectIdempotent, hang).Handle("charge", walk.EffectUnsafe, hang)
 }
 
-// TestMakeGoldenDatabase makes the golden database of this schema.
+// TestMakeGoldenDatabase creates the golden database of this schema.
 func TestMakeGoldenDatabase(t *testing.T) {
 	if os.Getenv(goldenEnv) == "" {
 		t.Skip("make golden-db makes one")
@@ -157,7 +157,7 @@ func TestMakeGoldenDatabase(t *testing.T) {
 	for key, id := range ids {
 		g.Runs[key] = goldenRun{id, stateOf(t, s, id)}
 	}
-	// As a crash leaves it: work is in progress, and nothing was closed.
+	// The copy looks like after a crash: work is in progress, and nothing was closed.
 	copied := filepath.Join(t.TempDir(), "kairos.db")
 	if err := recovery.CopyTo(ctx, s, copied); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestMakeGoldenDatabase(t *testing.T) {
 	t.Logf("%s: %d runs", dir, len(g.Runs))
 }
 
-// makeQuarantined leaves a run during which the daemon died three times.
+// makeQuarantined creates a run during which the daemon crashed three times.
 func makeQuarantined(t *testing.T, s *store.Store) string {
 	t.Helper()
 	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
@@ -257,8 +257,8 @@ func putFiles(dir string, files map[string][]byte) error {
 	return nil
 }
 
-// finishGolden opens a golden database, checks it, acts as people would until every run that can
-// end has ended, and returns how they ended.
+// finishGolden opens a golden database, checks it, acts as operators would until every run that can
+// end has ended, and returns the outcomes.
 func finishGolden(t *testing.T, path string, g golden, o recovery.Options) map[string]goldenState {
 	t.Helper()
 	ctx := t.Context()
@@ -321,7 +321,7 @@ func finishGolden(t *testing.T, path string, g golden, o recovery.Options) map[s
 	approve(t, e, g.Runs["paused"].ID)
 	out := map[string]goldenState{}
 	for key, r := range g.Runs {
-		if key == "approved" { // waits for ten years
+		if key == "approved" { // this run waits for ten years
 			e.Until(r.ID, domain.RunWaiting, domain.WaitTimer)
 		} else {
 			e.Settle(r.ID)
@@ -332,8 +332,8 @@ func finishGolden(t *testing.T, path string, g golden, o recovery.Options) map[s
 	return out
 }
 
-// Every golden database is opened by this kairosd, as it is and with one more migration. Nothing is
-// missing, and all of its runs continue and end as they did when it was made.
+// This version opens every golden database, as it is and with one more migration. Nothing is
+// missing. All runs continue and end with the recorded outcomes.
 func TestGoldenDatabases(t *testing.T) {
 	t.Parallel()
 	dirs, err := filepath.Glob(filepath.Join(goldenDir, "*"))
@@ -373,7 +373,7 @@ func TestGoldenDatabases(t *testing.T) {
 	t.Cleanup(func() { proof.Figure(t, "upgrade paths", paths) })
 }
 
-// unpackGolden puts the files of a golden database into a directory of their own.
+// unpackGolden writes the files of a golden database to a new directory.
 func unpackGolden(t *testing.T, dir string) string {
 	t.Helper()
 	packed, err := filepath.Glob(filepath.Join(dir, "*.zst"))
@@ -401,7 +401,7 @@ func unpackGolden(t *testing.T, dir string) string {
 	return filepath.Join(to, "kairos.db")
 }
 
-// both are the files of two file systems.
+// both combines the files of two file systems.
 type both [2]fs.FS
 
 func (b both) Open(name string) (fs.File, error) {
@@ -411,7 +411,7 @@ func (b both) Open(name string) (fs.File, error) {
 	return b[0].Open(name)
 }
 
-// Glob is what migrations are listed by.
+// Glob is the method that lists migrations.
 func (b both) Glob(pattern string) (all []string, err error) {
 	for _, files := range b {
 		some, err := fs.Glob(files, pattern)

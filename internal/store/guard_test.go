@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
-// alter runs SQL past the store, as a person with a shell would.
+// alter runs SQL without the store, as a person with a shell could.
 func alter(t *testing.T, path, text string) error {
 	t.Helper()
 	pool, err := core.OpenPlain(path, "&_pragma=foreign_keys(1)")
@@ -127,7 +127,7 @@ func TestDamageIsNamed(t *testing.T) {
 	}
 }
 
-// O12.
+// O12: a full disk rejects work and recovers.
 func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -147,7 +147,7 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit(1) // SQLite takes the present size
+	limit(1) // SQLite then uses the current size
 	fence := int64(0)
 	for ; fence < 500; fence++ {
 		if err = s.Commit(ctx, domain.Checkpoint{Run: r.ID, Fence: fence,
@@ -170,9 +170,8 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 	}
 }
 
-// When the reserve is given up work is refused, and what lets people in is not:
-// keys of requests, users, tokens, settings; the codes of a second factor are used up
-// as a setting.
+// After the reserve file is deleted, new work is rejected. Writes that operators need for access
+// succeed: idempotency keys, users, tokens, and settings, including used codes of second factors.
 func TestAFullDiskLetsPeopleMakeSpace(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -269,7 +268,7 @@ func schema(t *testing.T, pool *sql.DB) (all string) {
 	return all
 }
 
-// O04.
+// O04: a newer schema is rejected.
 func TestANewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -292,8 +291,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 func TestAnotherGenerationStopsTheWriter(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	// After a commit of its own, the writer reads the open count only if another process has
-	// written.
+	// After its own commit, the writer reads the open count only if another process has written.
 	if err := s.Audit(context.Background(), domain.AuditRecord{Action: "w"}); err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +326,7 @@ func TestEveryConnectionHasItsPragmas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close() // all are held until the end, so that they are different ones
+		defer c.Close() // all connections stay open until the end, so that they are different ones
 		for name, value := range want {
 			check(c, name, value)
 		}

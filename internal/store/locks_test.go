@@ -63,7 +63,7 @@ func TestAllocatingSpaceKeepsTheLock(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("no room was laid out")
 		}
-		time.Sleep(10 * time.Millisecond) // the writer lays out while nothing is written
+		time.Sleep(10 * time.Millisecond) // the writer allocates space while nothing is written
 	}
 	if n, _ := locksOn(t, path+"-shm"); n == 0 {
 		t.Error("the locks are gone")

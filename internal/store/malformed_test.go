@@ -11,8 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// withMalformedTable is a database in which every page of a table and of its
-// indexes is garbage.
+// withMalformedTable returns a database in which all pages of a table and its indexes are garbage.
 func withMalformedTable(t *testing.T, table string) *Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kairos.db")
@@ -30,11 +29,11 @@ func withMalformedTable(t *testing.T, table string) *Store {
 	if s, err = Open(t.Context(), path, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() }) // it has failed
+	t.Cleanup(func() { s.Close() }) // the store has failed
 	return s
 }
 
-// overwritePages puts garbage into the pages that a query lists.
+// overwritePages overwrites the pages that a query lists with garbage.
 func overwritePages(t *testing.T, path, query string) {
 	t.Helper()
 	pool, err := core.OpenPlain(path, "&mode=ro")
@@ -73,8 +72,8 @@ func overwritePages(t *testing.T, path, query string) {
 	}
 }
 
-// The first read or write that finds a malformed page stops the store: what is
-// acknowledged after it could be lost with the rest of the file.
+// The first read or write that finds a malformed page stops the store. Otherwise, data acknowledged
+// after it could be lost with the rest of the file.
 func TestTheFirstMalformedPageStopsTheStore(t *testing.T) {
 	t.Parallel()
 	translated := func(_ context.Context, s *Store) error {

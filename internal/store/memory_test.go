@@ -37,9 +37,8 @@ func inputsOf(list []domain.Memory) (out []string) {
 	return out
 }
 
-// Memory belongs to an owner and a session: the last exchanges come
-// back, and earlier ones by their words, whatever case and accents; nothing in a
-// question is an operator of the search.
+// Memory belongs to an owner and a session. It returns the last exchanges, and earlier ones with
+// the same words, regardless of case and accents. The search ignores FTS5 operators in a question.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -74,7 +73,7 @@ func TestMemory(t *testing.T) {
 		}
 	}
 
-	// Retention takes what a run is remembered by, and its index, along.
+	// Retention deletes the memory of a run and its index entries.
 	if err := s.PurgeRun(t.Context(), first.ID, domain.Actor{Name: "t"}, "old"); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +125,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Long texts are cut where a letter ends.
+// Long texts are cut between characters.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -141,8 +140,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// Messages are stored with their checkpoint, once; long payloads are the
-// journal's own, and go with the run's other values.
+// Messages are stored once with their checkpoint. Long payloads are shared with the journal, and
+// are deleted with the run's other values.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -177,7 +176,7 @@ func TestMessages(t *testing.T) {
 			Metadata:      domain.MessageMetadata{Timestamp: now, Priority: "high"},
 		},
 	}
-	for fence := range int64(2) { // the second time nothing is new
+	for fence := range int64(2) { // the second checkpoint adds nothing
 		if err := s.Commit(t.Context(), domain.Checkpoint{Run: run.ID, Fence: fence, Messages: sent,
 			Entries: []domain.Entry{{Kind: domain.EntryIntent, Node: "n", Visit: 1, Item: -1, At: now, Input: long}}}); err != nil {
 			t.Fatal(err)
@@ -196,7 +195,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// clearMemory makes a session forget as the application does.
+// clearMemory deletes the memory of a session like the application does.
 func clearMemory(s *Store, owner, session, reason string) (n int64, err error) {
 	_, _, err = s.Do(
 		Operation{Name: "forget-memory", Action: "memory.forget", By: domain.Actor{Name: owner}},

@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// measure asks every question often and prints how long the answers take.
+// measure runs every query often and prints the durations.
 func measure(t *testing.T, s *store.Store, large bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -32,7 +32,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		t.Fatalf("%d runs, %v", len(all.Items), err)
 	}
 	deep := all.Next
-	for range 50 { // ten thousand runs down
+	for range 50 { // up to ten thousand runs back
 		page, err := s.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: 200, After: deep}})
 		if err != nil {
 			t.Fatal(err)
@@ -292,7 +292,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 	}
 }
 
-// acts are some that a person who comes back wants to know of.
+// acts are queries about changes since an operator's last visit.
 var acts = []string{
 	"run.resume",
 	"run.fork",
@@ -306,8 +306,7 @@ var acts = []string{
 	"user.create",
 }
 
-// plansPage asks what the page of plans asks: of each plan its facts, its last runs
-// and how its runs ended.
+// plansPage runs the queries of the page of plans: the facts, last runs, and outcomes of each plan.
 func plansPage(ctx context.Context, s *store.Store) error {
 	list, err := s.Plans(ctx, domain.PlanFilter{})
 	if err != nil {
@@ -327,7 +326,7 @@ func plansPage(ctx context.Context, s *store.Store) error {
 // home runs the queries of the first page, for a user whose last visit was at a time.
 func home(ctx context.Context, s *store.Store, left time.Time) error {
 	_, err := s.RunCounts(ctx)
-	s.CountFailures() // as when a run has just failed
+	s.CountFailures() // as after a new failure
 	_, groups := s.FailureGroups(ctx, 16)
 	errs := []error{err, groups}
 	for _, st := range []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
@@ -359,8 +358,7 @@ func home(ctx context.Context, s *store.Store, left time.Time) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// upkeep measures what is done beside running work, and how long checkpoints
-// take meanwhile.
+// upkeep measures background work, and the duration of checkpoints during it.
 func upkeep(t *testing.T, s *store.Store, large bool) {
 	t.Helper()
 	ctx := t.Context()
@@ -373,13 +371,13 @@ func upkeep(t *testing.T, s *store.Store, large bool) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir) // several GB
+	defer os.RemoveAll(dir) // several gigabytes
 	t.Logf("%-44s %10s %12s %10s %10s %10s", "beside 16 busy runs", "took", "checkpoints", "p50", "p99", "max")
 	for _, work := range []struct {
 		name string
 		do   func() error
 	}{
-		{"nothing", func() error { time.Sleep(quiet); return nil }}, // how long the comparison lasts
+		{"nothing", func() error { time.Sleep(quiet); return nil }}, // the duration of the comparison
 		{"storage per plan", func() error { _, err := s.PlanStorage(ctx); return err }},
 		{"retention of the oldest fifth", func() error {
 			r, err := s.Retain(ctx, domain.Retention{Default: domain.RetentionRule{Completed: 72 * 24 * time.Hour,

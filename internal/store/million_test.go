@@ -19,14 +19,14 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// The scale test makes a past of many runs and measures what operators ask of
-// it. `make million` runs it; by default it makes a small one, to keep it whole.
+// The scale test creates a history of many runs and measures the queries of operators. `make
+// million` runs it. By default it creates a small history, to keep the test working.
 const (
-	millionEnv = "KAIROS_MILLION" // how many runs
+	millionEnv = "KAIROS_MILLION" // number of runs
 	millionDir = "KAIROS_MILLION_DIR"
-	// millionOnly leaves it at making the runs.
+	// millionOnly ends the test after the runs are created.
 	millionOnly = "KAIROS_MILLION_ONLY"
-	// limitP95 is what no query may exceed with a million runs.
+	// limitP95 is the 95th percentile that no query may exceed with a million runs.
 	limitP95 = 50 * time.Millisecond
 )
 
@@ -42,8 +42,8 @@ nodes:
   tell: {type: datetime}
 edges: [{from: fetch, to: check}, {from: check, to: price}, {from: price, to: book}, {from: book, to: tell}]`
 
-// templates makes one real run of every kind for each plan: of the runs that
-// finish, each has ten journal rows.
+// templates creates one real run of every kind for each plan. Each finished run has ten journal
+// rows.
 func templates(t testing.TB, s *store.Store, plans int) map[string][]store.Template {
 	t.Helper()
 	inside, leave := make(chan struct{}), make(chan struct{})
@@ -122,7 +122,7 @@ func TestAMillionRuns(t *testing.T) {
 		fill(t, s, n)
 	}
 	if os.Getenv(millionOnly) != "" {
-		return // others ask it their questions: the browser tests
+		return // other tests, such as the browser tests, run their own queries
 	}
 	measure(t, s, large)
 	if large || !testing.Short() {
@@ -144,8 +144,8 @@ func TestAMillionRuns(t *testing.T) {
 	}
 }
 
-// fill makes the past: most runs completed, one in a hundred unfinished, spread
-// over twenty plans of unequal use and ninety days.
+// fill creates the history: most runs completed, one in a hundred unfinished, spread over twenty
+// plans of unequal use and ninety days.
 func fill(t testing.TB, s *store.Store, n int) {
 	t.Helper()
 	began := time.Now()

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// The next start of a plan is the earliest of the times that were set; nothing is
-// said when too many are queued to know.
+// The next start of a plan is the earliest scheduled start. It is unknown if too many runs are
+// queued.
 func TestTheNextStartOfAPlan(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

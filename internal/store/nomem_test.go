@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
-// nomemEnv makes this test binary a process whose SQLite runs out of memory.
+// nomemEnv turns this test binary into a process whose SQLite runs out of memory.
 const nomemEnv = "KAIROS_TEST_NOMEM"
 
 // SQLite gets no memory at one allocation, or at all allocations after it, while runs commit and

@@ -22,27 +22,25 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
-// ack is a checkpoint that was acknowledged when the recording had reached an
-// operation.
+// ack is an acknowledged checkpoint, and the number of recorded operations at that time.
 type ack struct {
 	run string
 	seq int64
 	at  int
 }
 
-// worked is a store at work, recorded.
+// worked is a recording of an active store.
 type worked struct {
-	before map[string][]byte // the files, closed, before the recording
+	before map[string][]byte // the closed files before the recording
 	anchor []byte
 	rec    vfstest.Recording
 	acks   []ack
 }
 
-const smallWAL = 60 // pages
+const smallWAL = 60 // in pages
 
-// work records runs that commit at the same time: two rows per checkpoint,
-// values that stand in their rows and values that do not, and the write-ahead
-// log is emptied again and again.
+// work records runs that commit concurrently: two rows per checkpoint, small and large values, and
+// frequent checkpoints of the write-ahead log.
 func work(t *testing.T, commits, walPages int) worked {
 	t.Helper()
 	ctx := context.Background()
@@ -108,14 +106,14 @@ func work(t *testing.T, commits, walPages int) worked {
 	return w
 }
 
-// visit is a row of its own visit: no visit may have two outcomes.
+// visit returns a row of a new visit, because no visit may have two outcomes.
 func visit(node string, n int64, output string) domain.Entry {
 	e := entry(node, output)
 	e.Visit = int(n) + 1
 	return e
 }
 
-// noise is text that does not compress well.
+// noise returns text that does not compress well.
 func noise(r *rand.Rand, n int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 	b := make([]byte, n)
@@ -181,7 +179,7 @@ func checkAfterPowerCut(dir string, acks []ack, cut int) (err error) {
 			return fmt.Errorf("run %s: half a checkpoint: at %d with %d rows and %d steps", id, r.LastSeq, len(journal), r.Steps)
 		}
 	}
-	// It continues: one more checkpoint is accepted and durable.
+	// The store continues: another checkpoint is accepted and durable.
 	runs, err := s.Unfinished(ctx)
 	if err != nil {
 		return err
@@ -195,9 +193,8 @@ func checkAfterPowerCut(dir string, acks []ack, cut int) (err error) {
 	return nil
 }
 
-// A power cut is possible after every single operation on the database's files.
-// Whatever the disk kept of the writes that were not synced yet: everything
-// acknowledged is there, and the audit chain holds (G1, G4, G12).
+// The power fails after each operation on the database's files. Whichever unsynced writes the disk
+// kept, all acknowledged data is there, and the audit chain is valid (G1, G4, G12).
 func TestPowerCutsLoseNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	w := work(t, 12, smallWAL)
@@ -249,7 +246,7 @@ type powerCut struct {
 	seed uint64
 }
 
-// after makes a directory as the cut leaves it and judges it.
+// after writes the files as a power cut leaves them to a directory, and checks them.
 func (w *worked) after(in string, d *vfstest.Disk, c powerCut) error {
 	left := d.Cut(c.loss, c.seed)
 	left["kairos.db.key"] = w.before["kairos.db.key"]

@@ -67,7 +67,7 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 	if must("drafts from", err); len(from) != 1 || from[0].ID != next.ID {
 		t.Errorf("%+v", from)
 	}
-	for _, state := range []domain.DraftState{domain.DraftAccepted, domain.DraftDiscarded} { // the first one stands
+	for _, state := range []domain.DraftState{domain.DraftAccepted, domain.DraftDiscarded} { // the first decision remains
 		chosen := d.DraftOutcome
 		chosen.Hash, chosen.Alternative = "h-of-alternative", string(state)
 		var moved bool
@@ -126,7 +126,7 @@ func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)
 	}
 	item := domain.BulkItem{Position: 1, State: "acted", At: time.Now()}
 	must("settle", s.SettleBulkItem(ctx, b.ID, item))
-	must("settle again", s.SettleBulkItem(ctx, b.ID, item)) // counts once
+	must("settle again", s.SettleBulkItem(ctx, b.ID, item)) // a repeated settlement counts once
 	must("settle", s.SettleBulkItem(ctx, b.ID, domain.BulkItem{Position: 2, State: "refused", Detail: "not there"}))
 	if moved, err := s.MoveBulk(ctx, b.ID, domain.BulkDone, "", domain.System); err != nil || !moved {
 		t.Errorf("end: %v %v", moved, err)
@@ -262,7 +262,7 @@ func everyToolQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 }
 
-// do carries out an operation.
+// do executes an operation.
 func do(s *Store, f func(tx *Tx) error) error {
 	_, _, err := s.Do(Operation{Name: "test"}, func(tx *Tx) (string, error) { return "", f(tx) })
 	return err

@@ -20,7 +20,7 @@ import (
 
 var queryName = regexp.MustCompile(`(?m)^-- name: (\w+) :`)
 
-// recorder passes queries on and notes their names.
+// recorder forwards queries and records their names.
 type recorder struct {
 	dbsqlc.DBTX
 	mu   *sync.Mutex
@@ -78,8 +78,8 @@ func putVersion(tb testing.TB, s *Store, key, hash string) domain.Version {
 	return v
 }
 
-// The generator accepts queries that fail or lie when they run, so every one of
-// them is run here against a real file.
+// The generator also accepts queries that fail or return wrong results, so this test runs every
+// query with a real file.
 func TestEveryQueryRuns(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -90,7 +90,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	s.db.Q = s.q
 	rec.DBTX = s.writer.conn
 	s.writer.q = dbsqlc.New(rec)
-	if err := s.begin(ctx, s.writer.conn, s.writer.q, false); err != nil { // the open count; nothing is written yet
+	if err := s.begin(ctx, s.writer.conn, s.writer.q, false); err != nil { // the open count, because nothing has been written
 		t.Fatal(err)
 	}
 	must := func(what string, err error) {
@@ -335,7 +335,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("accept", err); draft.Stage != domain.StageUsed {
 		t.Errorf("an accepted plan has the stage %q", draft.Stage)
 	}
-	for range 2 { // the second time the key is known
+	for range 2 { // the second time, the key is known
 		_, _, err = s.Do(Operation{Name: "archive-plan", Key: "k"}, func(tx *Tx) (string, error) {
 			return v.PlanID, errors.Join(tx.ArchivePlan(v.PlanID, time.Now()), tx.PausePlan(v.PlanID, nil))
 		})
@@ -356,7 +356,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("storage", err); len(plans) == 0 || plans[0].Rows == 0 || plans[0].Bytes == 0 {
 		t.Errorf("storage: %+v", plans)
 	}
-	s.now = func() time.Time { return now.Add(2 * orphanAge) } // payloads are old by then
+	s.now = func() time.Time { return now.Add(2 * orphanAge) } // makes payloads old enough
 	s.db.Now = s.now
 	report, err := s.VerifyAudit(ctx)
 	if must("verify", err); len(report.Problems) > 0 {
@@ -387,7 +387,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("verify", err); len(report.Problems) > 0 {
 		t.Errorf("audit of a purged run: %v", report.Problems)
 	}
-	_, err = s.q.AuditLinkBefore(ctx, 1<<62) // at opening
+	_, err = s.q.AuditLinkBefore(ctx, 1<<62) // on opening
 	must("last mac", err)
 	_, _, err = s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api"})
 	must("create", err)
@@ -395,13 +395,13 @@ func TestEveryQueryRuns(t *testing.T) {
 	if ended, err := s.EndHold(ctx, domain.System, ""); err != nil || !ended {
 		t.Errorf("end a hold: %v, %v", ended, err)
 	}
-	if _, err := s.Run(ctx, domain.NewID()); domain.CodeOf(err) != domain.CodeNotFound { // neither with its details nor without
+	if _, err := s.Run(ctx, domain.NewID()); domain.CodeOf(err) != domain.CodeNotFound { // with and without details
 		t.Errorf("a run there is not: %v", err)
 	}
 	checks, err := Diagnose(ctx, s)
 	must("doctor", err)
 	for _, c := range checks {
-		if c.Name == "run states" { // no engine ended the child of the run that failed
+		if c.Name == "run states" { // no engine ended the child of the failed run
 			if len(c.Problems) != 1 {
 				t.Errorf("doctor: %s: %v", c.Name, c.Problems)
 			}
@@ -426,12 +426,12 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("count again", err)
 	_, err = s.Kept(ctx, parent.ID)
 	must("digests", err)
-	_, err = s.q.RowCounts(ctx) // of a backup
+	_, err = s.q.RowCounts(ctx) // for backups
 	must("count rows", err)
 	must(
 		"keep a setting",
 		s.writer.perform(func(w *writer) ([]auditRow, error) { return nil, w.q.SettingKeep(w.ctx, "epoch", "0") }),
-	) // of a migration
+	) // for migrations
 	everyUserQuery(t, s, must)
 	everyDeliveryQuery(t, s, must)
 	everyToolQuery(t, s, must)
@@ -449,7 +449,7 @@ func TestEveryQueryRuns(t *testing.T) {
 		text, err := os.ReadFile(f)
 		must("read", err)
 		for _, m := range queryName.FindAllStringSubmatch(string(text), -1) {
-			// The second line is executed by EachRow, past the recorder: doctor ran it above.
+			// EachRow executes the second line without the recorder; doctor ran it above.
 			byHand := slices.Contains([]string{"StepInsert", "StepInsertPlain", "AuditInsert", "AuditInsertCheckpoint",
 				"CheckRuns", "CheckJournalRuns", "CheckSteps", "CheckStepsOfRun", "CheckApprovals", "CheckApprovalSteps", "CheckMemory",
 				"CheckAuditEvents", "CheckStepHashes", "CheckSeals", "CheckLeftApprovals", "CheckLeftChildren", "CheckLeftPaused"}, m[1])

@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A refused operation leaves no changes, alone or in a transaction with others that commit.
+// A rejected operation leaves no changes, alone or in a transaction with others that commit.
 func TestARefusedOperationLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -60,7 +60,7 @@ func TestARefusedOperationLeavesNoTrace(t *testing.T) {
 	verified(t, s)
 }
 
-// A store that is open for reading never fails, and can be waited for.
+// A read-only store never fails, and callers can wait for it.
 func TestAReadOnlyStoreCanBeWatched(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")

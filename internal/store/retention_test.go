@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// past is a store whose clock can be set.
+// past is a store with a clock that the test sets.
 type past struct {
 	*store.Store
 	t   *testing.T
@@ -38,7 +38,7 @@ func newPast(t *testing.T) *past {
 	return p
 }
 
-// ended makes a run that ended some days ago.
+// ended creates a run that ended a number of days ago.
 func (p *past) ended(v domain.Version, status domain.RunStatus, days int, r domain.NewRun) string {
 	p.t.Helper()
 	ctx := context.Background()
@@ -143,7 +143,7 @@ func TestRetentionFreesSpaceWhileWorkContinues(t *testing.T) {
 	ctx := context.Background()
 	p := newPast(t)
 	v := storetest.Plan(t, p.Store, twoNodes)
-	// Values that neither compress nor repeat: about 24 MiB in 60 runs.
+	// Values that do not compress or repeat: about 24 MiB in 60 runs.
 	x := uint32(7)
 	for range 60 {
 		b := make([]byte, 400<<10)
@@ -156,7 +156,7 @@ func TestRetentionFreesSpaceWhileWorkContinues(t *testing.T) {
 		end := p.at.AddDate(-1, 0, 0)
 		commit(t, p.Store, run.ID, 1, &domain.RunPatch{Status: domain.RunCompleted, EndedAt: &end})
 	}
-	p.at = p.at.Add(2 * time.Hour) // values may be removed when their checkpoint cannot be in progress
+	p.at = p.at.Add(2 * time.Hour) // values may be deleted only when their checkpoint cannot be in progress
 	before, err := p.Usage(ctx)
 	if err != nil {
 		t.Fatal(err)

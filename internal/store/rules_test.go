@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// rule is one case: what is done, and what a caller sees.
+// rule is one case: the actions and the expected messages.
 type rule struct {
 	name string
 	do   func(c *caller)
@@ -23,8 +23,7 @@ func ptr[T any](v T) *T { return &v }
 
 var noon = time.Date(2030, 1, 31, 12, 0, 0, 123456000, time.UTC)
 
-// moves are a rule for every pair of statuses: the table of legal moves, seen
-// from outside.
+// moves contains a rule for every pair of statuses, from the table of allowed status changes.
 func moves() (out []rule) {
 	reason := func(s domain.RunStatus) domain.WaitReason {
 		if s == domain.RunWaiting {

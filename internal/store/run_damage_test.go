@@ -16,7 +16,7 @@ func TestARunWithDamagedDetailsIsListed(t *testing.T) {
 	for name, c := range map[string]struct {
 		statement string
 		part      domain.RunPart
-		listed    bool // lists say so, too
+		listed    bool // lists also show the damage
 	}{
 		"input":   {`UPDATE run_details SET input = '{"a": 1'`, domain.PartInput, false},
 		"value":   {`UPDATE run_details SET input = '@' || hex(zeroblob(32))`, domain.PartInput, false},

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// Free text finds runs by whole and begun words, whatever stands between them,
-// and finds them no longer when they say something else.
+// Free text finds runs by whole words and by prefixes, with any characters in between. It no longer
+// finds a run whose text has changed.
 func TestRunsAreFoundByTheirWords(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -102,8 +102,8 @@ func TestRunsAreFoundByTheirWords(t *testing.T) {
 	sound(t, s)
 }
 
-// BenchmarkARunThatFails creates runs, with labels and without, and fails them:
-// what the index of words costs is in both.
+// BenchmarkARunThatFails creates runs with and without labels and fails them. Both include the cost
+// of the index of words.
 func BenchmarkARunThatFails(b *testing.B) {
 	for name, labels := range map[string]map[string]string{"plain": nil, "labelled": {"env": "prod", "team": "billing"}} {
 		b.Run(name, func(b *testing.B) {
@@ -135,7 +135,7 @@ func BenchmarkARunThatFails(b *testing.B) {
 	}
 }
 
-// An integrity check during work uses the index as it is, not as a connection cached it.
+// An integrity check during work reads the current index, not one that a connection cached.
 func TestTheSearchIndexIsChecked(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -22,7 +22,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// An act that changes a setting and its record are one transaction.
+// An action that changes a setting commits together with its audit record.
 func TestSettingsOfPeopleAreAudited(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// Medians are of the newest runs of a skill by what it is bound to; nothing else
-// counts, and what is kept is bounded.
+// Medians cover the newest runs of a skill with its current tool or agent. Other runs do not count,
+// and the number of stored measurements is limited.
 func TestSkillMedians(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// spendOf returns what the calls of models in a checkpoint used. A row that ends the wait for a child
-// run repeats what the child used, and is left out.
+// spendOf returns the usage of the model calls in a checkpoint. A row that ends the wait for a
+// child run repeats the usage of the child, and is left out.
 func spendOf(entries []domain.Entry) []dbsqlc.SpendAddParams {
 	var out []dbsqlc.SpendAddParams
 	for _, e := range entries {
@@ -24,17 +24,17 @@ func spendOf(entries []domain.Entry) []dbsqlc.SpendAddParams {
 	return out
 }
 
-// calledModel returns the agent and the model of a call. The answer names the model that gave it, the
-// request the one that is configured; empty: the provider's default.
+// calledModel returns the agent and the model of a call. The answer names the model that answered,
+// and the request the configured one. Empty means the provider's default model.
 func calledModel(e domain.Entry) (agent, model string) {
 	var request struct{ Agent, Model string }
 	var answer struct{ Model string }
-	_ = json.Unmarshal(e.Input, &request) // another form has no names
+	_ = json.Unmarshal(e.Input, &request) // other inputs contain no names
 	_ = json.Unmarshal(e.Output, &answer)
 	return cmp.Or(e.Agent, request.Agent), cmp.Or(answer.Model, request.Model)
 }
 
-// spent adds what calls of a run used.
+// spent adds the usage of a run's calls.
 func (t *tally) spent(st *runState, list []dbsqlc.SpendAddParams) {
 	for _, add := range list {
 		add.PlanID = st.PlanID

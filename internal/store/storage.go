@@ -82,7 +82,7 @@ func (w *writer) vacuum() (int64, error) {
 	}
 	err = w.conn.QueryRowContext(w.ctx, "PRAGMA freelist_count").Scan(&after)
 	if w.reserve.low {
-		w.wal.full = true // the file shrinks when the log is moved
+		w.wal.full = true // the file shrinks when the log is moved into it
 	}
 	return before - after, err
 }
@@ -136,7 +136,7 @@ func (s retention) PlanStorage(ctx context.Context) ([]domain.PlanStorage, error
 	return out, nil
 }
 
-// payloadRefs are the payloads that rows refer to.
+// payloadRefs returns the hashes of the payloads that rows refer to.
 func payloadRefs(steps []core.StepRow, more ...*string) (refs [][]byte) {
 	add := func(column *string) {
 		if column == nil || len(*column) == 0 || (*column)[0] != core.PayloadMark[0] {

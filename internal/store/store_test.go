@@ -74,7 +74,7 @@ func TestCheckpointsAreReadBackAfterReopening(t *testing.T) {
 	}
 }
 
-// What CreateRun gives is put together from what was written, not read back.
+// CreateRun builds its result from the written values. It equals the stored run.
 func TestACreatedRunIsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -130,7 +130,7 @@ func TestASecondWriterLoses(t *testing.T) {
 	if domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("got %v, want a conflict", err)
 	}
-	// Nor one that adds no row.
+	// A checkpoint without rows is rejected too.
 	for name, patch := range map[string]*domain.RunPatch{"steps": {AddSteps: 7}, "status": {Status: domain.RunCancelled}} {
 		if err := s.Commit(context.Background(), domain.Checkpoint{Run: run.ID, Fence: 0, Patch: patch}); domain.CodeOf(
 			err,
@@ -194,7 +194,7 @@ func TestManyRunsCommitTogether(t *testing.T) {
 	}
 	wg.Wait()
 	last, err := s.LastEvent(context.Background())
-	if err != nil || last != runs*steps+1 { // and the plan's version
+	if err != nil || last != runs*steps+1 { // and one for the version of the plan
 		t.Errorf("last event %d, %v", last, err)
 	}
 	if report, err := s.VerifyAudit(context.Background()); err != nil || len(report.Problems) > 0 {

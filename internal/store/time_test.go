@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Lists of a time find what is in it, at every boundary.
+// Lists of a period contain exactly the items in it, at every boundary.
 func TestListsByTime(t *testing.T) {
 	t.Parallel()
 	s, start := daily(t, 0)
@@ -25,7 +25,7 @@ func TestListsByTime(t *testing.T) {
 	}
 }
 
-// A clock that was wrong long ago does no harm to lists of now.
+// A clock that was wrong long ago does not affect current lists.
 func TestListsByTimeAfterAWrongClock(t *testing.T) {
 	t.Parallel()
 	s, start := daily(t, 3)
@@ -37,8 +37,8 @@ func TestListsByTimeAfterAWrongClock(t *testing.T) {
 	}
 }
 
-// daily is a store with a run and a login a day for thirty days, the first of
-// which were recorded by a clock that was five years ahead.
+// daily returns a store with one run and one login per day for thirty days. A clock that was five
+// years ahead recorded the first days.
 func daily(t *testing.T, wrong int) (*Store, time.Time) {
 	t.Helper()
 	s := openStore(t)
@@ -62,7 +62,7 @@ func daily(t *testing.T, wrong int) (*Store, time.Time) {
 
 func between(t *testing.T, s *Store, since, until time.Time) (runs, events int) {
 	t.Helper()
-	for page := (domain.Page{Limit: 100}); ; { // a loaded machine gives short ones
+	for page := (domain.Page{Limit: 100}); ; { // a loaded machine returns short pages
 		r, err := s.Runs(context.Background(), domain.RunFilter{Since: since, Until: until, Page: page})
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-const unfinishedEnv = "KAIROS_UNFINISHED" // how many runs are unfinished
+const unfinishedEnv = "KAIROS_UNFINISHED" // number of unfinished runs
 
 // After a crash with many unfinished runs, new work is accepted at once, because runs are resumed
 // in turn. `make recovery` runs this with ten thousand and requires two seconds.
@@ -78,7 +78,7 @@ func TestNewWorkIsAcceptedSoonAfterACrash(t *testing.T) {
 		if time.Since(began) > 5*time.Minute {
 			t.Fatalf("runs do not go on: %+v", c)
 		}
-		time.Sleep(5 * time.Millisecond) // it only looks
+		time.Sleep(5 * time.Millisecond) // a read-only observer
 	}
 	all := time.Since(began)
 	t.Logf(

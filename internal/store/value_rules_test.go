@@ -9,7 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// valueRules are the rules about chains, values, audit events, approvals, and what the engine asks at a start.
+// valueRules are the rules about chains, values, audit events, approvals, and the engine's queries
+// at startup.
 var valueRules = []rule{
 	// Chains.
 	{"chain: a refused link voids the later ones", func(c *caller) {
@@ -20,7 +21,7 @@ var valueRules = []rule{
 		link(0)
 		link(7)
 		link(1)
-		c.at(r, 1, "2", nil) // of no chain
+		c.at(r, 1, "2", nil) // without a chain
 		c.journal(r, 0)
 	}, `ok|conflict|conflict|ok|[1:a="1" 2:a="2"]`},
 	{"chain: enqueued checkpoints keep their order", func(c *caller) {
@@ -233,7 +234,7 @@ var valueRules = []rule{
 	}, "conflict|not_found|[]"},
 	{"approval: unknown", func(c *caller) { c.approval("B") }, "not_found"},
 
-	// What the engine asks at a start.
+	// Queries of the engine at startup.
 	{"unfinished: by priority, then age", func(c *caller) {
 		for _, p := range []int{0, 5, -1, 5} {
 			c.create(domain.NewRun{Priority: p})

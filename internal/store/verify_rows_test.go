@@ -16,8 +16,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// What an edit of the file changes of approvals, memory, counters
-// and the states of runs is found, and nothing is found before.
+// Edits of approvals, memory, counters, and states of runs in the file are detected. Before an
+// edit, nothing is reported.
 func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -103,7 +103,7 @@ func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 	}
 }
 
-// Counters that are off are counted again.
+// Wrong counters are counted again.
 func TestCountersAreRepaired(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")
@@ -124,7 +124,7 @@ func TestCountersAreRepaired(t *testing.T) {
 	sound(t, s)
 }
 
-// What the doctor quotes of a damaged row is text that a terminal can show.
+// Doctor prints values of damaged rows as text that is safe for a terminal.
 func TestTheDoctorPrintsText(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")

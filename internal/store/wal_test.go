@@ -42,7 +42,7 @@ func TestSpaceForTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		if size = info.Size(); size < room {
-			time.Sleep(time.Millisecond) // the writer has nothing to do meanwhile
+			time.Sleep(time.Millisecond) // the writer is idle in the meantime
 		}
 	}
 	left := filepath.Join(t.TempDir(), "kairos.db")

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// maxPrograms bounds the cache of compiled versions.
+// maxPrograms is the maximum number of compiled versions in the cache.
 const maxPrograms = 256
 
 // Compiler compiles versions against the catalog of one configuration, and caches them
@@ -23,21 +23,22 @@ type Compiler struct {
 	cache   *lru.Cache[string, *runstate.Compiled]
 
 	mu sync.Mutex
-	// compiling is closed for each version when it is or cannot be compiled.
+	// compiling contains a channel for each version that is being compiled. The channel is closed
+	// when the compilation ends.
 	compiling map[string]chan struct{}
 }
 
-// NewCompiler makes a compiler with an empty cache.
+// NewCompiler returns a compiler with an empty cache.
 func NewCompiler(catalog func() *planner.Catalog) *Compiler {
 	cache, err := lru.New[string, *runstate.Compiled](maxPrograms)
-	if err != nil { // only a size below 1 is refused
+	if err != nil { // the only error is a size below 1
 		panic("versions: " + err.Error())
 	}
 	return &Compiler{catalog: catalog, cache: cache, compiling: map[string]chan struct{}{}}
 }
 
-// get returns a compiled version, or nil and the turn to compile it: a hundred runs
-// that start together compile their plan once. over ends the turn.
+// get returns a compiled version, or nil if the caller must compile it and then call over.
+// Concurrent callers wait, so that a hundred runs that start together compile their plan once.
 func (c *Compiler) get(ctx context.Context, hash string) (p *runstate.Compiled, over func(), err error) {
 	for {
 		c.mu.Lock()
@@ -66,7 +67,7 @@ func (c *Compiler) get(ctx context.Context, hash string) (p *runstate.Compiled, 
 	}
 }
 
-// keep puts a compiled version into the cache.
+// keep adds a compiled version to the cache.
 func (c *Compiler) keep(program *walk.Program, v domain.Version) *runstate.Compiled {
 	v.Source, v.Canonical = nil, nil
 	p := runstate.NewCompiled(program, v)
@@ -74,7 +75,8 @@ func (c *Compiler) keep(program *walk.Program, v domain.Version) *runstate.Compi
 	return p
 }
 
-// Compile compiles a stored version. CodeInvalid: it names what is not configured.
+// Compile compiles a stored version. If the version names something that is not configured, the
+// error is CodeInvalid.
 func (r *Reader) Compile(ctx context.Context, hash string) (*runstate.Compiled, error) {
 	in := r.compiler()
 	p, over, err := in.get(ctx, hash)
@@ -104,7 +106,7 @@ func (r *Reader) Compile(ctx context.Context, hash string) (*runstate.Compiled, 
 	return in.keep(compiled, v), nil
 }
 
-// incompatibleError is the error of a version that names what is no longer configured.
+// incompatibleError is the error of a version that names something that is no longer configured.
 type incompatibleError struct {
 	doc     *planner.Document
 	version domain.Version
@@ -131,7 +133,7 @@ func (r *Reader) CompileReadOnly(ctx context.Context, hash string) (*runstate.Co
 	return runstate.NewCompiled(compiled, m.version), nil
 }
 
-// Program compiles a stored version (cached), for looking at.
+// Program returns a stored version, compiled for reading; see CompileReadOnly.
 func (r *Reader) Program(ctx context.Context, hash string) (*walk.Program, error) {
 	p, err := r.CompileReadOnly(ctx, hash)
 	if err != nil {

@@ -1,4 +1,3 @@
-// Package versions reads stored plan versions: it checks documents before they are
-// stored, compiles versions for the active configuration, and finds the version that a
-// name means.
+// Package versions reads stored plan versions. It checks documents before they are stored, compiles
+// versions for the active configuration, and finds versions by name.
 package versions

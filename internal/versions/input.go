@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// CheckValue checks a JSON value against a schema; what names the value.
+// CheckValue checks a JSON value against a schema. what names the value in errors.
 func CheckValue(ctx context.Context, schema any, raw domain.RawJSON, what string) error {
 	s, err := planner.ParseSchema(schema)
 	if err != nil {
@@ -44,7 +44,7 @@ func CheckValue(ctx context.Context, schema any, raw domain.RawJSON, what string
 		Message: fmt.Sprintf("the %s does not match its schema: %s", what, text)}
 }
 
-// CheckStored is CheckValue against a schema as it is stored.
+// CheckStored is CheckValue for a stored schema.
 func CheckStored(ctx context.Context, schema, raw domain.RawJSON, what string) error {
 	v, err := runstate.Decode(schema)
 	if err != nil {

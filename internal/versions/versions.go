@@ -15,11 +15,12 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Store is what is read of plans.
+// Store contains the methods that read plans.
 type Store interface {
-	// Plan finds a plan by id or key, archived ones included; CodeNotFound.
+	// Plan finds a plan by id or key, including archived plans. If it does not exist, the error is
+	// CodeNotFound.
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
-	// VersionByHash and VersionByNumber give one version with its source.
+	// VersionByHash and VersionByNumber return a version with its source.
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 }
@@ -31,15 +32,15 @@ type Reader struct {
 	compiler func() *Compiler
 }
 
-// NewReader makes a reader; compiler returns that of the active configuration.
+// NewReader returns a reader. compiler returns the compiler of the active configuration.
 func NewReader(s Store, compiler func() *Compiler) *Reader {
 	return &Reader{store: s, compiler: compiler}
 }
 
-// Catalog is what the active configuration offers to plans.
+// Catalog returns the tools, agents, and skills of the active configuration.
 func (r *Reader) Catalog() *planner.Catalog { return r.compiler().catalog() }
 
-// CheckPlan validates a document against this installation without storing it.
+// CheckPlan validates a document for this server without storing it.
 func (r *Reader) CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems) {
 	return checkPlan(r.compiler().catalog(), src, f)
 }
@@ -54,8 +55,7 @@ func checkPlan(catalog *planner.Catalog, src []byte, f planner.Format) (*planner
 	return doc, doc.Check(catalog)
 }
 
-// NewPlan is a document that can be stored: Base, Reason, and the author are left to
-// the caller.
+// NewPlan is a valid document that can be stored. The caller sets Base, Reason, and the author.
 type NewPlan struct {
 	domain.NewVersion
 	doc     *planner.Document
@@ -63,15 +63,15 @@ type NewPlan struct {
 	in      *Compiler
 }
 
-// By is the version to store for an author.
+// By returns the version of the document by an author.
 func (p NewPlan) By(author string) domain.NewVersion {
 	v := p.NewVersion
 	v.Author, v.Facts = author, factsOf(p.program, v.Canonical, author)
 	return v
 }
 
-// ReadPlan parses and validates a document that is to be stored. Problems are returned
-// also when it can be (warnings); with errors the error is CodeInvalid.
+// ReadPlan parses and validates a document that is to be stored. It also returns warnings. If the
+// document has errors, the error is CodeInvalid.
 func (r *Reader) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan, planner.Problems, error) {
 	in := r.compiler()
 	doc, problems := checkPlan(in.catalog(), src, f)
@@ -101,8 +101,8 @@ func (r *Reader) KeepPlan(p NewPlan, stored domain.Version) {
 	}
 }
 
-// NewestVersion finds a plan by key or id, archived ones included, with its newest
-// version; CodeNotFound.
+// NewestVersion finds a plan by key or id, including archived plans, with its newest version. If it
+// does not exist, the error is CodeNotFound.
 func (r *Reader) NewestVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error) {
 	p, err := r.store.Plan(ctx, plan)
 	if err != nil {
@@ -112,8 +112,8 @@ func (r *Reader) NewestVersion(ctx context.Context, plan string) (domain.Plan, d
 	return p, v, err
 }
 
-// ProposedVersion finds the newest version that a planner made after the plan's current one and
-// that was not accepted. It returns CodeNotFound.
+// ProposedVersion finds the newest version that a planner made after the plan's current version and
+// that was not accepted. If there is none, the error is CodeNotFound.
 func (r *Reader) ProposedVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error) {
 	p, err := r.store.Plan(ctx, plan)
 	if err != nil {
@@ -133,8 +133,8 @@ func (r *Reader) ProposedVersion(ctx context.Context, plan string) (domain.Plan,
 	}
 }
 
-// Restored is what making a version the current one of its plan writes; Base is left to
-// the caller.
+// Restored returns the change that makes a version the current one of its plan. The caller sets
+// Base.
 func (r *Reader) Restored(ctx context.Context, v domain.Version, reason string) (domain.RestoredVersion, error) {
 	prog, err := r.Compile(ctx, v.Hash)
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *Reader) Acceptance(ctx context.Context, actor domain.Actor, plan, hash,
 	return p, &restored, err
 }
 
-// Accepted is what making a planner's version the current one of its plan writes.
+// Accepted returns the change that makes a planner's version the current one of its plan.
 func (r *Reader) Accepted(ctx context.Context, p domain.Plan, v domain.Version, reason string) (domain.RestoredVersion, error) {
 	restored, err := r.Restored(ctx, v, reason)
 	restored.Base, restored.Accepts = p.LatestHash, true
@@ -193,8 +193,9 @@ func (r *Reader) Accepted(ctx context.Context, p domain.Plan, v domain.Version, 
 // OriginPlanner marks versions that a planner made.
 const OriginPlanner = "planner"
 
-// factsOf are what a plan is found by: what its nodes name, its owner by its
-// metadata or else its author, and the rest of its metadata as labels.
+// factsOf returns the facts of a plan that lists filter by: the tools, agents, and secrets of its
+// nodes, its owner, and its labels. The owner is the metadata key owner, or else the author. Other
+// metadata become labels.
 func factsOf(p *walk.Program, canonical []byte, author string) []domain.PlanFact {
 	seen := map[domain.PlanFact]bool{}
 	var out []domain.PlanFact
@@ -217,7 +218,7 @@ func factsOf(p *walk.Program, canonical []byte, author string) []domain.PlanFact
 	}
 	owner := author
 	var metadata map[string]any
-	if doc, err := jsonvalue.Decode(canonical); err == nil { // a document that is stored can be read
+	if doc, err := jsonvalue.Decode(canonical); err == nil { // a stored document is always readable
 		m, _ := doc.(map[string]any)
 		metadata, _ = m["metadata"].(map[string]any)
 	}
@@ -236,11 +237,10 @@ func factsOf(p *walk.Program, canonical []byte, author string) []domain.PlanFact
 	return out
 }
 
-// maxFacts bounds what a plan is found by.
+// maxFacts is the maximum number of facts of a plan.
 const maxFacts = 1000
 
-// Pins pins every plan node to a version. It is done once,
-// when the run is created.
+// Pins maps every plan that plan nodes name to a version. It is called once, when a run is created.
 func (r *Reader) Pins(ctx context.Context, p *runstate.Compiled) (map[string]string, error) {
 	if !p.HasPlans {
 		return nil, nil
@@ -260,7 +260,7 @@ func (r *Reader) Pins(ctx context.Context, p *runstate.Compiled) (map[string]str
 	return plans, nil
 }
 
-// Resolve finds the version that `key` or `key@version` names now.
+// Resolve finds the version that `key` or `key@version` currently names.
 func (r *Reader) Resolve(ctx context.Context, name string) (string, error) {
 	key, number, versioned := strings.Cut(name, "@")
 	p, err := r.store.Plan(ctx, key)

@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// counted is a store that counts how often a version is read.
+// counted is a store that counts reads of versions.
 type counted struct {
 	*store.Store
 	reads atomic.Int64
@@ -151,7 +151,7 @@ func TestResolveNamesAVersion(t *testing.T) {
 	}
 }
 
-// A planner's version waits for a person; an accepted one cannot be accepted again.
+// A planner's version waits for acceptance. An accepted version cannot be accepted again.
 func TestAPlannersVersionIsProposed(t *testing.T) {
 	t.Parallel()
 	r, s := reader(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// Digest writes down everything that decides how a run continues. Items that have
-// begun without a row are left out: a fold begins them again.
+// Digest describes everything that determines how a run continues. It leaves out items that began
+// without a row, because a fold begins them again.
 func Digest(s *runstate.State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seq %d steps %d flags %v %v %v %v %v history %x begun %v\n", s.Seq, s.SettledCount, s.Paused, s.Cancelled,

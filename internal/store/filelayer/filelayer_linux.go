@@ -12,16 +12,16 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// Name is the layer's in a connection string, as vfs.
+// Name is the name of the layer in a connection string, as vfs.
 const Name = "kairosd"
 
-// pieceSize bounds what is put together before it is written.
+// pieceSize is the size of the buffer for pending writes, in bytes.
 const pieceSize = 128 << 10
 
-// layer is one of this package's layers, and what it stands on.
+// layer is a layer of this package on top of another one.
 type layer struct {
 	below uintptr
-	// sync makes what a file was given durable.
+	// sync makes the written data of a file durable.
 	sync func(tls *libc.TLS, f *file, fd uintptr, flags int32) int32
 }
 
@@ -29,12 +29,12 @@ type layer struct {
 type file struct {
 	of    *layer
 	own   uintptr // its method table
-	below uintptr // that of the layer below
-	piece uintptr // of a log: what is not written yet
+	below uintptr // the method table of the layer below
+	piece uintptr // buffer of pending writes to a log
 	size  int32
-	at    int64 // where it belongs
-	// last is set if the header of a transaction's last page was put to it: what
-	// follows ends the piece, whether a sync comes next or not.
+	at    int64 // file offset of piece
+	// last is true if the header of a transaction's last page is in piece. The next write then ends
+	// the piece, even without a sync.
 	last bool
 }
 
@@ -53,7 +53,7 @@ var (
 	syncFunc     = xSync
 )
 
-// Register makes the layer known to SQLite under its name.
+// Register registers the layer with SQLite under Name.
 var Register = sync.OnceValue(func() error {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -61,8 +61,8 @@ var Register = sync.OnceValue(func() error {
 	return err
 })
 
-// Over makes a layer known that stands on another than SQLite's own, for tests that
-// record or fail what it does to files. It is called name, until remove is called.
+// Over registers a layer with another name on top of the layer below, for tests that record or fail
+// file operations. remove removes it.
 func Over(name, below string) (remove func(), err error) {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -113,16 +113,16 @@ func xDelete(tls *libc.TLS, vfs, name uintptr, sync int32) int32 {
 	return function[func(*libc.TLS, uintptr, uintptr, int32) int32](at[lib.Tsqlite3_vfs](below).FxDelete)(tls, below, name, sync)
 }
 
-// at is the value that a C pointer points to.
+// at converts a C pointer to a Go pointer.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
-// pointer is the C form of a Go function in a package-level variable.
+// pointer returns the C form of a Go function in a package-level variable.
 func pointer(f any) uintptr {
 	type face struct{ typ, data uintptr }
 	return (*face)(unsafe.Pointer(&f)).data
 }
 
-// function is the Go form of a C function pointer.
+// function returns the Go form of a C function pointer.
 func function[F any](p uintptr) F {
 	s := &struct{ p uintptr }{p}
 	return *(*F)(unsafe.Pointer(s))
@@ -142,7 +142,7 @@ func xOpen(tls *libc.TLS, vfs, name, fd uintptr, flags int32, out uintptr) int32
 		f.piece = libc.Xmalloc(tls, pieceSize)
 	}
 	if f.own == 0 {
-		return rc // it works without
+		return rc // the layer works without it
 	}
 	table := at[lib.Tsqlite3_io_methods](f.own)
 	*table = *f.table()
@@ -166,8 +166,8 @@ func of(fd uintptr) *file {
 
 func (f *file) table() *lib.Tsqlite3_io_methods { return at[lib.Tsqlite3_io_methods](f.below) }
 
-// put writes what was put together. If that fails, it is kept: SQLite takes
-// it for written.
+// put writes the buffered data. After an error, it keeps the data, because SQLite regards it as
+// written.
 func (f *file) put(tls *libc.TLS, fd uintptr) int32 {
 	if f.size == 0 {
 		return lib.SQLITE_OK
@@ -201,8 +201,8 @@ func xWrite(tls *libc.TLS, fd, data uintptr, n int32, offset int64) int32 {
 		f.last = false
 		return f.put(tls, fd)
 	}
-	// A page's header names the size of the database in the last page of a
-	// transaction, and 0 in the others.
+	// The header of the last page of a transaction contains the size of the database. Other headers
+	// contain 0.
 	f.last = n == lib.WAL_FRAME_HDRSIZE && binary.BigEndian.Uint32(written[4:]) != 0
 	return lib.SQLITE_OK
 }
@@ -215,15 +215,15 @@ func xSync(tls *libc.TLS, fd uintptr, flags int32) int32 {
 	return f.of.sync(tls, f, fd, flags)
 }
 
-// syncBelow syncs as the layer below does.
+// syncBelow calls the sync of the layer below.
 func syncBelow(tls *libc.TLS, f *file, fd uintptr, flags int32) int32 {
 	return function[func(*libc.TLS, uintptr, int32) int32](f.table().FxSync)(tls, fd, flags)
 }
 
-// dataSync waits for a file's data and its length, and not for its times.
+// dataSync waits for a file's data and its length, but not for its times.
 func dataSync(tls *libc.TLS, f *file, fd uintptr, flags int32) int32 {
 	u := at[lib.TunixFile](fd)
-	if u.FctrlFlags&lib.UNIXFILE_DIRSYNC != 0 { // the first one: its directory is synced too
+	if u.FctrlFlags&lib.UNIXFILE_DIRSYNC != 0 { // the first sync also syncs the directory
 		return syncBelow(tls, f, fd, flags)
 	}
 	for {

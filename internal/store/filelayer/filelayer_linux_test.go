@@ -78,8 +78,8 @@ func TestAReaderNextToTheLayer(t *testing.T) {
 	}
 }
 
-// A disk is full for one operation, whichever it is: SQLite learns of it before it
-// reports a commit, and what is committed is whole.
+// The disk is full for one operation. SQLite gets the error before it reports a commit, and
+// committed data is complete.
 func TestAFailedWriteEndsItsTransaction(t *testing.T) {
 	t.Parallel()
 	const many = "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) SELECT randomblob(900) FROM n"

@@ -2,11 +2,11 @@
 
 package filelayer
 
-// Name of the layer: SQLite's own.
+// Name is empty: SQLite's default layer is used.
 const Name = ""
 
 // Register does nothing.
 func Register() error { return nil }
 
-// Over does nothing: there is no layer that could stand on another.
+// Over does nothing, because this system has no layer of its own.
 func Over(string, string) (remove func(), err error) { return func() {}, nil }

@@ -1,6 +1,6 @@
-// Package memtest takes memory away from SQLite, for proofs that the store lives
-// through it: the n-th allocation fails, or all from there on. It works for a
-// whole process, and only in one that has not used SQLite before.
+// Package memtest makes memory allocations of SQLite fail, to test that the store survives it. The
+// n-th allocation fails, or all from the n-th on. It affects the whole process, and must be
+// installed before the process uses SQLite.
 package memtest
 
 import (
@@ -14,10 +14,10 @@ import (
 )
 
 var (
-	below lib.Tsqlite3_mem_methods // SQLite's own
+	below lib.Tsqlite3_mem_methods // SQLite's own allocator
 
-	count   atomic.Int64 // allocations since FailAt
-	at      atomic.Int64 // the one that fails; 0: none
+	count   atomic.Int64 // number of allocations since FailAt
+	at      atomic.Int64 // the number of the allocation that fails; 0 means none
 	forever atomic.Bool
 	failed  atomic.Int64
 
@@ -25,7 +25,7 @@ var (
 	reallocFunc = realloc
 )
 
-// Install puts the package between SQLite and its memory.
+// Install wraps SQLite's allocator.
 func Install() error {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -51,7 +51,7 @@ func Install() error {
 
 var own lib.Tsqlite3_mem_methods
 
-// FailAt lets the n-th allocation from now on fail, and with all all after it.
+// FailAt makes the n-th allocation from now on fail. If all is true, it also fails all later ones.
 func FailAt(n int64, all bool) {
 	at.Store(0)
 	count.Store(0)
@@ -92,13 +92,13 @@ func realloc(tls *libc.TLS, p uintptr, n int32) uintptr {
 	return function[func(*libc.TLS, uintptr, int32) uintptr](below.FxRealloc)(tls, p, n)
 }
 
-// pointer is the C form of a Go function in a package-level variable.
+// pointer returns the C form of a Go function in a package-level variable.
 func pointer(f any) uintptr {
 	type face struct{ typ, data uintptr }
 	return (*face)(unsafe.Pointer(&f)).data
 }
 
-// function is the Go form of a C function pointer.
+// function returns the Go form of a C function pointer.
 func function[F any](p uintptr) F {
 	s := &struct{ p uintptr }{p}
 	return *(*F)(unsafe.Pointer(s))

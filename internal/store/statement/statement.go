@@ -1,8 +1,7 @@
-// Package statement runs prepared statements on a connection of SQLite's driver
-// without the driver: of a small insert, half goes into boxing its arguments,
-// allocating each text twice, and asking SQLite for the names of parameters that
-// have none. What is left to the driver is the connection, how it was opened and
-// when it is closed.
+// Package statement executes prepared statements on a connection of SQLite's driver without the
+// driver. For a small insert, the driver spends half of the time on boxing arguments, allocating
+// each text twice, and reading the names of unnamed parameters. The driver still opens and closes
+// the connection.
 package statement
 
 import (
@@ -15,22 +14,23 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// room is the space for the arguments of one execution, in bytes, before more memory is allocated.
+// room is the size of the buffer for the arguments of one execution, in bytes. Larger arguments are
+// allocated separately.
 const room = 64 << 10
 
-// Conn is a connection of the driver's. It belongs to one goroutine, which must
-// be the one that uses the driver's connection too.
+// Conn is a connection of the driver. Only one goroutine may use it, the same one that uses the
+// driver's connection.
 type Conn struct {
 	tls *libc.TLS
 	db  uintptr
 
 	args uintptr // texts and blobs of the current execution
 	used int
-	more []uintptr // for those that had no room there
+	more []uintptr // allocations for arguments that exceed the buffer
 }
 
-// Of finds SQLite's connection in one of the driver's. It is the driver's still:
-// Close ends only what this package adds.
+// Of returns the SQLite connection of a driver's connection. The driver still owns it. Close only
+// releases the additions of this package.
 func Of(driverConn any) (*Conn, error) {
 	v := reflect.ValueOf(driverConn)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
@@ -47,24 +47,24 @@ func Of(driverConn any) (*Conn, error) {
 	return c, nil
 }
 
-// Close frees what was allocated for arguments; its statements are closed before.
+// Close frees the memory for arguments. The caller closes the statements before.
 func (c *Conn) Close() {
 	c.clear()
 	libc.Xfree(c.tls, c.args)
 	c.args = 0
 }
 
-// Changes is how many rows the last statement that writes has changed.
+// Changes returns the number of rows that the last writing statement changed.
 func (c *Conn) Changes() int64 { return lib.Xsqlite3_changes64(c.tls, c.db) }
 
-// TotalChanges is how many rows all statements of the connection have changed.
+// TotalChanges returns the number of rows that all statements of the connection changed.
 func (c *Conn) TotalChanges() int64 { return lib.Xsqlite3_total_changes64(c.tls, c.db) }
 
-// LastID is the row id of the last row that was inserted.
+// LastID returns the row id of the last inserted row.
 func (c *Conn) LastID() int64 { return lib.Xsqlite3_last_insert_rowid(c.tls, c.db) }
 
-// Version is another one after every commit: after one of this connection's, and
-// in the first transaction after one of anybody else's.
+// Version returns a number that changes with every commit of this connection. After a commit of
+// another connection, it changes with the first transaction of this one.
 func (c *Conn) Version() (int64, error) {
 	out := c.tls.Alloc(8)
 	defer c.tls.Free(8)
@@ -106,7 +106,7 @@ func (c *Conn) clear() {
 	c.more = c.more[:0]
 }
 
-// Error is what SQLite has to say of an execution that failed.
+// Error is SQLite's error of a failed execution.
 type Error struct {
 	code int
 	text string
@@ -114,12 +114,12 @@ type Error struct {
 
 func (e *Error) Error() string { return e.text }
 
-// Code is SQLite's extended result code.
+// Code returns SQLite's extended result code.
 func (e *Error) Code() int { return e.code }
 
 func (c *Conn) failure(rc int32) error {
 	text := libc.GoString(lib.Xsqlite3_errstr(c.tls, rc))
-	// The connection's own words are about its last failure only.
+	// The connection's message describes only its last failure.
 	if lib.Xsqlite3_extended_errcode(c.tls, c.db) == rc {
 		if said := libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db)); said != "" && said != text {
 			text += ": " + said
@@ -134,7 +134,7 @@ type Stmt struct {
 	p      uintptr
 	params int32
 	given  int32
-	failed int32 // result code of the first argument that was refused
+	failed int32 // result code of the first argument that could not be bound
 }
 
 // Prepare compiles one statement.
@@ -159,7 +159,7 @@ func (c *Conn) Prepare(text string) (*Stmt, error) {
 	return s, nil
 }
 
-// Close ends the statement.
+// Close finalizes the statement.
 func (s *Stmt) Close() {
 	lib.Xsqlite3_finalize(s.c.tls, s.p)
 	s.p = 0
@@ -176,23 +176,23 @@ func (s *Stmt) bound(rc int32) {
 	}
 }
 
-// Int gives the next argument.
+// Int binds the next argument.
 func (s *Stmt) Int(v int64) { s.bound(lib.Xsqlite3_bind_int64(s.c.tls, s.p, s.next(), v)) }
 
-// Float gives the next argument.
+// Float binds the next argument.
 func (s *Stmt) Float(v float64) { s.bound(lib.Xsqlite3_bind_double(s.c.tls, s.p, s.next(), v)) }
 
-// Null gives the next argument.
+// Null binds NULL to the next argument.
 func (s *Stmt) Null() { s.bound(lib.Xsqlite3_bind_null(s.c.tls, s.p, s.next())) }
 
-// Text gives the next argument.
+// Text binds the next argument.
 func (s *Stmt) Text(v string) {
 	if p := s.copied(v); p != 0 {
 		s.bound(lib.Xsqlite3_bind_text(s.c.tls, s.p, s.next(), p, int32(len(v)), static))
 	}
 }
 
-// TextOrNull gives the next argument.
+// TextOrNull binds the next argument; nil is NULL.
 func (s *Stmt) TextOrNull(v *string) {
 	if v == nil {
 		s.Null()
@@ -201,7 +201,7 @@ func (s *Stmt) TextOrNull(v *string) {
 	}
 }
 
-// BlobOrNull gives the next argument; nil is NULL.
+// BlobOrNull binds the next argument; nil is NULL.
 func (s *Stmt) BlobOrNull(v []byte) {
 	if v == nil {
 		s.Null()
@@ -212,8 +212,8 @@ func (s *Stmt) BlobOrNull(v []byte) {
 	}
 }
 
-// copied is an argument where SQLite can read it until the execution has ended;
-// 0: there is no room for it.
+// copied returns the address of a copy of an argument that stays valid until the execution ends, or
+// 0 if there is no memory.
 func (s *Stmt) copied(v string) uintptr {
 	if len(v) > math.MaxInt32 {
 		s.bound(lib.SQLITE_TOOBIG)
@@ -228,10 +228,10 @@ func (s *Stmt) copied(v string) uintptr {
 	return p
 }
 
-// static declares that an argument's memory outlives the execution.
+// static declares to SQLite that the memory of an argument outlives the execution.
 const static = 0
 
-// Exec runs the statement to its end.
+// Exec executes the statement until it ends.
 func (s *Stmt) Exec() error {
 	for {
 		if row, err := s.Next(); !row {
@@ -261,11 +261,11 @@ func (s *Stmt) Next() (bool, error) {
 		return false, nil
 	}
 	err := s.c.failure(rc)
-	s.end() // the error was returned before
+	s.end() // an earlier call returned the error
 	return false, err
 }
 
-// Done ends an execution of which no more rows are wanted.
+// Done ends an execution whose remaining rows are not needed.
 func (s *Stmt) Done() { s.end() }
 
 func (s *Stmt) end() {
@@ -274,10 +274,10 @@ func (s *Stmt) end() {
 	s.c.clear()
 }
 
-// ColumnInt is a column of the row, counted from 0.
+// ColumnInt returns a column of the current row; the first is 0.
 func (s *Stmt) ColumnInt(i int) int64 { return lib.Xsqlite3_column_int64(s.c.tls, s.p, int32(i)) }
 
-// ColumnText is a column of the row, counted from 0.
+// ColumnText returns a column of the current row; the first is 0.
 func (s *Stmt) ColumnText(i int) string {
 	p := lib.Xsqlite3_column_text(s.c.tls, s.p, int32(i))
 	if p == 0 {
@@ -286,5 +286,5 @@ func (s *Stmt) ColumnText(i int) string {
 	return string(unsafe.Slice(at[byte](p), lib.Xsqlite3_column_bytes(s.c.tls, s.p, int32(i))))
 }
 
-// at is the value that a C pointer points to.
+// at converts a C pointer to a Go pointer.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }

@@ -16,9 +16,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Model is what a store is without a disk: the rules of plans, runs, journals and
-// the audit log, on maps and under one lock. It is what the real store is held
-// against (T1), so it is written for its reader and shares nothing with it.
+// Model is a store without a disk: the rules of plans, runs, journals, and the audit log, with maps
+// and one lock. The real store is compared with it (T1), so it is written to be easy to read, and
+// shares no code with the real store.
 type Model struct {
 	mu        sync.Mutex
 	plans     []*domain.Plan
@@ -30,7 +30,7 @@ type Model struct {
 	id        string
 }
 
-// NewModel is an empty store in memory.
+// NewModel returns an empty store in memory.
 func NewModel() *Model {
 	return &Model{journals: map[string][]domain.Entry{}, approvals: map[string]domain.Approval{}, id: domain.NewID()}
 }
@@ -63,7 +63,7 @@ func entriesStorable(entries []domain.Entry) error {
 	return nil
 }
 
-// CreateRun is engine.Store's.
+// CreateRun implements engine.Store.
 func (m *Model) CreateRun(_ context.Context, n domain.NewRun) (domain.Run, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,7 +122,7 @@ func (m *Model) run(id string) *domain.Run {
 	return nil
 }
 
-// Run is engine.Store's.
+// Run implements engine.Store.
 func (m *Model) Run(_ context.Context, id string) (domain.Run, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,7 +132,7 @@ func (m *Model) Run(_ context.Context, id string) (domain.Run, error) {
 	return domain.Run{}, domain.Errorf(domain.CodeNotFound, "run %s not found", id)
 }
 
-// RunByKey is engine.Store's.
+// RunByKey implements engine.Store.
 func (m *Model) RunByKey(_ context.Context, key string) (domain.Run, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,7 +144,7 @@ func (m *Model) RunByKey(_ context.Context, key string) (domain.Run, error) {
 	return domain.Run{}, domain.Errorf(domain.CodeNotFound, "run with key %q not found", key)
 }
 
-// Journal is engine.Store's.
+// Journal implements engine.Store.
 func (m *Model) Journal(_ context.Context, run string, after int64) ([]domain.Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -152,20 +152,20 @@ func (m *Model) Journal(_ context.Context, run string, after int64) ([]domain.En
 	return slices.Clone(j[min(int(after), len(j)):]), nil
 }
 
-// Intact is engine.Store's: nothing is damaged here.
+// Intact implements engine.Store. Nothing is ever damaged.
 func (m *Model) Intact(ctx context.Context, run string, _ int64) ([]domain.Entry, []domain.DamagedRow, error) {
 	rows, err := m.Journal(ctx, run, 0)
 	return rows, nil, err
 }
 
-// Unfinished is engine.Store's.
+// Unfinished implements engine.Store.
 func (m *Model) Unfinished(context.Context) ([]domain.Run, error) {
 	out := m.those(func(r *domain.Run) bool { return true })
 	slices.SortStableFunc(out, func(a, b domain.Run) int { return cmp.Compare(b.Priority, a.Priority) })
 	return out, nil
 }
 
-// LiveChildren is engine.Store's.
+// LiveChildren implements engine.Store.
 func (m *Model) LiveChildren(_ context.Context, run string) ([]string, error) {
 	var ids []string
 	for _, r := range m.those(func(r *domain.Run) bool { return r.Parent != nil && r.Parent.Run == run }) {
@@ -174,12 +174,12 @@ func (m *Model) LiveChildren(_ context.Context, run string) ([]string, error) {
 	return ids, nil
 }
 
-// ActiveByConcurrency is engine.Store's.
+// ActiveByConcurrency implements engine.Store.
 func (m *Model) ActiveByConcurrency(_ context.Context, key string) ([]domain.Run, error) {
 	return m.those(func(r *domain.Run) bool { return key != "" && r.Concurrency != nil && r.Concurrency.Key == key }), nil
 }
 
-// those are unfinished runs, oldest first.
+// those returns the matching unfinished runs, oldest first.
 func (m *Model) those(is func(*domain.Run) bool) (out []domain.Run) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,7 +191,7 @@ func (m *Model) those(is func(*domain.Run) bool) (out []domain.Run) {
 	return out
 }
 
-// Commit is engine.Store's: all of the checkpoint, or nothing of it.
+// Commit implements engine.Store. It applies the whole checkpoint or nothing.
 func (m *Model) Commit(_ context.Context, c domain.Checkpoint) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -202,7 +202,7 @@ func (m *Model) Commit(_ context.Context, c domain.Checkpoint) error {
 	return err
 }
 
-// Enqueue is engine.Store's.
+// Enqueue implements engine.Store.
 func (m *Model) Enqueue(list []domain.Checkpoint, done func(error)) {
 	errs := make([]error, len(list))
 	for i, c := range list {
@@ -278,7 +278,7 @@ func (m *Model) commit(c domain.Checkpoint) error {
 	return nil
 }
 
-// patched is a run with a patch's changes.
+// patched returns a run with the changes of a patch.
 func (m *Model) patched(r domain.Run, p *domain.RunPatch) (domain.Run, error) {
 	before := r
 	if p.Status != "" {
@@ -357,7 +357,7 @@ func set[T any](into *T, from *T) {
 	}
 }
 
-// Approval is engine.Store's.
+// Approval implements engine.Store.
 func (m *Model) Approval(_ context.Context, id string) (domain.Approval, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -367,7 +367,7 @@ func (m *Model) Approval(_ context.Context, id string) (domain.Approval, error) 
 	return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "approval request %q not found", id)
 }
 
-// Approvals is engine.Store's: of a run, newest first.
+// Approvals implements engine.Store. It lists the approvals of a run, newest first.
 func (m *Model) Approvals(_ context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -383,7 +383,7 @@ func (m *Model) Approvals(_ context.Context, f domain.ApprovalFilter) (domain.Li
 	return list, nil
 }
 
-// Audit is engine.Store's.
+// Audit implements engine.Store.
 func (m *Model) Audit(_ context.Context, r domain.AuditRecord) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -394,7 +394,7 @@ func (m *Model) Audit(_ context.Context, r domain.AuditRecord) error {
 	return nil
 }
 
-// EventsAfter is engine.Store's.
+// EventsAfter implements engine.Store.
 func (m *Model) EventsAfter(_ context.Context, after int64, run string, limit int) (out []domain.AuditEvent, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -413,24 +413,24 @@ func (m *Model) EventsAfter(_ context.Context, after int64, run string, limit in
 	return out, nil
 }
 
-// LastEvent is engine.Store's.
+// LastEvent implements engine.Store.
 func (m *Model) LastEvent(context.Context) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return int64(len(m.events)), nil
 }
 
-// Generation is engine.Store's.
+// Generation implements engine.Store.
 func (m *Model) Generation() string { return m.id }
 
-// InstanceKey is engine.Store's.
+// InstanceKey implements engine.Store.
 func (m *Model) InstanceKey() []byte { return []byte(strconv.Quote(m.id)) }
 
-// Hold is engine.Store's: nothing in memory is ever taken back.
+// Hold implements engine.Store. A store in memory is never on hold.
 func (m *Model) Hold(context.Context) (*domain.Hold, error) { return nil, nil }
 
-// MayRelease is engine.Store's.
+// MayRelease implements engine.Store.
 func (m *Model) MayRelease(context.Context, domain.Actor) error { return nil }
 
-// EndHold is engine.Store's.
+// EndHold implements engine.Store.
 func (m *Model) EndHold(context.Context, domain.Actor, string) (bool, error) { return false, nil }

@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// PutVersion is engine.Store's.
+// PutVersion implements engine.Store.
 func (m *Model) PutVersion(_ context.Context, n domain.NewVersion, actor domain.Actor) (domain.Plan, domain.Version, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -32,7 +32,7 @@ func (m *Model) PutVersion(_ context.Context, n domain.NewVersion, actor domain.
 			}
 		}
 		proposed := n.Origin == "planner" && p.Stage == domain.StageUsed && !p.Archived
-		if n.Origin != "replan" && !proposed { // it belongs to one run, or was not accepted
+		if n.Origin != "replan" && !proposed { // the version belongs to one run, or was not accepted
 			p.Latest, p.LatestHash, p.Name, p.Description, p.Archived = number, n.Hash, n.Name, n.Description, false
 			switch {
 			case n.Origin == "planner" && p.Stage == domain.StageUsed:
@@ -66,7 +66,7 @@ func (m *Model) plan(idOrKey string) *domain.Plan {
 	return nil
 }
 
-// Plan is engine.Store's.
+// Plan implements engine.Store.
 func (m *Model) Plan(_ context.Context, idOrKey string) (domain.Plan, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,24 +85,24 @@ func (m *Model) version(is func(domain.Version) bool) (domain.Version, error) {
 	return domain.Version{}, domain.Errorf(domain.CodeNotFound, "no such version")
 }
 
-// VersionByHash is engine.Store's.
+// VersionByHash implements engine.Store.
 func (m *Model) VersionByHash(_ context.Context, hash string) (domain.Version, error) {
 	return m.version(func(v domain.Version) bool { return v.Hash == hash })
 }
 
-// VersionByNumber is engine.Store's.
+// VersionByNumber implements engine.Store.
 func (m *Model) VersionByNumber(_ context.Context, planID string, number int) (domain.Version, error) {
 	return m.version(func(v domain.Version) bool { return v.PlanID == planID && v.Number == number })
 }
 
-// Archive sets whether a plan is archived, without a record.
+// Archive sets whether a plan is archived, without an audit record.
 func (m *Model) Archive(planID string, archived bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.plan(planID).Archived = archived
 }
 
-// RestoreVersion is engine.Store's.
+// RestoreVersion implements engine.Store.
 func (m *Model) RestoreVersion(_ context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,7 +129,7 @@ func (m *Model) RestoreVersion(_ context.Context, r domain.RestoredVersion, acto
 	return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "no version with hash %q", r.Hash)
 }
 
-// AcceptPlan is engine.Store's.
+// AcceptPlan implements engine.Store.
 func (m *Model) AcceptPlan(_ context.Context, planID string, actor domain.Actor, reason string) (domain.Plan, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,13 +17,13 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Open opens a migrated store in a new directory; it is closed with the test.
+// Open opens a migrated store in a new directory. The end of the test closes it.
 func Open(tb testing.TB) *store.Store {
 	tb.Helper()
 	return OpenAt(tb, filepath.Join(tb.TempDir(), "kairos.db"))
 }
 
-// OpenAt opens the store at a path; it is closed with the test.
+// OpenAt opens the store at a path. The end of the test closes it.
 func OpenAt(tb testing.TB, path string) *store.Store {
 	tb.Helper()
 	return open(tb, path, store.Options{})
@@ -49,7 +49,7 @@ func open(tb testing.TB, path string, o store.Options) *store.Store {
 	return s
 }
 
-// Archive hides a plan from lists, or shows it again.
+// Archive archives a plan, or restores it from the archive.
 func Archive(tb testing.TB, s *store.Store, idOrKey string, archived bool) {
 	tb.Helper()
 	at := time.Time{}
@@ -59,7 +59,7 @@ func Archive(tb testing.TB, s *store.Store, idOrKey string, archived bool) {
 	change(tb, s, idOrKey, func(tx *store.Tx, id string) error { return tx.ArchivePlan(id, at) })
 }
 
-// Pause stops new runs of a plan from starting; nil lets them start again.
+// Pause prevents new runs of a plan from starting; nil ends the pause.
 func Pause(tb testing.TB, s *store.Store, idOrKey string, stop *domain.Disablement) {
 	tb.Helper()
 	change(tb, s, idOrKey, func(tx *store.Tx, id string) error { return tx.PausePlan(id, stop) })
@@ -96,13 +96,13 @@ func Plan(tb testing.TB, s *store.Store, src string) domain.Version {
 	return v
 }
 
-// Run creates a run of a version, queued.
+// Run creates a queued run of a version.
 func Run(tb testing.TB, s *store.Store, v domain.Version, input string) domain.Run {
 	tb.Helper()
 	return RunFrom(tb, s, v, input, "api")
 }
 
-// RunFrom is Run with what started it.
+// RunFrom is Run with an origin.
 func RunFrom(tb testing.TB, s *store.Store, v domain.Version, input, origin string) domain.Run {
 	tb.Helper()
 	r := domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: origin}
@@ -126,7 +126,7 @@ edges:
   - {from: a, to: b}
 `
 
-// Entry is the result of a step.
+// Entry returns the result row of a step.
 func Entry(node string, output string) domain.Entry {
 	now := time.Now()
 	return domain.Entry{Kind: domain.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeCompleted, Final: true,
@@ -141,7 +141,7 @@ func Commit(tb testing.TB, s *store.Store, run string, fence int64, patch *domai
 	}
 }
 
-// Text reads one value of a store's file, which may be in use.
+// Text reads one value from the file of a store that may be open.
 func Text(tb testing.TB, path, query string) (text string) {
 	tb.Helper()
 	if err := driver(); err != nil {
@@ -158,9 +158,8 @@ func Text(tb testing.TB, path, query string) (text string) {
 	return text
 }
 
-// Alter changes a store's file, which may be in use, as nothing in the product does, past the
-// triggers that keep journals as they are: what a failing disk, or a person with
-// another program, may do.
+// Alter changes the file of a store that may be open, and bypasses the triggers that protect
+// journals. A failing disk or another program could do the same.
 func Alter(tb testing.TB, path, statements string) {
 	tb.Helper()
 	if err := driver(); err != nil {
@@ -194,8 +193,8 @@ func Alter(tb testing.TB, path, statements string) {
 	}
 }
 
-// driver has the first database of a process be a store: it decides how all of
-// them are locked.
+// driver opens a store as the first database of the process, because it determines how all
+// databases are locked.
 var driver = sync.OnceValue(func() error {
 	s, err := store.OpenMemory(context.Background(), store.Options{})
 	if err != nil {
@@ -204,7 +203,7 @@ var driver = sync.OnceValue(func() error {
 	return s.Close()
 })
 
-// Turn flips a bit of a text in a closed store's file, where it stands last.
+// Turn flips a bit at the last occurrence of a text in a closed store's file.
 func Turn(tb testing.TB, path, text string) {
 	tb.Helper()
 	b, err := os.ReadFile(path)
@@ -221,7 +220,7 @@ func Turn(tb testing.TB, path, text string) {
 	}
 }
 
-// Do carries out an operation on a store. The action is that of its audit records.
+// Do executes an operation on a store. action is the action of its audit records.
 func Do(tb testing.TB, s *store.Store, action string, f func(tx *store.Tx) error) {
 	tb.Helper()
 	o := store.Operation{

@@ -12,40 +12,40 @@ import (
 // Recording is a sequence of operations.
 type Recording struct {
 	Ops  []Op
-	Side []int64 // length of the watched file when the operation began
+	Side []int64 // size of the watched file before each operation
 }
 
-// Loss is what a power cut does to writes that were not synced.
+// Loss is the effect of a power cut on unsynced writes.
 type Loss string
 
-// Losses.
+// Kinds of loss.
 const (
-	Kept    Loss = "kept"    // all of them reached the disk
-	Lost    Loss = "lost"    // none did
+	Kept    Loss = "kept"    // all writes reached the disk
+	Lost    Loss = "lost"    // no write did
 	Torn    Loss = "torn"    // all but the last, of which only some sectors did
-	Some    Loss = "some"    // any subset did
-	Garbage Loss = "garbage" // any subset did, and sectors of others hold noise
-	Prefix  Loss = "prefix"  // those before some moment
+	Some    Loss = "some"    // an arbitrary subset did
+	Garbage Loss = "garbage" // an arbitrary subset did, and some sectors of others contain noise
+	Prefix  Loss = "prefix"  // the writes before some moment did
 )
 
-// Losses are all of them.
+// Losses lists all kinds of loss.
 var Losses = []Loss{Kept, Lost, Torn, Some, Garbage, Prefix}
 
 const sector = 512
 
-// content of one file on the way to the disk.
+// content is the content of one file and its pending operations.
 type content struct {
 	durable []byte
 	there   bool // the file existed at its last sync
 	pending []Op
 }
 
-// Disk is the state of the files while a recording is replayed.
+// Disk is the state of the files during the replay of a recording.
 type Disk struct {
 	files map[string]*content
 }
 
-// NewDisk begins with files that are durable.
+// NewDisk returns a disk with durable files.
 func NewDisk(files map[string][]byte) *Disk {
 	d := &Disk{files: map[string]*content{}}
 	for name, b := range files {
@@ -69,7 +69,7 @@ func (d *Disk) Do(op Op) {
 	c.pending = nil
 }
 
-// apply gives what the file is after some operations.
+// apply returns the content of a file after operations.
 func (c *content) apply(ops []Op) ([]byte, bool) {
 	b, there := c.durable, c.there
 	owned := false
@@ -98,8 +98,7 @@ func (c *content) apply(ops []Op) ([]byte, bool) {
 	return b, there
 }
 
-// Cut gives the files as a power cut now would leave them. The same seed gives
-// the same files.
+// Cut returns the files after a power cut at this moment. The same seed yields the same files.
 func (d *Disk) Cut(loss Loss, seed uint64) map[string][]byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	out := map[string][]byte{}
@@ -112,7 +111,7 @@ func (d *Disk) Cut(loss Loss, seed uint64) map[string][]byte {
 	return out
 }
 
-// survivors are the operations that reached the disk.
+// survivors returns the operations that reached the disk.
 func survivors(pending []Op, loss Loss, r *rand.Rand) []Op {
 	if len(pending) == 0 {
 		return nil
@@ -142,7 +141,7 @@ func survivors(pending []Op, loss Loss, r *rand.Rand) []Op {
 			for i := range noise {
 				noise[i] = byte(r.Uint32())
 			}
-			for s := 0; s+sector <= len(noise); s += sector { // some sectors hold what was written
+			for s := 0; s+sector <= len(noise); s += sector { // some sectors contain the written data
 				if r.IntN(2) == 0 {
 					copy(noise[s:s+sector], op.Data[s:])
 				}

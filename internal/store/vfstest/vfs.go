@@ -1,11 +1,11 @@
-// Package vfstest stands between the store's file layer and the file system. It records every
-// change to the database's files, so that a test can rebuild what a power cut
-// would have left, and it makes single operations fail.
+// Package vfstest is an SQLite file layer between the store's file layer and the file system. It
+// records every change to the database's files, so that a test can rebuild the state after a power
+// cut. It also makes single operations fail.
 //
-// It copies the table of SQLite's own layer and puts Go functions in place of those
-// that change files. The layer that the store writes through stands on it: what that
-// loses, or never syncs, is lost. This uses the driver's translated C structures
-// directly: the tests of this package say whether it still fits the driver.
+// It copies the method table of SQLite's own layer and replaces the methods that change files by Go
+// functions. Operations that the store's layer above it loses or never syncs are therefore lost. It
+// uses the driver's translated C structures directly. The tests of this package detect a driver
+// with other structures.
 package vfstest
 
 import (
@@ -24,12 +24,12 @@ import (
 	"github.com/kairosd/kairosd/internal/store/filelayer"
 )
 
-// Kind is what an operation does.
+// Kind is the kind of an operation.
 type Kind string
 
 // Kinds of operations.
 const (
-	Open     Kind = "open" // of a file that changes: creates it if it is not there
+	Open     Kind = "open" // for writing; creates the file if it is missing
 	Write    Kind = "write"
 	Truncate Kind = "truncate"
 	Sync     Kind = "sync"
@@ -47,12 +47,12 @@ type Op struct {
 
 // Fault makes operations fail.
 type Fault struct {
-	// Code is what SQLite gets, e.g. SQLITE_FULL or SQLITE_IOERR_WRITE. 0: what
-	// fits the operation.
+	// Code is the result code that SQLite gets, such as SQLITE_FULL or SQLITE_IOERR_WRITE. 0
+	// selects the usual error of the operation.
 	Code int32
 	// Forever makes every later operation fail too.
 	Forever bool
-	// Short lets a write put this many bytes down before it fails.
+	// Short is the number of bytes that a failing write writes.
 	Short int
 }
 
@@ -65,10 +65,10 @@ type VFS struct {
 	ops    []Op
 	count  int
 	quiet  bool
-	failAt int // 1: the next operation
+	failAt int // number of the operation that fails, from 1; 0 means none
 	fault  Fault
 	failed int
-	// notes are lengths of a side file at each operation.
+	// sideSize contains the length of the file side at each operation.
 	side     string
 	sideSize []int64
 }
@@ -97,26 +97,26 @@ type layer struct {
 type file struct {
 	l       *layer
 	name    string
-	own     uintptr // our method table
-	methods uintptr // theirs
+	own     uintptr // the method table of this layer
+	methods uintptr // the method table of the layer below
 }
 
-// at is the value that a C pointer points to.
+// at converts a C pointer to a Go pointer.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
-// pointer is the C form of a Go function in a package-level variable.
+// pointer returns the C form of a Go function in a package-level variable.
 func pointer(f any) uintptr {
 	type face struct{ typ, data uintptr }
 	return (*face)(unsafe.Pointer(&f)).data
 }
 
-// function is the Go form of a C function pointer.
+// function returns the Go form of a C function pointer.
 func function[F any](p uintptr) F {
 	s := &struct{ p uintptr }{p}
 	return *(*F)(unsafe.Pointer(s))
 }
 
-// New registers a layer; it goes with the test.
+// New registers a layer. The end of the test removes it.
 func New(tb testing.TB) *VFS {
 	tb.Helper()
 	tls := libc.NewTLS()
@@ -149,7 +149,7 @@ func New(tb testing.TB) *VFS {
 		libc.Xfree(tls, name)
 		tls.Close()
 	})
-	if filelayer.Name != "" { // the store's own layer stands on this one
+	if filelayer.Name != "" { // the store's own layer uses this one
 		disk := v.Name
 		v.Name = "over-" + disk
 		remove, err := filelayer.Over(v.Name, disk)
@@ -161,8 +161,8 @@ func New(tb testing.TB) *VFS {
 	return v
 }
 
-// Watch notes at every operation how long a file is that does not go through
-// SQLite and only grows.
+// Watch records the size of a file at every operation. SQLite must not write the file, and it must
+// only grow.
 func (v *VFS) Watch(path string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -191,14 +191,14 @@ func (v *VFS) Heal() int {
 	return v.failed
 }
 
-// Count is how many operations there were.
+// Count returns the number of operations so far.
 func (v *VFS) Count() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.count
 }
 
-// Recording is what was recorded.
+// Recording returns the recorded operations.
 func (v *VFS) Recording() Recording {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -233,7 +233,7 @@ func (v *VFS) next(op Op) (code int32, short int) {
 	return 0, 0
 }
 
-// recorded are the files whose loss matters; the shared memory is rebuilt.
+// recorded selects the files whose loss matters. The shared memory is rebuilt.
 const recorded = lib.SQLITE_OPEN_MAIN_DB | lib.SQLITE_OPEN_WAL | lib.SQLITE_OPEN_MAIN_JOURNAL
 
 func xOpen(tls *libc.TLS, vfs, name, fd uintptr, flags int32, out uintptr) int32 {

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/vfstest"
 )
 
-// What was recorded, replayed with nothing lost, is what is on the disk.
+// Replaying the recorded operations without loss yields the files on the disk.
 func TestTheRecordingIsComplete(t *testing.T) {
 	t.Parallel()
 	v := vfstest.New(t)

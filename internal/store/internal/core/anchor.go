@@ -21,11 +21,12 @@ type Head struct {
 	Mac string // hex
 }
 
-// anchorTail is how much of the file is read to find its last whole line.
+// anchorTail is the number of bytes at the end of the file in which the last complete line is
+// searched.
 const anchorTail = 4 << 10
 
-// ReadAnchor gives the last whole line of an anchor file; a missing file has
-// none. A line cut short by a crash does not count.
+// ReadAnchor returns the last complete line of an anchor file. A missing file has the zero Head. A
+// line that a crash truncated does not count.
 func ReadAnchor(path string) (Head, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,8 +57,8 @@ func ReadAnchor(path string) (Head, error) {
 	return last, nil
 }
 
-// OlderThan reports whether the database lacks what the anchor has seen: it was
-// taken back to an earlier state, and may have gone on differently since.
+// OlderThan reports whether the database lacks events that the anchor has recorded. It was then
+// reset to an earlier state, and may contain other events since.
 func (d *DB) OlderThan(ctx context.Context, q *dbsqlc.Queries, h Head) (bool, error) {
 	if h.Seq == 0 {
 		return false, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// MaxFindings bounds how many problems one check lists.
+// MaxFindings is the maximum number of problems that one check lists.
 const MaxFindings = 100
 
 // Printable makes text with parts of damaged rows readable: it replaces invalid UTF-8 and control
@@ -30,17 +30,16 @@ func Find(c *domain.Check, format string, args ...any) bool {
 	return len(c.Problems) >= MaxFindings
 }
 
-// MaxFoundRuns bounds how many runs one check names.
+// MaxFoundRuns is the maximum number of runs that one check names.
 const MaxFoundRuns = 10_000
 
-// FindOf adds a problem of a run. The runs of all problems are named, also where
-// only some problems are listed.
+// FindOf adds a problem of a run. It adds the run even if the list of problems is full.
 func FindOf(c *domain.Check, run, format string, args ...any) {
 	Find(c, format, args...)
-	if n := len(c.Runs); n < MaxFoundRuns && (n == 0 || c.Runs[n-1] != run) { // they come run by run
+	if n := len(c.Runs); n < MaxFoundRuns && (n == 0 || c.Runs[n-1] != run) { // the problems of one run are consecutive
 		c.Runs = append(c.Runs, run)
 	}
 }
 
-// VerifyRows is how many rows one read of a verification covers.
+// VerifyRows is the number of rows that a verification reads at a time.
 const VerifyRows = 10_000

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// Micros is a time as the database holds it: µs since 1970 UTC; 0 for "none".
+// Micros converts a time to its stored form: µs since 1970 UTC, or 0 for the zero time.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -18,7 +18,7 @@ func Micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// FromMicros is the time that Micros stored.
+// FromMicros converts a stored time back.
 func FromMicros(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -26,7 +26,7 @@ func FromMicros(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// JSONText is a nullable JSON column's value.
+// JSONText converts JSON to the value of a nullable column.
 func JSONText(j domain.RawJSON) *string {
 	if j == nil {
 		return nil
@@ -35,7 +35,7 @@ func JSONText(j domain.RawJSON) *string {
 	return &s
 }
 
-// RawJSON is the value of a nullable JSON column.
+// RawJSON returns the value of a nullable JSON column.
 func RawJSON(s *string) domain.RawJSON {
 	if s == nil {
 		return nil
@@ -43,16 +43,16 @@ func RawJSON(s *string) domain.RawJSON {
 	return domain.RawJSON(*s)
 }
 
-// OrNull stores an empty text as NULL, which takes no room.
+// OrNull stores an empty text as NULL, which takes no space.
 func OrNull(s string) *string {
 	if s == "" {
 		return nil
 	}
-	kept := s // only what is there takes memory
+	kept := s // only a non-empty text allocates memory
 	return &kept
 }
 
-// OrEmpty is the text of a nullable column, empty for NULL.
+// OrEmpty returns the text of a nullable column, or "" for NULL.
 func OrEmpty(s *string) string {
 	if s == nil {
 		return ""
@@ -60,7 +60,7 @@ func OrEmpty(s *string) string {
 	return *s
 }
 
-// Flag stores a bool as 0 or 1.
+// Flag converts a bool to 0 or 1.
 func Flag(b bool) int64 {
 	if b {
 		return 1
@@ -68,7 +68,7 @@ func Flag(b bool) int64 {
 	return 0
 }
 
-// EncodeJSON encodes our own small structures, which cannot fail.
+// EncodeJSON encodes a small internal structure. This cannot fail.
 func EncodeJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -104,9 +104,8 @@ func Version(v dbsqlc.PlanVersion, planID, planKey string) domain.Version {
 		Reason: v.Reason, Author: v.Author, CreatedAt: FromMicros(v.CreatedAt)}
 }
 
-// Run assembles a run from its hot row and its details; payload references in
-// input and output are not followed. Parts that cannot be read are left out and
-// listed in Damaged.
+// Run combines a run's hot row and its details. It does not load payloads that input and output
+// refer to. Unreadable parts are left out and listed in Damaged.
 func Run(r *dbsqlc.Run, d *dbsqlc.RunDetail, planID, planKey string, number int64, hash string) domain.Run {
 	out := domain.Run{ID: r.PublicID, PlanID: planID, PlanKey: planKey, Version: int(number), Hash: hash,
 		Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason), Headline: r.Headline,
@@ -149,7 +148,7 @@ func Run(r *dbsqlc.Run, d *dbsqlc.RunDetail, planID, planKey string, number int6
 	return out
 }
 
-// Reversed is a text of ASCII, last character first.
+// Reversed reverses an ASCII text.
 func Reversed(s string) string {
 	b := []byte(s)
 	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
@@ -158,11 +157,11 @@ func Reversed(s string) string {
 	return string(b)
 }
 
-// SlotOf is the half hour of a time in µs.
+// SlotOf returns the number of the half hour that contains a time in µs.
 func SlotOf(us int64) int64 { return us / domain.OutcomeSlot.Microseconds() }
 
-// choices reads the answers of a request. Of an open one, the seal was checked; of
-// another, they are only shown.
+// choices decodes the allowed answers of a request. The caller has checked the seal of an open
+// request; the answers of any other request are only shown.
 func choices(text string) (list []domain.Answer) {
 	if json.Unmarshal([]byte(text), &list) != nil {
 		return nil
@@ -189,7 +188,8 @@ func Approval(a dbsqlc.Approval, run string) domain.Approval {
 	}
 }
 
-// systemComment is why the system closed an approval request; zero: a person closed it.
+// systemComment returns the reason why the system closed an approval request. It is zero if a
+// person closed it.
 func systemComment(a dbsqlc.Approval) domain.Message {
 	if a.CommentText == "" {
 		return domain.Message{}
@@ -201,7 +201,7 @@ func systemComment(a dbsqlc.Approval) domain.Message {
 // checkpoint.
 const ActionCheckpoint = "checkpoint"
 
-// ActionCreated is the record that the seal of a run is part of.
+// ActionCreated is the action of the record that contains the seal of a run.
 const ActionCreated = "run.created"
 
 // AuditEvent maps the row of an audit event.
@@ -229,7 +229,7 @@ func FailureAck(r dbsqlc.FailureAck, plan string) domain.FailureAck {
 	}
 }
 
-// storedNote is a note of a draft as it is stored: with the arguments of its problems.
+// storedNote is the stored form of a draft's note. It includes the arguments of its problems.
 type storedNote struct {
 	domain.DraftNote
 	Texts []string `json:"texts,omitempty"`
@@ -247,7 +247,7 @@ func DraftProgress(notes []domain.DraftNote) string {
 	return EncodeJSON(stored)
 }
 
-// Draft is a row of drafts.
+// Draft maps the row of a draft.
 func Draft(r dbsqlc.Draft) (domain.Draft, error) {
 	d := domain.Draft{
 		ID:        r.PublicID,
@@ -288,7 +288,7 @@ func Draft(r dbsqlc.Draft) (domain.Draft, error) {
 	return d, nil
 }
 
-// DraftOutcome is what planning came to, as it is stored: with the messages of its error.
+// DraftOutcome is the stored result of planning, with the messages of its error.
 func DraftOutcome(o domain.DraftOutcome) string {
 	stored := struct {
 		domain.DraftOutcome
@@ -301,11 +301,11 @@ func DraftOutcome(o domain.DraftOutcome) string {
 	return EncodeJSON(stored)
 }
 
-// Bulk is a row of bulks.
+// Bulk maps the row of a bulk operation.
 func Bulk(r dbsqlc.Bulk) domain.Bulk {
 	var labels map[string]string
 	if json.Unmarshal([]byte(r.Labels), &labels) != nil || len(labels) == 0 {
-		labels = nil // the database checks that it is JSON, and only this package writes it
+		labels = nil // the database checks that the text is JSON, and only this package writes it
 	}
 	return domain.Bulk{
 		ID:        r.PublicID,

@@ -1,6 +1,6 @@
-// Package core holds what the rooms of the store share: an open database with its
-// generated queries, the mapping of rows, the codec of large values, keys, and
-// the translation of SQLite's errors.
+// Package core contains the code that all packages of the store share: an open database with its
+// generated queries, the mapping of rows, the codec of large values, keys, and the translation of
+// SQLite's errors.
 package core
 
 import (
@@ -16,7 +16,7 @@ import (
 type DB struct {
 	Path       string           // of the database file
 	Now        func() time.Time // the clock
-	Migrations fs.FS            // the migrations that the schema comes from
+	Migrations fs.FS            // create the schema
 	Read       *sql.DB          // the readers' pool
 	Q          *dbsqlc.Queries  // generated queries on the readers' pool
 	Secrets    Secrets

@@ -13,7 +13,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// PageLimit is how many items a page has for a requested limit: 50 by default, at most 200.
+// PageLimit returns the number of items on a page: the requested limit, at most 200, or 50 by
+// default.
 func PageLimit(n int) int {
 	if n <= 0 {
 		return 50
@@ -24,7 +25,7 @@ func PageLimit(n int) int {
 // CursorEncoding is the alphabet of cursors.
 var CursorEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// Position is where a page begins: the id before or after its items.
+// Position returns the start of a page: the id before or after its items.
 func Position(kind string, p domain.Page) (at int64, newer bool, err error) {
 	switch {
 	case p.After != "":
@@ -39,12 +40,12 @@ func Position(kind string, p domain.Page) (at int64, newer bool, err error) {
 	return math.MaxInt64, false, nil
 }
 
-// FilterDigest ties a cursor to its filter. Times are left out: a page that
-// shows the last hour moves them with every request.
+// FilterDigest identifies the filter that a cursor belongs to. Times are left out, because a page
+// of the last hour moves them with every request.
 func FilterDigest(f domain.RunFilter) string {
 	f.Page, f.Since, f.Until = domain.Page{}, time.Time{}, time.Time{}
 	b, err := json.Marshal(f)
-	if err != nil { // strings, numbers and maps of them
+	if err != nil { // a filter contains only strings, numbers, and maps of them
 		panic("store: " + err.Error())
 	}
 	h := fnv.New64a()
@@ -58,7 +59,7 @@ func Cursor(kind string, id int64) string {
 	return CursorEncoding.EncodeToString([]byte(text + "." + Check(kind, text)))
 }
 
-// OpenCursor gives the position that Cursor encoded; CodeInvalid for any other text.
+// OpenCursor decodes the position of a cursor. For any other text, the error is CodeInvalid.
 func OpenCursor(kind, c string) (int64, error) {
 	if len(c) > 128 {
 		return 0, BadCursor()
@@ -75,27 +76,27 @@ func OpenCursor(kind, c string) (int64, error) {
 	return id, nil
 }
 
-// Check is the checksum of a cursor; it ties the cursor to one kind of list.
+// Check returns the checksum of a cursor, which binds it to one kind of list.
 func Check(kind, text string) string {
 	h := fnv.New32a()
 	h.Write([]byte(kind + ":" + text))
 	return strconv.FormatUint(uint64(h.Sum32()), 36)
 }
 
-// BadCursor is the error for a cursor that does not belong to this list.
+// BadCursor returns the error for a cursor that does not belong to this list.
 func BadCursor() error {
 	e := domain.Errorf(domain.CodeInvalid, "the cursor belongs to another list")
 	e.Reason = "cursor.invalid"
 	return e.Suggest("start with the first page")
 }
 
-// Numbered is an item of a list with the number of its row.
+// Numbered is an item of a list with its row id.
 type Numbered[T any] struct {
 	ID   int64
 	Item T
 }
 
-// Window cuts a page of limit+1 rows to size and gives the cursors around it.
+// Window reduces limit+1 rows to a page and returns the cursors before and after it.
 func Window[T any](rows []Numbered[T], limit int, newer bool, p domain.Page, kind string) (page []T, next, prev string) {
 	rows, next, prev = WindowBy(rows, limit, newer, p, func(r Numbered[T]) string { return Cursor(kind, r.ID) })
 	page = make([]T, len(rows))
@@ -105,7 +106,7 @@ func Window[T any](rows []Numbered[T], limit int, newer bool, p domain.Page, kin
 	return page, next, prev
 }
 
-// WindowBy is Window for lists with a cursor of their own.
+// WindowBy is Window for lists with their own cursors.
 func WindowBy[T any](items []T, limit int, newer bool, p domain.Page, at func(T) string) (page []T, next, prev string) {
 	more := len(items) > limit
 	if more {

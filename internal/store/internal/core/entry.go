@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Entry reads a journal row back, checking its hash and following payloads.
+// Entry converts a journal row. It checks the row's hash and loads its payloads.
 func (d *DB) Entry(ctx context.Context, runID string, r StepRow) (domain.Entry, error) {
 	if string(RowHash(runID, &r)) != string(r.Hash) {
 		return domain.Entry{}, domain.Errorf(domain.CodeCorrupt, "journal row %d of run %s fails its checksum", r.Seq, runID).

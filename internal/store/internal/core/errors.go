@@ -52,9 +52,9 @@ func Translate(err error, doing string) error {
 	return e
 }
 
-// Primary is SQLite's primary result code, 0 for other errors.
+// Primary returns SQLite's primary result code, or 0 for other errors.
 func Primary(err error) int {
-	// The driver's errors, and those of package statement.
+	// This covers the driver's errors, and those of package statement.
 	if e, ok := errors.AsType[interface {
 		error
 		Code() int
@@ -64,8 +64,8 @@ func Primary(err error) int {
 	return 0
 }
 
-// Fatal reports errors after which the outcome of a commit is unknown or the
-// file cannot be trusted: the store stops (G14).
+// Fatal reports errors after which the outcome of a commit is unknown, or the file is not reliable.
+// The store then stops (G14).
 func Fatal(err error) bool {
 	switch Primary(err) {
 	case lib.SQLITE_IOERR, lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN:

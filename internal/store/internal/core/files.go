@@ -12,12 +12,12 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// WriteWhole writes a private file that is there completely or not at all.
+// WriteWhole writes a private file atomically: after a crash, it is complete or missing.
 func WriteWhole(path string, text []byte) error {
 	return writeSynced(path, text, func() { failpoint.Hit("file.synced") }, func() { failpoint.Hit("file.renamed") })
 }
 
-// writeSynced is writeWhole with a word after each step.
+// writeSynced is WriteWhole with a callback after each step.
 func writeSynced(path string, text []byte, synced, renamed func()) error {
 	temp := path + ".partial"
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -63,16 +63,15 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// RestoredDir, in the data directory, holds a restored or upgraded database that is
-// complete. Renaming it so is the moment of the restore: from here on it must be
-// finished before the database is opened.
+// RestoredDir, in the data directory, contains a complete restored or upgraded database. The rename
+// to this name commits the restore: it must then be finished before the database is opened.
 const RestoredDir = "restored"
 
-// PreviousFile in RestoredDir names the directory for the old files.
+// PreviousFile, in RestoredDir, contains the name of the directory for the old files.
 const PreviousFile = "aside"
 
-// RestorePending reports whether a restore or an upgrade of the database at path
-// was interrupted after its moment.
+// RestorePending reports whether a restore or an upgrade of the database at path was committed but
+// not finished.
 func RestorePending(path string) bool {
 	_, err := os.Stat(filepath.Join(filepath.Dir(path), RestoredDir, PreviousFile))
 	return err == nil
@@ -95,10 +94,10 @@ func KeepPrivate(path string, mode fs.FileMode) error {
 		return nil
 	}
 	if info.IsDir() && info.Mode()&fs.ModeSticky != 0 {
-		return nil // a shared temporary directory: the files are private
+		return nil // a shared temporary directory; the files in it are private
 	}
 	if info.Mode().Perm()&0o007 == 0 && info.IsDir() {
-		return nil // readable by its group, as the administrator wanted
+		return nil // the administrator made it readable for its group
 	}
 	if err := os.Chmod(path, mode); err != nil {
 		return domain.Errorf(domain.CodeForbidden, "%s is readable by other users, and its mode cannot be changed: %w", path, err).
@@ -107,6 +106,6 @@ func KeepPrivate(path string, mode fs.FileMode) error {
 	return nil
 }
 
-// Foreign reports that a file's owner is neither who runs kairosd nor root, who
-// could read it anyway; root itself may work in anybody's directory (O02).
+// Foreign reports whether a file belongs to another user than self and root. Root can read it
+// anyway, and kairosd as root may use any directory (O02).
 func Foreign(owner uint32, self int) bool { return self != 0 && owner != 0 && int(owner) != self }

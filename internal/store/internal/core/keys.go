@@ -16,34 +16,34 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// Fingerprint names an installation without giving its key away.
+// Fingerprint identifies a server without revealing its key.
 func Fingerprint(instanceKey string) string {
 	sum := sha256.Sum256([]byte("fingerprint:" + instanceKey))
 	return hex.EncodeToString(sum[:8])
 }
 
-// KeySize is the length of the key in the key file.
+// KeySize is the length of the key in the key file, in bytes.
 const KeySize = 32
 
-// Derived are the keys that the key file leads to.
+// Derived contains the keys that are derived from the key file.
 type Derived struct {
-	Print    string      // names the key without telling anything of it
+	Print    string      // fingerprint of the key
 	Access   []byte      // seals rows that grant access
 	Manifest []byte      // authenticates manifests of backups
 	Secrets  cipher.AEAD // encrypts settings that are secret
 	Signing  ed25519.PrivateKey
 }
 
-// deriveKey gives the key for one purpose.
+// deriveKey derives the key for one purpose.
 func deriveKey(key []byte, purpose string) []byte {
 	derived, err := hkdf.Key(sha256.New, key, nil, "kairosd "+purpose, 32)
 	if err != nil {
-		panic(err) // 32 bytes are never too many
+		panic(err) // fails only for much longer keys
 	}
 	return derived
 }
 
-// SetKey takes the content of the key file; nil: it is not known.
+// SetKey sets the content of the key file, and derives the other keys. A nil key is unknown.
 func (k *Secrets) SetKey(key []byte) {
 	k.AuditKey, k.Derived = key, Derived{}
 	if key == nil {
@@ -66,10 +66,10 @@ func (k *Secrets) SetKey(key []byte) {
 	}
 }
 
-// keyPrint is the fingerprint of a key.
+// keyPrint returns the fingerprint of a key.
 func keyPrint(key []byte) string { return hex.EncodeToString(deriveKey(key, "fingerprint")[:8]) }
 
-// Secrets are the server's secrets from which keys are derived.
+// Secrets contains the server's secrets.
 type Secrets struct {
 	Generation  string
 	InstanceKey []byte
@@ -84,8 +84,8 @@ func RandomBytes(n int) []byte {
 	return b
 }
 
-// LoadKey reads a 32-byte key from a 0600 file, which it makes if missing: whole
-// and on the disk before anything is written with it.
+// LoadKey reads a 32-byte key from a file with mode 0600. If the file is missing, it creates the
+// file with a new key, and syncs it before the key is used.
 func LoadKey(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +107,7 @@ func LoadKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// ReadKey takes the key file beside the database, if there is a whole one.
+// ReadKey loads the key file next to the database, if there is a complete one.
 func (d *DB) ReadKey() {
 	if text, err := os.ReadFile(d.Path + ".key"); err == nil {
 		if key, err := hex.DecodeString(string(text[:min(2*KeySize, len(text))])); err == nil && len(key) == KeySize {

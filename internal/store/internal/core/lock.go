@@ -12,9 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// TakeLock locks a sidecar file for this process; the kernel releases it when
-// the process ends, however it ends. SQLite alone would let two daemons share
-// the file.
+// TakeLock locks a separate file for this process. The kernel releases the lock when the process
+// ends in any way. SQLite alone would permit two daemons to share the database.
 func TakeLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -35,15 +34,15 @@ func TakeLock(path string) (*os.File, error) {
 	}
 	if err := f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-		if err != nil && !errors.Is(err, syscall.ENOSPC) { // the number is for people, the lock is held without it
+		if err != nil && !errors.Is(err, syscall.ENOSPC) { // the process ID is only shown to people; the lock works without it
 			return nil, errors.Join(domain.Errorf(domain.CodeUnavailable, "cannot write the lock: %w", err), f.Close())
 		}
 	}
 	return f, nil
 }
 
-// ReleaseLock gives the lock up at once: closing alone would leave it with a
-// child process that was forked a moment ago and has not begun its program yet.
+// ReleaseLock releases the lock immediately. Closing the file alone would leave the lock with a
+// child process between fork and exec.
 func ReleaseLock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// ScopeOf is one word for an owner and a session, so that the index of words
-// can look only where it may.
+// ScopeOf returns a single word for an owner and a session, so that a search in the index of words
+// is limited to it.
 func ScopeOf(owner, session string) string {
 	sum := sha256.Sum256([]byte(owner + "\x00" + session))
 	return "s" + hex.EncodeToString(sum[:12])
 }
 
-// ClipMemory cuts a text to what one memory may hold.
+// ClipMemory shortens a text to the maximum length of a memory.
 func ClipMemory(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) > domain.MaxMemory {

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// inlineLimit is the largest value that stands in its row.
+	// inlineLimit is the maximum size of a value stored in its row.
 	inlineLimit = 4 << 10
-	// EarlyLimit is the largest value that travels with its checkpoint; larger
-	// ones are committed first, in transactions of their own.
+	// EarlyLimit is the maximum size of a value that is committed with its checkpoint. Larger
+	// values are committed before, in separate transactions.
 	EarlyLimit = 256 << 10
-	// MaxPayload is the largest value that is stored.
+	// MaxPayload is the maximum size of a stored value.
 	MaxPayload = 32 << 20
-	// PayloadMark begins a column that holds a payload's hash instead of JSON,
-	// which never begins so.
+	// PayloadMark begins a column with the hash of a payload instead of JSON. JSON never begins
+	// with it.
 	PayloadMark = "@"
 )
 
@@ -37,8 +37,8 @@ var (
 	})
 )
 
-// EncodeValue prepares a value for its column, in the caller's goroutine: small ones
-// stand in the row, large ones become payloads.
+// EncodeValue encodes a value for its column, in the caller's goroutine. Small values are stored in
+// the row, and large ones become payloads.
 func (d *DB) EncodeValue(j domain.RawJSON, payloads *[]dbsqlc.PayloadInsertParams) (*string, error) {
 	if j == nil {
 		return nil, nil
@@ -68,8 +68,8 @@ func (d *DB) EncodeValue(j domain.RawJSON, payloads *[]dbsqlc.PayloadInsertParam
 	return &text, nil
 }
 
-// Fetch resolves a column: JSON as it is, a payload's hash to its value, whose
-// hash is checked.
+// Fetch returns the value of a column: the JSON itself, or the payload with the stored hash. It
+// checks the hash.
 func (d *DB) Fetch(ctx context.Context, column *string) (domain.RawJSON, error) {
 	if column == nil || !strings.HasPrefix(*column, PayloadMark) {
 		return RawJSON(column), nil
@@ -85,8 +85,7 @@ func (d *DB) Fetch(ctx context.Context, column *string) (domain.RawJSON, error) 
 	return Unpack(hash, p.Encoding, p.Data, p.Size)
 }
 
-// Unpack gives the value of a payload; CodeCorrupt if it is not the one that its
-// hash names.
+// Unpack decodes the value of a payload. If its hash differs, the error is CodeCorrupt.
 func Unpack(hash []byte, encoding string, data []byte, size int64) (domain.RawJSON, error) {
 	if encoding == "zstd" {
 		dec, err := decompressor()

@@ -40,7 +40,7 @@ func (d *DB) EachRow(ctx context.Context, query string, args []driver.NamedValue
 	return errors.Join(err, conn.Close())
 }
 
-// Ordinals are the arguments of EachRow, in their order.
+// Ordinals converts values to the arguments of EachRow.
 func Ordinals(values ...int64) []driver.NamedValue {
 	out := make([]driver.NamedValue, len(values))
 	for i, v := range values {
@@ -68,7 +68,7 @@ func (f *Fields) wrong(v driver.Value) {
 	}
 }
 
-// Int reads a number.
+// Int reads an integer.
 func (f *Fields) Int() int64 {
 	v := f.next()
 	n, ok := v.(int64)
@@ -78,7 +78,7 @@ func (f *Fields) Int() int64 {
 	return n
 }
 
-// IntOrNull reads a number; nil for NULL.
+// IntOrNull reads an integer, or nil for NULL.
 func (f *Fields) IntOrNull() *int64 {
 	v := f.next()
 	if v == nil {
@@ -113,7 +113,7 @@ func (f *Fields) Text() string {
 	return s
 }
 
-// TextOrNull reads a text; nil for NULL.
+// TextOrNull reads a text, or nil for NULL.
 func (f *Fields) TextOrNull() *string {
 	v := f.next()
 	if v == nil {
@@ -126,7 +126,7 @@ func (f *Fields) TextOrNull() *string {
 	return &s
 }
 
-// Blob gives bytes that may be kept.
+// Blob returns bytes that the caller may keep.
 func (f *Fields) Blob() []byte {
 	v := f.next()
 	if v == nil {

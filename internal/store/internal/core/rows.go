@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// RowID finds the row of a run; row ids never change, so they are remembered.
+// RowID returns the row id of a run. Row ids never change, so they are cached.
 func (d *DB) RowID(ctx context.Context, runID string) (int64, error) {
 	if runID == "" {
 		return 0, nil
@@ -28,12 +28,12 @@ func (d *DB) RowID(ctx context.Context, runID string) (int64, error) {
 	return row.ID, nil
 }
 
-// PlanRow finds a plan by key or id; CodeNotFound.
+// PlanRow finds a plan by key or id. If it does not exist, the error is CodeNotFound.
 func (d *DB) PlanRow(ctx context.Context, idOrKey string) (dbsqlc.Plan, error) {
 	return PlanRow(ctx, d.Q, idOrKey)
 }
 
-// PlanRow is DB.PlanRow by other queries, such as those of a transaction.
+// PlanRow is [DB.PlanRow] with other queries, such as those of a transaction.
 func PlanRow(ctx context.Context, q *dbsqlc.Queries, idOrKey string) (dbsqlc.Plan, error) {
 	p, err := q.PlanNamed(ctx, idOrKey)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -60,27 +60,26 @@ func (d *DB) RunsByPart(ctx context.Context, part string) ([]int64, error) {
 	return slices.Compact(ids), nil
 }
 
-// Remember keeps which row a run has.
+// Remember caches the row id of a run.
 func (d *DB) Remember(runID string, row int64) { d.rowIDs.Store(runID, row) }
 
-// Forget drops what Remember keeps of a run.
+// Forget removes a run from the cache.
 func (d *DB) Forget(runID string) { d.rowIDs.Delete(runID) }
 
-// After is the least text that no text beginning with s reaches.
+// After returns the least text that is greater than every text with the prefix s.
 func After(s string) string {
 	return s[:len(s)-1] + string(s[len(s)-1]+1)
 }
 
-// AuditFrom gives number and time (µs) of the first audit event from a number on.
+// AuditFrom returns the number and time (µs) of the first audit event whose number is at least seq.
 func (d *DB) AuditFrom(ctx context.Context, seq int64) (int64, int64, error) {
 	e, err := d.Q.AuditFrom(ctx, seq)
 	return e.Seq, e.At, err
 }
 
-// FirstAfter is the first row up to last that is later than t, of rows that are
-// numbered in the order of time; from gives number and time (µs) of the first
-// row from a number on. It looks from the newest row on, so that a clock that was
-// wrong long ago does no harm.
+// FirstAfter returns the first row, up to last, that is later than t. The rows are numbered in the
+// order of time; from returns number and time (µs) of the first row with at least a number. The
+// search starts at the newest row, so that a wrong clock long ago does not matter.
 func FirstAfter(
 	ctx context.Context,
 	from func(ctx context.Context, number int64) (first, at int64, err error),
@@ -94,7 +93,7 @@ func FirstAfter(
 		}
 		return at > t.UnixMicro(), err
 	}
-	low, high := int64(1), last+1 // high is later, or beyond the last row
+	low, high := int64(1), last+1 // high is later than t, or beyond the last row
 	for stride := int64(1); high-stride >= 1; stride *= 4 {
 		ok, err := later(high - stride)
 		if err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// Provider applies migrations to a database.
+// Provider returns the migrator of a database.
 func Provider(pool *sql.DB, files fs.FS) (*goose.Provider, error) {
 	return goose.NewProvider(goose.DialectSQLite3, pool, files, goose.WithVerbose(false))
 }
 
-// CheckSchema refuses a database of another program or of a newer kairosd
-// (O04), and reports whether there is nothing in it yet.
+// CheckSchema rejects a database of another program or of a newer kairosd (O04), and reports
+// whether the database is empty.
 func (d *DB) CheckSchema(ctx context.Context, pool *sql.DB) (fresh bool, err error) {
 	var app, tables int64
 	if err := pool.QueryRowContext(ctx, "PRAGMA application_id").Scan(&app); err != nil {
@@ -51,15 +51,13 @@ func (d *DB) CheckSchema(ctx context.Context, pool *sql.DB) (fresh bool, err err
 	return version == 0, nil
 }
 
-// ApplicationID marks a file as ours ("krs1" in ASCII).
+// ApplicationID marks a file as a database of kairosd ("krs1" in ASCII).
 const ApplicationID = 0x6b727331
 
-// SettingMigration begins the keys under which the hashes of applied migrations
-// are kept.
+// SettingMigration is the prefix of the keys that store the hashes of applied migrations.
 const SettingMigration = "migration:"
 
-// NoteMigrations records the hashes of all migrations, which have all been
-// applied.
+// NoteMigrations stores the hashes of all migrations. All of them must be applied.
 func (d *DB) NoteMigrations(ctx context.Context, pool *sql.DB) error {
 	files, err := MigrationSums(d.Migrations)
 	if err != nil {
@@ -74,7 +72,7 @@ func (d *DB) NoteMigrations(ctx context.Context, pool *sql.DB) error {
 	return nil
 }
 
-// MigrationSums are the SHA-256 hashes of migrations, by file name.
+// MigrationSums returns the SHA-256 hashes of migrations by file name.
 func MigrationSums(files fs.FS) (map[string]string, error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
@@ -92,7 +90,7 @@ func MigrationSums(files fs.FS) (map[string]string, error) {
 	return out, nil
 }
 
-// SchemaOf is the newest schema that migrations lead to.
+// SchemaOf returns the newest schema version of the migrations.
 func SchemaOf(files fs.FS) int64 {
 	p, err := goose.NewProvider(goose.DialectSQLite3, &sql.DB{}, files, goose.WithVerbose(false))
 	if err != nil {
@@ -102,7 +100,7 @@ func SchemaOf(files fs.FS) int64 {
 	return slices.MaxFunc(sources, func(a, b *goose.Source) int { return int(a.Version - b.Version) }).Version
 }
 
-// Schema is the schema version that the database has.
+// Schema returns the schema version of the database.
 func (d *DB) Schema(ctx context.Context) (int64, error) {
 	var version int64
 	err := d.Read.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)

@@ -8,11 +8,10 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// StepRow is a journal row on its way to the writer.
+// StepRow is a journal row before it is written.
 type StepRow = dbsqlc.StepResult
 
-// RowHash is SHA-256 over all fields, each with its length; a NULL differs from
-// an empty text.
+// RowHash returns the SHA-256 of all fields, each with its length. NULL differs from an empty text.
 func RowHash(runID string, p *StepRow) []byte {
 	b := make([]byte, 0, 1024)
 	text := func(s string) {
@@ -42,7 +41,7 @@ func RowHash(runID string, p *StepRow) []byte {
 	return sum[:]
 }
 
-// StepColumns are the columns that StepOf reads, in their order.
+// StepColumns are the columns that StepOf reads, in order.
 var StepColumns = []string{
 	"run_id",
 	"seq",
@@ -75,7 +74,7 @@ var StepColumns = []string{
 	"hash",
 }
 
-// StepOf reads StepColumns.
+// StepOf reads a row with StepColumns.
 func StepOf(f *Fields) StepRow {
 	return StepRow{
 		RunID:        f.Int(),

@@ -13,11 +13,11 @@ FROM runs WHERE (status = 'failed' AND headline <> '' OR EXISTS (SELECT 1 FROM r
 	MaxWords = 32
 )
 
-// NeedsAttention: failed, or waiting for a person, and not deleted.
+// NeedsAttention reports whether a run has failed or waits for a person, and is not deleted.
 func NeedsAttention(status, reason string, deletedAt int64) bool {
 	return deletedAt == 0 &&
 		(status == string(domain.RunFailed) || status == string(domain.RunWaiting) && domain.WaitReason(reason).NeedsPerson())
 }
 
-// SettingNotified holds the last audit event that messages were made of.
+// SettingNotified stores the number of the last audit event for which notifications were created.
 const SettingNotified = "notify/told"
