@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// What a planner makes of a plan in use is not current before a person accepts it,
-// and in the place of what a person wrote only an author puts it.
+// A planner's version of a plan in use is not current until a person accepts it. Only an author may
+// replace a version that a person wrote.
 func TestAPlannersVersionOfAPlanInUseWaits(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
@@ -50,7 +50,7 @@ func TestAPlannersVersionOfAPlanInUseWaits(t *testing.T) {
 	if _, v, err := e.ProposedVersion(t.Context(), "p"); err != nil || v.Hash != third.Hash {
 		t.Errorf("%+v %v", v, err)
 	}
-	// A run of it may be started; others continue to follow v2.
+	// The proposed version can be started. Other runs continue to follow v2.
 	run, err := e.Start(t.Context(), operator, domain.StartRequest{Plan: "p", Hash: third.Hash})
 	if err != nil || run.Version != 3 {
 		t.Errorf("%+v %v", run, err)
@@ -65,7 +65,7 @@ func TestAPlannersVersionOfAPlanInUseWaits(t *testing.T) {
 	if _, _, err := e.ProposedVersion(t.Context(), "p"); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("it is accepted: %v", err)
 	}
-	// What a person wrote, an operator does not replace.
+	// An operator cannot replace a version that a person wrote.
 	_, fourth := save(4, "upload")
 	_, fifth := save(5, "planner")
 	if _, err := e.AcceptVersion(t.Context(), operator, "p", fifth.Hash, ""); domain.CodeOf(err) != domain.CodeForbidden {
@@ -77,7 +77,7 @@ func TestAPlannersVersionOfAPlanInUseWaits(t *testing.T) {
 	if _, err := e.AcceptVersion(t.Context(), author, "p", fourth.Hash, ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("what a person wrote is restored, not accepted: %v", err)
 	}
-	// A plan that was put away is a draft again when it is planned again.
+	// An archived plan becomes a draft when it is planned again.
 	storetest.Archive(t, e.Store, "p", true)
 	if _, err := e.AcceptVersion(t.Context(), author, "p", third.Hash, ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("it is archived: %v", err)
@@ -87,8 +87,7 @@ func TestAPlannersVersionOfAPlanInUseWaits(t *testing.T) {
 	}
 }
 
-// A form that comes from data passes the guards of every other schema: one that
-// leads back to itself fails the step and is never filled in.
+// A form that comes from data is checked like every other schema. A recursive form fails the step.
 func TestAHostileFormIsRefused(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// A run that works without a sign of life for a minute needs attention
-// until it gives one, and no longer when it is picked up by another engine.
+// A running run without activity for a minute needs attention until it shows activity. The state
+// ends when another engine continues the run.
 func TestASilentRunNeedsAttention(t *testing.T) {
 	t.Parallel()
 	var speak chan struct{}
@@ -35,13 +35,13 @@ func TestASilentRunNeedsAttention(t *testing.T) {
 		return engine.Result{Output: "done"}, nil
 	})
 	inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {
-		speak = make(chan struct{}) // of this bubble
+		speak = make(chan struct{}) // created inside this bubble
 		run := e.Run(`{nodes: {a: {type: long}}}`, "")
 		chatty := e.Run(`{nodes: {a: {type: chatty}}}`, "")
 		e.Until(run.ID, domain.RunRunning, "")
 		attention := func(want bool) {
 			t.Helper()
-			time.Sleep(20 * time.Second) // until someone looked
+			time.Sleep(20 * time.Second) // until the check has run
 			if r, err := e.Store.Run(t.Context(), run.ID); err != nil || r.Attention != want || r.Status != domain.RunRunning {
 				t.Errorf("%s, attention %t, want %t; %v", r.Status, r.Attention, want, err)
 			}
@@ -74,8 +74,7 @@ func TestASilentRunNeedsAttention(t *testing.T) {
 	})
 }
 
-// A step that was tried three times in vain needs attention while it waits to be
-// tried again.
+// A step with three failed attempts needs attention while it waits for its retry.
 func TestAStubbornRetryNeedsAttention(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("down", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
@@ -93,7 +92,7 @@ func TestAStubbornRetryNeedsAttention(t *testing.T) {
 	})
 }
 
-// A run that is to start later starts when a person starts it, also after a restart.
+// A person can start a scheduled run early, also after a restart.
 func TestStartNow(t *testing.T) {
 	t.Parallel()
 	inBubble(t, enginetest.NewRegistry(), func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {

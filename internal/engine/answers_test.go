@@ -26,8 +26,8 @@ edges:
   - {from: ask, to: all, condition: default}
 `
 
-// A plan declares its own answers: conditions branch on the id of the one that is
-// given, and what is recorded names it.
+// A plan declares its own answers. Conditions branch on the id of the given answer, and the record
+// names it.
 func TestAPlanDeclaresItsAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ answer, want, status string }{

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// requests lists the approvals of a run, the latest first.
+// requests lists the approvals of a run, latest first.
 func requests(t *testing.T, s *store.Store, run string) []domain.Approval {
 	t.Helper()
 	list, err := s.Approvals(t.Context(), domain.ApprovalFilter{Run: run})
@@ -24,8 +24,8 @@ func requests(t *testing.T, s *store.Store, run string) []domain.Approval {
 	return list.Items
 }
 
-// A run that fails in the same moment in which it opens an approval closes it: the
-// approval is not on disk yet.
+// A run that fails at the moment in which it opens an approval closes it, although the approval is
+// not on disk yet.
 func TestAFailingRunClosesTheApprovalThatItJustOpened(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
@@ -40,7 +40,7 @@ func TestAFailingRunClosesTheApprovalThatItJustOpened(t *testing.T) {
 	}
 }
 
-// slow is a store whose disk takes nothing until it is let go.
+// slow is a store whose writes block until the test permits them.
 type slow struct {
 	*store.Store
 	mu      sync.Mutex
@@ -92,7 +92,7 @@ func TestACancelClosesAnApprovalThatIsNotYetDurable(t *testing.T) {
 	}
 }
 
-// Resuming a run that was quarantined opens its approvals again, as releasing it does.
+// Resuming a quarantined run reopens its approvals, like releasing it.
 func TestResumeReopensApprovals(t *testing.T) {
 	t.Parallel()
 	for _, action := range []domain.Action{domain.ActionResume, domain.ActionRelease} {
@@ -204,7 +204,7 @@ func TestAForkRequestsApprovalAgainAfterAChange(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		req    domain.ActionRequest
-		reason string // "": the approval is kept
+		reason string // empty: the approval is kept
 	}{
 		"nothing":                 {domain.ActionRequest{}, ""},
 		"what a step behind says": {domain.ActionRequest{Edits: edit("note", `{"text": "x"}`)}, ""},
@@ -294,7 +294,7 @@ edges: []`, "").ID)
 	}
 }
 
-// settledAt is the row with which a step settled.
+// settledAt returns the row with which a step settled.
 func settledAt(t *testing.T, e *enginetest.Engine, run, node string) int64 {
 	t.Helper()
 	rows, err := e.Store.Journal(t.Context(), run, 0)
@@ -316,10 +316,10 @@ func TestARejectionStops(t *testing.T) {
 	t.Parallel()
 	const rejected = `"rejected by marta: too much"`
 	for name, tt := range map[string]struct {
-		plan   string // with the step "ask"
+		plan   string // a plan with the step "ask"
 		status domain.RunStatus
 		output string
-		ran    string // steps that completed
+		ran    string // completed steps
 	}{
 		"what follows does not run":        {`{nodes: {ask: {type: approval, input: {message: m}}, pay: {type: call, input: 1}}, edges: [{from: ask, to: pay}]}`, "failed", "", ""},
 		"what needs it does not run":       {`{nodes: {ask: {type: approval, input: {message: m}}, pay: {type: call, needs: [ask], input: 1}}}`, "failed", "", ""},

@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// chainOf is a plan of n nodes of a type, one after the other, each with about
-// 100 bytes of output.
+// chainOf returns a plan of n nodes of a type, one after the other. Each has an output of about 100
+// bytes.
 func chainOf(n int, typ string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: chain-%s-%d\nnodes:\n", typ, n)
@@ -68,16 +68,16 @@ func benchmarkRuns(b *testing.B, plan string, runs, nodes int) {
 	b.ReportMetric(float64(runs*nodes*b.N)/b.Elapsed().Seconds(), "steps/s")
 }
 
-// W1: one run, each node with an effect that needs its own durable row.
+// W1: one run in which each node has a side effect and requires its own durable row.
 func BenchmarkW1(b *testing.B) { benchmarkRuns(b, chainOf(1000, "call"), 1, 1000) }
 
 // W1p: one run of pure nodes, pipelined.
 func BenchmarkW1p(b *testing.B) { benchmarkRuns(b, chainOf(1000, "set"), 1, 1000) }
 
-// W2: many runs started at once.
+// W2: many runs that start at the same time.
 func BenchmarkW2(b *testing.B) { benchmarkRuns(b, chainOf(100, "set"), 500, 100) }
 
-// W3: one long run; its cost per node must not grow.
+// W3: one long run. Its cost per node must not grow.
 func BenchmarkW3(b *testing.B) { benchmarkRuns(b, chainOf(4900, "set"), 1, 4900) }
 
 // W4: a fan-out of 100 nodes and their join.
@@ -93,7 +93,7 @@ func BenchmarkW4(b *testing.B) {
 	benchmarkRuns(b, p.String(), 1, 101)
 }
 
-// W5: runs in flight when the daemon crashed, picked up again.
+// W5: runs that were in flight when the daemon crashed continue.
 func BenchmarkW5(b *testing.B) {
 	for range b.N {
 		b.StopTimer()

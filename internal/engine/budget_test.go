@@ -18,16 +18,16 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// debate is a conversation of model calls, each answered once, with a harmless tool
-// call behind every one.
+// debate is a conversation of model calls. Each call is answered once and is followed by a tool
+// call without side effects.
 type debate struct {
 	turns         int
-	input, answer int64 // what a call needs and what it uses, at most
+	input, answer int64 // expected and actual usage of a call, at most
 	unpriced      string
 	unreported    bool
 
 	mu    sync.Mutex
-	calls map[int]int // by turn
+	calls map[int]int // number of calls per turn
 	tools int
 	caps  []int64
 }
@@ -103,9 +103,8 @@ func limits(e *enginetest.Engine, run string, set, raise domain.Limits) (domain.
 	)
 }
 
-// A server that uses more than was reserved is overrun once: the overrun is on
-// record, nothing further starts, and a higher limit continues the conversation
-// without paying for anything twice.
+// A server can use more than was reserved once. The excess is recorded, nothing further starts, and
+// after the limit is raised, the conversation continues without repeating a paid call.
 func TestAConversationStopsAtItsTokens(t *testing.T) {
 	t.Parallel()
 	d, reg := newDebate(5, 10, 1990)
@@ -130,7 +129,7 @@ func TestAConversationStopsAtItsTokens(t *testing.T) {
 		t.Errorf("the overrun is not on record: %q", overrun)
 	}
 	began := time.Now().Add(-time.Minute)
-	for range 2 { // the wait survives a restart as it is
+	for range 2 { // the wait survives a restart unchanged
 		det, err := e.Detail(t.Context(), run)
 		if err != nil || len(det.Waits) != 1 || det.Waits[0].Reason != domain.WaitBudget || det.Waits[0].Since.Before(began) ||
 			!strings.Contains(det.Waits[0].Message, "max_tokens 1500") {
@@ -164,8 +163,8 @@ func TestAConversationStopsAtItsTokens(t *testing.T) {
 	}
 }
 
-// What is used and what is reserved never exceed the limit, though items run in
-// parallel and no server reports what it used.
+// Used and reserved amounts never exceed the limit, although items run in parallel and no server
+// reports its usage.
 func TestParallelItemsShareOneLimit(t *testing.T) {
 	t.Parallel()
 	for name, plan := range map[string]string{
@@ -196,8 +195,8 @@ func TestParallelItemsShareOneLimit(t *testing.T) {
 	}
 }
 
-// Without a price, a limit of cost stops the run before its first call and names
-// the setting; once it is there, a resume continues.
+// If a price is missing, a cost limit stops the run before its first call, and names the setting.
+// After the price is set, a resume continues.
 func TestACostWithoutAPriceStopsFirst(t *testing.T) {
 	t.Parallel()
 	d, reg := newDebate(2, 10, 10)
@@ -233,8 +232,8 @@ func TestAnInvalidInputIsNotSent(t *testing.T) {
 	}
 }
 
-// At max_duration calls that may be repeated are cancelled, one that may not ends without
-// help, and nothing further starts.
+// At max_duration, repeatable calls are cancelled, a non-idempotent call finishes, and nothing
+// further starts.
 func TestMaxDurationReachesIntoSteps(t *testing.T) {
 	t.Parallel()
 	var ended, begun atomic.Int32
@@ -280,7 +279,7 @@ func TestMaxDurationReachesIntoSteps(t *testing.T) {
 	})
 }
 
-// paying makes one call that is not idempotent, then one that is.
+// paying makes one non-idempotent call, and then an idempotent one.
 type paying struct{ sleep engine.HandlerFunc }
 
 func (paying) Stepped() bool { return true }
@@ -296,8 +295,8 @@ func (p paying) Handle(ctx context.Context, c *engine.Call) (engine.Result, erro
 	return engine.Result{Output: "paid"}, err
 }
 
-// The power goes after every checkpoint in turn: no limit is exceeded, and what is
-// recorded is neither called nor paid for again.
+// The power fails after each checkpoint in turn. No limit is exceeded, and no recorded call is made
+// or paid again.
 func TestBudgetsSurviveEveryCut(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -362,7 +361,7 @@ func budgetCut(t *testing.T, s *store.Store, n int) bool {
 	return died
 }
 
-// What a process left in flight is announced as what it then becomes.
+// A preview shows the same state of attempts in flight that a restart then sets.
 func TestAPreviewAnnouncesTheDoubtOfACrash(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

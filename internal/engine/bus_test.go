@@ -57,7 +57,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 			t.Errorf("%d node_completed events of run %s, want 20", n, id)
 		}
 	}
-	// What is replayed is what was sent live, of one run only.
+	// Replayed events equal the live events of one run.
 	replay, err := e.Subscribe(ctx, 0, ids[0])
 	if err != nil {
 		t.Fatal(err)
@@ -177,8 +177,8 @@ func TestSubstepsRunOnce(t *testing.T) {
 	reg.Add("agentic", walk.EffectUnsafe, h)
 	e := enginetest.Open(t, reg)
 	run := e.Settle(e.Run(`{nodes: {a: {type: agentic}}}`, "").ID)
-	// The handler is stepped and no sub-step was in flight: the panic is a plain
-	// failure, not a doubt.
+	// The handler is stepped and no substep was in flight, so the panic is a plain failure and not
+	// a doubt.
 	if run.Status != domain.RunFailed || run.Usage.InputTokens != 2 {
 		t.Fatalf("got %s %s usage %+v\n%s", run.Status, run.WaitReason, run.Usage, e.Journal(run.ID))
 	}

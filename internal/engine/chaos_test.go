@@ -44,7 +44,7 @@ func TestConcurrentOperators(t *testing.T) {
 		want := resultOf(rt, e, straight.ID)
 		if want.Status != domain.RunCompleted {
 			e.Close()
-			return // what a failing run settles depends on timing
+			return // the steps that a failing run settles depend on timing
 		}
 		run := e.Begin(v, propertyInput)
 		verbs := rapid.SliceOfN(rapid.SampledFrom([]domain.Action{domain.ActionPause, domain.ActionUnpause, domain.ActionCancel,
@@ -56,7 +56,7 @@ func TestConcurrentOperators(t *testing.T) {
 				continue
 			}
 			var wg sync.WaitGroup
-			for range 2 { // two operators press the same button
+			for range 2 { // two operators request the same action
 				wg.Go(func() {
 					switch _, err := e.Do(run.ID, verb); domain.CodeOf(err) {
 					case "", domain.CodeConflict:
@@ -80,7 +80,7 @@ func TestConcurrentOperators(t *testing.T) {
 	})
 }
 
-// withoutFinally leaves out what finally steps did.
+// withoutFinally removes the results of finally steps.
 func withoutFinally(o outcome) outcome {
 	last := func(name string) bool { return strings.HasPrefix(name, "f") }
 	o.Path, o.Failed = slices.DeleteFunc(slices.Clone(o.Path), last), slices.DeleteFunc(slices.Clone(o.Failed), last)
@@ -97,7 +97,7 @@ func resultOf(rt *rapid.T, e *enginetest.Engine, run string) outcome {
 	return outcomeOf(r)
 }
 
-// unblock does what a person would until the run is over.
+// unblock acts as a person would until the run has ended.
 func unblock(rt *rapid.T, e *enginetest.Engine, run string) domain.Run {
 	ctx := context.Background()
 	for range 50 {

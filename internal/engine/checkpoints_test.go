@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// timed is a store that notes how long each checkpoint took to be durable.
+// timed is a store that records the time until each checkpoint is durable.
 type timed struct {
 	*store.Store
 	mu   sync.Mutex
@@ -33,9 +33,8 @@ func (s *timed) Enqueue(list []domain.Checkpoint, done func(error)) {
 	})
 }
 
-// 64 runs at once, of nodes with an effect: each is written twice, before and
-// after, and waited for. How many nodes a second are durable, and how long a
-// checkpoint takes, stands on the score card.
+// 64 runs run at once, with nodes that have a side effect. Each node requires two durable writes,
+// before and after. The score card shows durable nodes per second and the duration of a checkpoint.
 func TestDurableCheckpoints(t *testing.T) {
 	const runs = 64
 	nodes := proof.Size(10, 200)

@@ -14,9 +14,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// The clock of an active engine is set back by two days, or forward. Set back, it changes nothing
-// about waits. Set forward, waits that are then due end. No row is older than the one before it
-// (A48).
+// The clock of an active engine is set back by two days, or forward. Setting it back does not
+// affect waits. Setting it forward ends waits that are then due. No row is older than the previous
+// one (A48).
 func TestTheClockChangesDuringRuns(t *testing.T) {
 	t.Parallel()
 	const plan = `{nodes: {w: {type: wait, input: {for: 1h}}}}`
@@ -53,7 +53,7 @@ func TestTheClockChangesDuringRuns(t *testing.T) {
 			{retries, domain.WaitRetry, 90 * time.Minute}, {asks, domain.WaitApproval, 150 * time.Minute}} {
 			time.Sleep(time.Until(began.Add(x.after - time.Minute)))
 			e.Until(x.run, domain.RunWaiting, x.reason)
-			time.Sleep(15 * time.Minute) // a retry comes up to a tenth later
+			time.Sleep(15 * time.Minute) // a retry is delayed by up to a tenth
 			if r := e.Settle(x.run); r.Status != domain.RunCompleted || r.EndedAt.After(time.Now()) {
 				t.Errorf(
 					"%s after the clock was put back, the run that waited for %s is %s since %s",

@@ -16,12 +16,12 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// conversation is a conversation: step 1 a model call, steps 2 and 3 calls that a person
-// must allow, step 4 the answer.
+// conversation makes a model call as step 1, calls that a person must approve as steps 2 and 3, and
+// the answer as step 4.
 type conversation struct {
 	models, calls atomic.Int32
 	fail          atomic.Int32 // attempts that fail after the first call
-	class         walk.Effect  // of the calls; empty: unsafe
+	class         walk.Effect  // class of the calls; empty: unsafe
 }
 
 func (*conversation) Stepped() bool { return true }
@@ -134,8 +134,8 @@ func TestConversationsWaitForAnApproval(t *testing.T) {
 	}
 }
 
-// An error retry starts the conversation over, and what was allowed once needs
-// another answer: it would be another call.
+// A retry after an error starts the conversation again. An earlier approval does not apply, because
+// the call is another one.
 func TestConsentIsForOneCall(t *testing.T) {
 	t.Parallel()
 	k := &conversation{class: walk.EffectIdempotent}
@@ -202,8 +202,7 @@ type parallel struct{}
 
 func (parallel) Stepped() bool { return true }
 
-// Handle makes two unsafe calls at once; the second has its answer before the
-// first is lost.
+// Handle makes two unsafe calls at once. The second has its result before the first is lost.
 func (parallel) Handle(_ context.Context, c *engine.Call) (engine.Result, error) {
 	begun, second := make(chan struct{}), make(chan error, 1)
 	go func() {

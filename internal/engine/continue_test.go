@@ -19,9 +19,8 @@ const continuedPlan = `{id: p, steps: [
 	{id: mend, tool: echo, params: {x: 1}, dependencies: [bad], condition: {type: failure}},
 	{id: left, tool: broken, task: "Check it", on_error: skip, retry: {maxAttempts: 1}}]}`
 
-// A step that failed under on_error: continue or skip keeps its status and its error
-// in the result and in the events, live, replayed, and after a restart; the steps
-// behind it continue.
+// A step that failed under on_error: continue or skip keeps its status and its error in the result
+// and in the events: live, replayed, and after a restart. The following steps continue.
 func TestContinuedStepsKeepTheirErrors(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -75,8 +74,8 @@ func TestContinuedStepsKeepTheirErrors(t *testing.T) {
 	check(enginetest.OpenOn(t, s, eventRegistry(), engine.Options{}))
 }
 
-// continueOnFailure is on_error: continue of every step but approvals, and of those
-// that set on_error themselves.
+// continueOnFailure sets on_error: continue for every step except approvals and steps with their
+// own on_error.
 func TestContinueOnFailure(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, eventRegistry())
@@ -101,8 +100,8 @@ func TestContinueOnFailure(t *testing.T) {
 	}
 }
 
-// The agent of a later step is given the results of completed steps, not the null of
-// one that failed.
+// The agent of a later step receives the results of completed steps, and not the null of a failed
+// one.
 func TestContinuedStepsAreNoPreviousResults(t *testing.T) {
 	t.Parallel()
 	reg := eventRegistry()
@@ -121,8 +120,8 @@ func TestContinuedStepsAreNoPreviousResults(t *testing.T) {
 	}
 }
 
-// The aggregated result is empty until a step has one; a failed run has the sentence
-// of the source specification.
+// The aggregated result is empty until a step has a result. A failed run has the sentence of the
+// source specification.
 func TestTheAggregatedResultIsEmptyUntilThereIsOne(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, eventRegistry())

@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Everything that waits: a child run, timers, retries, an approval that
-// expires, items that wait.
+// This plan waits in every way: for a child run, timers, retries, an approval that expires, and
+// items.
 const waitsEverywhere = `
 id: waits
 nodes:
@@ -34,8 +34,8 @@ edges:
   - {from: ask, to: end}
 `
 
-// TestWaitsSurviveEveryCut cuts the power after every checkpoint of a run that
-// waits for everything there is, and lets a new engine finish it.
+// TestWaitsSurviveEveryCut cuts the power after every checkpoint of a run with every kind of wait,
+// and lets a new engine finish it.
 func TestWaitsSurviveEveryCut(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -213,21 +213,21 @@ func TestNoChildContinuesWithoutItsRunAfterAPowerCut(t *testing.T) {
 	}
 }
 
-// deaf loses the power when a run would hear of its child's end.
+// deaf loses the power when a run would learn that its child has ended.
 type deaf struct {
 	*enginetest.Cut
 	parent *atomic.Value
 }
 
 func (d deaf) Enqueue(list []domain.Checkpoint, done func(error)) {
-	if list[0].Run == d.parent.Load() { // a list is of one run
+	if list[0].Run == d.parent.Load() { // a list contains checkpoints of one run
 		d.Kill()
 	}
 	d.Cut.Enqueue(list, done)
 }
 
 // One of two children has ended, and the power fails before the run records it, while the other
-// runs. The run continues with the result of the first at the next start.
+// child runs. At the next start, the run continues with the result of the first child.
 func TestAChildsEndIsNoticedWhileAnotherRuns(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -273,7 +273,7 @@ end: {type: set, needs: [after, l], input: "${output.after}"}}, edges: []}`,
 	}
 }
 
-// completedCalls lists what the run and its children have completed.
+// completedCalls lists the completed calls of the run and its children.
 func completedCalls(t *testing.T, s *store.Store, run string) map[string]bool {
 	t.Helper()
 	done := map[string]bool{}
@@ -299,8 +299,7 @@ func completedCalls(t *testing.T, s *store.Store, run string) map[string]bool {
 	return done
 }
 
-// A start with many unfinished runs accepts work at once: they are folded when
-// their turn comes.
+// A start with many unfinished runs accepts work at once. Each run is folded when it gets a slot.
 func TestManyUnfinishedRunsDoNotDelayTheStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("stores 10,000 runs")
@@ -348,7 +347,7 @@ func TestManyUnfinishedRunsDoNotDelayTheStart(t *testing.T) {
 	}
 }
 
-// countedReads is a store that counts the journals that an engine reads.
+// countedReads is a store that counts how many journals the engine reads.
 type countedReads struct {
 	*store.Store
 	n atomic.Int64

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// asked is the one approval of a run.
+// asked returns the only approval of a run.
 func asked(t *testing.T, e *enginetest.Engine, run string) domain.Approval {
 	t.Helper()
 	list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run})

@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// billing has an unsafe step, an idempotent one behind it, and a question.
+// billing has an unsafe step, then an idempotent one, then an approval.
 const billing = `{nodes: {fetch: {type: fetch, input: 1}, pay: {type: pay}, ship: {type: ship}, gate: {type: approval, input: {message: "go on?"}}, end: {type: ship, input: 2}},
   edges: [{from: fetch, to: pay}, {from: pay, to: ship}, {from: ship, to: gate}, {from: gate, to: end}]}`
 
@@ -29,7 +29,7 @@ func billingRegistry() *enginetest.Registry {
 		Handle("pay", walk.EffectUnsafe, answer("paid: receipt 4711")).Handle("ship", walk.EffectIdempotent, answer("parcel 42"))
 }
 
-// rowOf is the row with which a node ended.
+// rowOf returns the row with which a node ended.
 func rowOf(t *testing.T, s *store.Store, run, node string) int64 {
 	t.Helper()
 	rows, err := s.Journal(t.Context(), run, 0)
@@ -45,7 +45,7 @@ func rowOf(t *testing.T, s *store.Store, run, node string) int64 {
 	return 0
 }
 
-// stood is a database with one run of a plan that stands at a question.
+// stood returns a database with one run that waits for an approval.
 func stood(t *testing.T, src string) (path string, run domain.Run, rows []domain.Entry) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "kairos.db")
@@ -188,7 +188,7 @@ func TestADamagedRunContinuesAsAFork(t *testing.T) {
 		t.Errorf("the audit log says %v", said)
 	}
 
-	// The evidence is as it was, and the run can be closed.
+	// The damaged rows are unchanged, and the run can be cancelled.
 	rows, bad, err := s.Intact(t.Context(), run.ID, int64(len(before)))
 	if err != nil || len(rows) != len(before)-1 || len(bad) != 1 || bad[0].Seq != pay {
 		t.Errorf("the damaged run now: %d rows, %+v, %v", len(rows), bad, err)
@@ -289,8 +289,8 @@ func TestAnActiveRunWithADamagedJournalIsQuarantined(t *testing.T) {
 	}
 }
 
-// Whichever row is damaged, the fork from the last good checkpoint keeps nothing
-// from there on, and what it calls is what its preview said that it would.
+// Whichever row is damaged, the fork from the last good checkpoint keeps nothing after it, and
+// calls exactly what its preview shows.
 func TestEveryDamagedRow(t *testing.T) {
 	t.Parallel()
 	src := `{nodes: {each: {type: fetch, foreach: "${input}"}, pay: {type: pay, needs: [each]}, ship: {type: ship, needs: [each]}, set: {type: set, input: "${output.pay}", needs: [pay, ship]},
@@ -332,7 +332,7 @@ func TestEveryDamagedRow(t *testing.T) {
 				if err != nil || d.Damage == nil || d.Damage.Row != row || d.Damage.Good != row-1 || d.Damage.Checkpoint.Seq >= row {
 					t.Fatalf("damage %+v, %v", d.Damage, err)
 				}
-				e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined) // being looked at was enough
+				e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined) // loading the run was enough
 				req := domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq}
 				p, err := e.Preview(t.Context(), enginetest.Operator, req)
 				if err != nil || !p.Allowed {
@@ -357,8 +357,8 @@ func TestEveryDamagedRow(t *testing.T) {
 					if ahead[node] != (reg.Count(node) == 1) {
 						t.Errorf("%s was called %d times; ahead: %v", node, reg.Count(node), ahead)
 					}
-					// What may have been done is never run again without a word: it began in a row
-					// that is intact, or the damaged row is the one that it began with.
+					// A step that may have had its effect is never run again silently: an intact
+					// row, or the damaged row itself, began it.
 					if ahead[node] && row > 1 &&
 						!slices.ContainsFunc(p.Repeats, func(r domain.PreviewRepeat) bool { return r.Node == node }) {
 						t.Errorf("%s runs again, and the preview does not ask: %+v", node, p.Repeats)

@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// behaviors are the ways in which one attempt of a handler can end.
+// behaviors are the possible ends of one attempt of a handler.
 var behaviors = map[string]func(context.Context) (any, error){
 	"succeeds": func(context.Context) (any, error) { return "ok", nil },
 	"fails":    func(context.Context) (any, error) { return nil, errors.New("boom") },
@@ -33,13 +33,13 @@ var behaviors = map[string]func(context.Context) (any, error){
 	},
 }
 
-// TestBothDriversAgreeOnAttempts runs a step whose attempts end in every way, for
-// every side-effect class, by the durable engine and by the library's executor:
-// as many calls, the same result, the same failure.
+// TestBothDriversAgreeOnAttempts runs a step whose attempts end in every possible way, for every
+// side-effect class, with the durable engine and with the library's executor. Both make the same
+// number of calls and have the same result or failure.
 func TestBothDriversAgreeOnAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var plan []string // how the attempts end
+		var plan []string // the ends of the attempts
 		calls := 0
 		next := func(ctx context.Context) (any, error) {
 			how := plan[min(calls, len(plan)-1)]
@@ -95,7 +95,7 @@ func TestBothDriversAgreeOnAttempts(t *testing.T) {
 	})
 }
 
-// endingOfRun reports how a run ended.
+// endingOfRun returns how a run ended.
 func endingOfRun(r domain.Run) string {
 	switch {
 	case r.Status == domain.RunCompleted:
@@ -108,7 +108,7 @@ func endingOfRun(r domain.Run) string {
 	return string(r.Status) + " " + string(r.WaitReason)
 }
 
-// endingOf reports how an execution in memory ended.
+// endingOf returns how an execution in memory ended.
 func endingOf(s *planner.State, err error) string {
 	f, failed := errors.AsType[*walk.Failure](err)
 	switch {
@@ -126,8 +126,7 @@ func endingOf(s *planner.State, err error) string {
 	return err.Error()
 }
 
-// An execution in memory calls nothing after a step that may have had its effect,
-// and names the node.
+// An execution in memory makes no further calls after a step in doubt, and names the node.
 func TestAnExecutionInMemoryStopsInDoubt(t *testing.T) {
 	t.Parallel()
 	called := 0

@@ -12,10 +12,10 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// plainOperator may start runs and write no plans.
+// plainOperator may start runs but may not write plans.
 var plainOperator = domain.Actor{Name: "ola", Role: domain.RoleOperator, Surface: "test"}
 
-// dryPlan reads, writes, asks a person, waits an hour and asks a model.
+// dryPlan reads, writes, requests an approval, waits an hour, and calls a model.
 const dryPlan = `
 id: payout
 nodes:
@@ -60,7 +60,7 @@ func TestADryRunTouchesNothing(t *testing.T) {
 	if reg.Count("read") != 1 || reg.Count("pay") != 0 || reg.Count("judge") != 0 {
 		t.Errorf("calls: read %d, pay %d, judge %d; want 1, 0, 0", reg.Count("read"), reg.Count("pay"), reg.Count("judge"))
 	}
-	// What would have been called stands in its row.
+	// The row of a step names the call that would have been made.
 	rows, err := e.Store.Journal(t.Context(), run.ID, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestADryRunTouchesNothing(t *testing.T) {
 		t.Errorf("a rerun or fork of a dry run has paid %d times", n)
 	}
 
-	// Dry runs are in no list, count or statistic.
+	// Dry runs appear in no list, count, or statistic.
 	list, err := e.Store.Runs(t.Context(), domain.RunFilter{})
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("listed: %d runs, %v", len(list.Items), err)
@@ -171,7 +171,7 @@ func TestADryRunOfADraftStoresNoVersion(t *testing.T) {
 	}
 }
 
-// An offline dry run makes no call at all, nor do its rerun and its children.
+// An offline dry run makes no call, and neither do its rerun and its child runs.
 func TestAnOfflineDryRunSendsNothing(t *testing.T) {
 	t.Parallel()
 	e, reg := dryEngine(t)

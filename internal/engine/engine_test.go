@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// echo answers with its input.
+// echo returns its input.
 func echo(_ context.Context, c *engine.Call) (engine.Result, error) {
 	return engine.Result{Output: c.Input}, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Each failure has the attempts and the waits of the rule for its code, also over a restart. What
-// follows the last attempt is decided by the code of that attempt.
+// Each failure has the attempts and the waits of the rule for its code, also across a restart. The
+// code of the last attempt determines what follows it.
 func TestRulesByCodeAreKeptOverRestarts(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

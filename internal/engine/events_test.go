@@ -17,8 +17,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// sent lists a run's stored events as they go over the wire, until the run has the
-// status.
+// sent lists a run's stored events in their wire format, until the run has the status.
 func sent(t *testing.T, events <-chan domain.Event, run string, status domain.RunStatus) []string {
 	t.Helper()
 	var list []string
@@ -51,7 +50,7 @@ func hasPlan(list []string) bool {
 	return strings.Contains(strings.Join(list, "\n"), `"type":"plan_generated"`)
 }
 
-// eventPlans are plans whose runs have events of many kinds.
+// eventPlans are plans whose runs have many kinds of events.
 var eventPlans = map[string]string{
 	"pure steps":          `{nodes: {a: {type: set, input: 1}, b: {type: calc, needs: [a]}, c: {type: noop, needs: [b]}}}`,
 	"a loop":              `{start: a, nodes: {a: {type: echo, input: 1, max_visits: 3}, b: {type: set, input: 2}}, edges: [{from: a, to: a}, {from: a, to: b, condition: "last==2"}], on_failure: continue_branches}`,
@@ -84,8 +83,8 @@ func eventRegistry() *enginetest.Registry {
 	return reg
 }
 
-// Listeners, replays and replays after a restart get the same events: in order, ids
-// and content.
+// Listeners, replays, and replays after a restart receive the same events, with the same order,
+// ids, and content.
 func TestEventsAreTheSameLiveAndReplayed(t *testing.T) {
 	t.Parallel()
 	for name, plan := range eventPlans {
@@ -162,7 +161,7 @@ func startedOnce(t *testing.T, e *enginetest.Engine, run domain.Run) {
 	}
 }
 
-// planLines lists the events of the source specification, one line each.
+// planLines lists the events of the source specification, one per line.
 func planLines(t *testing.T, e *enginetest.Engine, run string) (lines []string) {
 	t.Helper()
 	events, _, err := e.Events(t.Context(), 0, run, 1000)
@@ -214,7 +213,7 @@ func TestPlanEventsOfAReplan(t *testing.T) {
 	}
 }
 
-// A resume starts the failed step again: its next attempt has a start event, too.
+// A resume starts the failed step again. Its next attempt also has a start event.
 func TestPlanEventsOfAResume(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, eventRegistry())
@@ -235,7 +234,7 @@ func TestPlanEventsOfAResume(t *testing.T) {
 	}
 }
 
-// A plan that is cancelled records it in its last event.
+// The last event of a cancelled plan records the cancel.
 func TestPlanEventsOfACancel(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})

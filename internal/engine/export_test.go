@@ -11,13 +11,13 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// OnFlush sets a function that sees the live state's digest with every
-// checkpoint that is handed over.
+// OnFlush sets a function that receives the digest of the live state at every checkpoint that is
+// handed over.
 func (e *Engine) OnFlush(f func(run string, seq int64, digest string)) {
 	e.flushed = func(run string, s *runstate.State) { f(run, s.Seq, runstatetest.Digest(s)) }
 }
 
-// Mail is how many messages wait for a run's goroutine.
+// Mail returns the number of messages that wait for a run's goroutine.
 func (e *Engine) Mail(run string) int {
 	a := e.runs.get(run)
 	if a == nil {
@@ -35,7 +35,7 @@ func (e *Engine) Deferred(run string) bool {
 	return a != nil && e.Mail(run) == 0 && a.pipe.wakeAt.Load() != math.MaxInt64
 }
 
-// Attempts is how many handlers run.
+// Attempts returns the number of running handlers.
 func (e *Engine) Attempts() int {
 	n := 0
 	for range e.handlers.running.Range {
@@ -44,15 +44,15 @@ func (e *Engine) Attempts() int {
 	return n
 }
 
-// Runners is how many runs have a goroutine.
+// Runners returns the number of runs with a goroutine.
 func (e *Engine) Runners() int { return e.runs.count() }
 
-// LookAtClock sets how long a clock that jumps forwards may go unnoticed. It is
-// called before the engine is opened.
+// LookAtClock sets the interval at which forward jumps of the clock are detected. Call it before
+// the engine is opened.
 func (e *Engine) LookAtClock(every time.Duration) { e.timers.recheckEvery = every }
 
-// PutClock puts the machine's clock off by as much as off returns from now on. It is
-// called before the engine is opened.
+// PutClock makes the machine's clock differ by the duration that off returns. Call it before the
+// engine is opened.
 func (e *Engine) PutClock(off func() time.Duration) {
 	machine := e.clock.machine
 	e.clock.machine = func() reading {
@@ -84,7 +84,7 @@ func (e *Engine) FoldDigest(p *walk.Program, run domain.Run, rows []domain.Entry
 	return runstatetest.Digest(s), nil
 }
 
-// Derived gives the events of a stored record.
+// Derived returns the events of a stored record.
 func (e *Engine) Derived(t interface{ Fatal(args ...any) }, ev domain.AuditEvent) []domain.Event {
 	list, err := e.Derive(context.Background(), ev)
 	if err != nil {

@@ -153,8 +153,8 @@ func answerOpen(t *testing.T, e *enginetest.Engine, run string) error {
 	return nil
 }
 
-// The power goes at every checkpoint of a cancelled run with finally steps. The next engine finishes
-// them, and the run stays cancelled.
+// The power fails at every checkpoint of a cancelled run with finally steps. The next engine
+// finishes them, and the run stays cancelled.
 func TestFinallyStepsSurviveEveryCut(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -213,8 +213,8 @@ func TestFinallyStepsSurviveEveryCut(t *testing.T) {
 	}
 }
 
-// Each end of a run calls its finally steps with another idempotency key, so that a server which
-// remembers keys acts again.
+// Each end of a run calls its finally steps with another idempotency key, so that a server with
+// deduplication executes them again.
 func TestAFinallyStepThatRunsAgainHasItsOwnKey(t *testing.T) {
 	t.Parallel()
 	var c cleaner

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// A failed run keeps its fingerprint when a release of kairosd words the failure
-// differently, also where the failure is inside another, and after a restart.
+// The fingerprint of a failure does not depend on its English message. This also holds for a
+// failure inside another one, and after a restart.
 func TestFingerprintsDoNotDependOnEnglish(t *testing.T) {
 	t.Parallel()
 	const plan = `{id: p, nodes: {a: {type: fails, retry: {max_attempts: 1}}}}`
@@ -47,7 +47,7 @@ func TestFingerprintsDoNotDependOnEnglish(t *testing.T) {
 	if other := fail("the bank refused: %s", inner("%s, account %d", "account closed")); other == before {
 		t.Error("failures with different arguments have one fingerprint")
 	}
-	// The text of a tool is its own.
+	// The message of a tool is part of the fingerprint.
 	if a, b := fingerprint(&walk.Failure{Code: "bank", Message: "no funds"}), fingerprint(&walk.Failure{Code: "bank",
 		Message: strings.ToUpper("no funds")}); a == b {
 		t.Error("different texts of a tool have one fingerprint")

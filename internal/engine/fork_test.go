@@ -204,7 +204,7 @@ func TestResume(t *testing.T) {
 	}
 	broken.Store(false)
 	req.Digest, req.Rev = p.Digest, p.Rev
-	// Two operators at once: one wins, the other is notified.
+	// Of two concurrent operators, one succeeds, and the other gets an error.
 	var wg sync.WaitGroup
 	var won, lost atomic.Int32
 	for range 4 {
@@ -274,8 +274,8 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// TestPreviewIsExecution: what a preview keeps does not run, and what runs was
-// named by the preview, for random plans, fork points and edits.
+// TestPreviewIsExecution: for random plans, fork points, and edits, steps that a preview keeps do
+// not run, and every step that runs is named by the preview.
 func TestPreviewIsExecution(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -371,7 +371,7 @@ func TestPreviewIsExecution(t *testing.T) {
 	})
 }
 
-// keptRows counts the rows that a new run was created with.
+// keptRows returns the number of rows with which a new run was created.
 func keptRows(rows []domain.Entry, created int64) int64 {
 	n := int64(0)
 	for _, row := range rows {
@@ -382,8 +382,8 @@ func keptRows(rows []domain.Entry, created int64) int64 {
 	return n
 }
 
-// What an item decided for its visit does not stand when another item runs again:
-// a run that was resumed can be forked at every checkpoint that it offers.
+// The decision of an item for its visit is void when another item runs again. A resumed run can be
+// forked at every checkpoint that it offers.
 func TestForkAfterItemsRanAgain(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("item", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {

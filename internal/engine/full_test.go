@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// A disk that is full for a moment stores some checkpoints of a run and refuses the next, before the
-// run learns of either. Stored checkpoints are not handed over again, and nothing is called twice.
+// A disk that is temporarily full stores some checkpoints of a run and rejects the next, before the
+// run learns of either. Stored checkpoints are not handed over again, and no call is repeated.
 func TestARunContinuesAfterAFullDisk(t *testing.T) {
 	t.Parallel()
 	for n := range 12 {

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// testHandlers are handlers of a run "one" that has a runner, with what they send live.
+// testHandlers returns handlers of a run "one" that has a runner, and the events that they send.
 func testHandlers(t *testing.T) (h *handlers, inbox *mailbox, sent func() []domain.Event) {
 	t.Helper()
 	var mu sync.Mutex
@@ -42,7 +42,7 @@ func testHandlers(t *testing.T) (h *handlers, inbox *mailbox, sent func() []doma
 	}
 }
 
-// testAttempt is an attempt of step "a" of run "one".
+// testAttempt returns an attempt of step "a" of run "one".
 func testAttempt(h *handlers, inbox *mailbox, timeout time.Duration, f HandlerFunc) *attempt {
 	t := &attempt{handlers: h, inbox: inbox, run: "one", handler: f}
 	node := &walk.ProgramNode{ID: "a"}
@@ -65,7 +65,7 @@ func next(inbox *mailbox) []message {
 	}
 }
 
-// A handler's result reaches its runner. While it runs, its log can be read.
+// A handler's result is sent to its runner. While the handler runs, its log can be read.
 func TestHandlersReportResults(t *testing.T) {
 	t.Parallel()
 	h, inbox, sent := testHandlers(t)
@@ -94,7 +94,7 @@ func TestHandlersReportResults(t *testing.T) {
 	}
 }
 
-// A handler that panics has failed, and no other handler suffers from it.
+// A panic of a handler is a failure of its attempt, and does not affect other handlers.
 func TestHandlersReportPanics(t *testing.T) {
 	t.Parallel()
 	h, inbox, _ := testHandlers(t)
@@ -105,7 +105,7 @@ func TestHandlersReportPanics(t *testing.T) {
 	}
 }
 
-// An attempt whose handler ignores its timeout is abandoned; what it returns later is late.
+// An attempt whose handler ignores its timeout is abandoned. Its later result is late.
 func TestHandlersAbandonAttempts(t *testing.T) {
 	t.Parallel()
 	h, inbox, _ := testHandlers(t)
@@ -124,7 +124,8 @@ func TestHandlersAbandonAttempts(t *testing.T) {
 	h.wg.Wait()
 }
 
-// A runner learns once that an attempt gives no sign of life, and once that it does again.
+// The runner is notified once that an attempt shows no activity, and once that it shows activity
+// again.
 func TestHandlersReportSilence(t *testing.T) {
 	t.Parallel()
 	h, inbox, _ := testHandlers(t)

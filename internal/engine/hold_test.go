@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// restoredDatabase leaves a database that was copied while runs were in the middle of
-// a node and put back after they had gone on: the anchor is ahead of it.
+// restoredDatabase returns a database that was copied while its runs were inside a node, and
+// restored after the runs had continued. The anchor is ahead of it.
 func restoredDatabase(t *testing.T, reg *enginetest.Registry, plans ...string) (path string, ids []string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "kairos.db")
@@ -59,7 +59,7 @@ var inside, goOn = make(chan struct{}), make(chan struct{})
 
 // G15: After a rollback, nothing is executed until an operator releases the runs. Interrupted steps
 // are settled by their side-effect class.
-func TestNothingRunsInARestoredDatabase(t *testing.T) { // not parallel: it shares inside and goOn
+func TestNothingRunsInARestoredDatabase(t *testing.T) { // not parallel, because it shares inside and goOn
 	gate := true
 	wait := func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		if gate {
@@ -91,7 +91,7 @@ edges: [{from: before, to: doing}, {from: doing, to: after}]}`
 	if fresh.Status != domain.RunWaiting || fresh.WaitReason != domain.WaitHeld {
 		t.Errorf("a run started during a hold is %s %s", fresh.Status, fresh.WaitReason)
 	}
-	// One by one.
+	// Runs are released one by one.
 	if _, err := e.Do(fresh.ID, domain.ActionRelease); err != nil {
 		t.Fatal(err)
 	}
@@ -103,14 +103,14 @@ edges: [{from: before, to: doing}, {from: doing, to: after}]}`
 	if _, err := e.ReleaseHeld(t.Context(), viewer, "", ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a viewer releases: %v", err)
 	}
-	// By plan; the hold lasts.
+	// Runs are released by plan. The hold remains.
 	if n, err := e.ReleaseHeld(t.Context(), enginetest.Operator, "held-unsafe", "looked at it"); err != nil || n != 1 {
 		t.Fatalf("released %d of a plan, %v", n, err)
 	}
 	if h, err := s.Hold(t.Context()); err != nil || h == nil {
 		t.Errorf("the hold has ended: %v", err)
 	}
-	// All at once.
+	// All runs are released at once.
 	if n, err := e.ReleaseHeld(t.Context(), enginetest.Operator, "", "looked at it"); err != nil || n != 1 {
 		t.Fatalf("released %d, %v", n, err)
 	}
@@ -135,7 +135,7 @@ edges: [{from: before, to: doing}, {from: doing, to: after}]}`
 	}
 }
 
-// Safe mode: runs are kept, acts on them work, nothing is executed.
+// In safe mode, runs are kept and actions on them work, but nothing is executed.
 func TestSafeModeExecutesNothing(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

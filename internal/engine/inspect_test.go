@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// reads counts how often a journal is read as a whole.
+// reads counts complete reads of a journal.
 type reads struct {
 	engine.Store
 	n atomic.Int64

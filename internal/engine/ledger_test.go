@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// Calls in flight share the limits of their run: one that does not fit beside the others
-// waits, and one that does not fit alone is refused.
+// Calls in flight share the limits of their run. A call that does not fit next to the others waits.
+// A call that does not fit alone is refused.
 func TestLedgerReserves(t *testing.T) {
 	t.Parallel()
 	limits := domain.Limits{MaxTokens: 100}
@@ -32,14 +32,14 @@ func TestLedgerReserves(t *testing.T) {
 	if _, over := c.close(one, 1, limits, false, &row); over || row.Usage.OutputTokens != 5 || row.Reason != "" {
 		t.Errorf("a reported usage stays: %+v", row)
 	}
-	// The answer may have what the limit leaves.
+	// The answer may use the rest of the limit.
 	if output, _, err = c.reserve(two, 1, ExpectedUsage{Input: 10, Output: 500}, limits, runstate.Spent{Usage: row.Usage}); output != 75 ||
 		err != nil {
 		t.Errorf("output %d, %v", output, err)
 	}
 }
 
-// A call that did not say what it used counts with what was reserved for it.
+// A call that did not report its usage counts with its reservation.
 func TestLedgerCountsUnreportedCalls(t *testing.T) {
 	t.Parallel()
 	limits := domain.Limits{MaxTokens: 100}

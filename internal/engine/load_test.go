@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// sized is how large a test of load is: `make load` runs the full size.
+// sized returns the size of a load test. `make load` uses the full size.
 func sized(full, small int) int {
 	if os.Getenv("KAIROS_LOAD") != "" {
 		return full
@@ -26,17 +26,17 @@ func sized(full, small int) int {
 	return small
 }
 
-// liveHeap is what is reachable now.
+// liveHeap returns the size of the reachable heap.
 func liveHeap() int64 {
 	var m runtime.MemStats
-	runtime.GC() // twice: what pools hold goes with the second
+	runtime.GC() // the second collection frees the content of pools
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// Every listener gets every stored event once and in order; who does
-// not read is cut off, and holds up no one.
+// Every listener receives every stored event once and in order. A listener that does not read is
+// disconnected and delays no other listener.
 func TestManyListeners(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -52,7 +52,7 @@ func TestManyListeners(t *testing.T) {
 	}
 	listeners := sized(256, 24)
 	heard := make([][]string, listeners)
-	last := make(chan int64) // closed over by all: the last event to hear
+	last := make(chan int64) // the last expected event, shared by all listeners
 	var wg sync.WaitGroup
 	for i := range listeners {
 		events, err := e.Subscribe(ctx, from, "")
@@ -66,7 +66,7 @@ func TestManyListeners(t *testing.T) {
 				case end = <-last:
 					continue
 				case ev, ok := <-events:
-					if !ok || ev.Type == "reset" { // it was too slow; it catches up
+					if !ok || ev.Type == "reset" { // a listener that was too slow catches up
 						if events, err = e.Subscribe(ctx, at-1, ""); err != nil {
 							t.Error(err)
 							return
@@ -112,12 +112,12 @@ func TestManyListeners(t *testing.T) {
 			}
 		}
 	}
-	// However much of one commit the listener that does not read was still given:
-	// what happens while it stands is more than is kept for it.
+	// Whatever the buffer still accepts of one commit, the following events exceed the buffer of a
+	// listener that does not read.
 	for range 300 {
 		e.Settle(e.Begin(v, `{"x": 1}`).ID)
 	}
-	for { // what was sent before it was cut, and then the end
+	for { // first the events before the disconnection, then the end
 		select {
 		case _, ok := <-stalled:
 			if !ok {
@@ -149,7 +149,7 @@ func stored(t *testing.T, e *enginetest.Engine, after int64) (list []string, end
 	}
 }
 
-// A burst is queued within little memory, and every run of it comes to its end.
+// A burst of runs is queued in little memory, and every run ends.
 func TestBurst(t *testing.T) {
 	gate := make(chan struct{})
 	reg := enginetest.NewRegistry().Handle("gate", walk.EffectPure, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
@@ -183,7 +183,7 @@ func TestBurst(t *testing.T) {
 	}
 	each := (liveHeap() - before) / int64(runs)
 	t.Logf("%d queued runs hold %d bytes each", runs, each)
-	if most := int64(sized(4<<10, 32<<10)); each > most { // few runs do not outweigh what an engine holds anyway
+	if most := int64(sized(4<<10, 32<<10)); each > most { // with few runs, the engine's own memory dominates
 		t.Errorf("a queued run holds %d bytes, more than %d", each, most)
 	}
 	close(gate)
@@ -197,7 +197,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// Outputs that nothing refers to any more are not kept in memory, however large.
+// Unreferenced outputs are not kept in memory, however large they are.
 func TestLargeOutputs(t *testing.T) {
 	size, nodes := sized(31<<20, 2<<20), sized(12, 8)
 	var most int64
@@ -222,17 +222,17 @@ func TestLargeOutputs(t *testing.T) {
 		t.Fatalf("%s: %s", r.Status, r.Headline)
 	}
 	t.Logf("%d outputs of %d MiB; at most %d MiB were live", nodes, size>>20, most>>20)
-	// The last output, its text on the way to the store, and room to compress it.
+	// The last output, its text for the store, and memory for its compression.
 	if limit := int64(5*size + 24<<20); most > limit {
 		t.Errorf("%d MiB were live, more than %d", most>>20, limit>>20)
 	}
 }
 
-// The memory of a run does not grow with its history: nothing is kept of a visit
-// that is over but an output that something may still refer to.
+// The memory of a run does not grow with its history. Of an ended visit, only an output that may
+// still be referenced is kept.
 func TestLongRun(t *testing.T) {
 	laps := sized(20_000, 1500)
-	// What is active at one moment differs; of five moments the least counts.
+	// The amount of active data varies, so the minimum of five measurements counts.
 	early, late := int64(math.MaxInt64), int64(math.MaxInt64)
 	reg := enginetest.NewRegistry().Handle("tick", walk.EffectPure, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		switch {
@@ -257,7 +257,7 @@ func TestLongRun(t *testing.T) {
 	}
 	visits := int64(2 * (laps - laps/10))
 	t.Logf("%d visits hold %d bytes more, %d each", visits, late-early, (late-early)/visits)
-	if late-early > 400_000 { // what is active at a moment; the outputs of all have 2,000 each
+	if late-early > 400_000 { // tolerance for active data; the outputs of all visits have 2,000 bytes each
 		t.Errorf("%d visits that are over hold %d bytes", visits, late-early)
 	}
 }

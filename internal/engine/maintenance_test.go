@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// In maintenance what runs finishes and nothing starts: no next node, no new
-// run, no due timer. Afterwards everything continues automatically.
+// During maintenance, running steps finish and nothing starts: no next node, no new run, and no due
+// timer. Afterwards, everything continues automatically.
 func TestMaintenance(t *testing.T) {
 	t.Parallel()
 	gate, started := make(chan struct{}), make(chan struct{}, 1)
@@ -38,7 +38,8 @@ func TestMaintenance(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(gate)
-	// The node that ran is recorded; a decision is taken; neither starts anything.
+	// The result of the running node is recorded, and a decision is accepted. Neither starts
+	// anything.
 	for ev := range events {
 		if ev.Type == "node_completed" {
 			break

@@ -25,8 +25,8 @@ edges:
   - {from: pay, to: book}
 `
 
-// A fork can use the recorded result or a stub for a step whose side effects would happen a second
-// time. The step is not called.
+// A fork can use the recorded result or a stub for a step whose side effects would be repeated. The
+// step is not called.
 func TestForkWithOverrides(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
@@ -160,7 +160,7 @@ func TestForkWithOverridesForItems(t *testing.T) {
 		at      int64
 		input   string
 		instead map[string]domain.Override
-		given   string // items of the preview, by why
+		given   string // items of the preview, by reason
 		runs    int
 		output  string
 	}{

@@ -144,9 +144,8 @@ func (p *pipeline) nothingToWrite() {
 	}
 }
 
-// handOver passes the completed checkpoints to the store. Passing them together matters: if the
-// store gets the first of a hundred checkpoints alone, it commits that one while the others are
-// waitUntilIdle being made.
+// handOver passes the completed checkpoints to the store together. If the store got the first of a
+// hundred checkpoints alone, it would commit that one while the others are still being built.
 func (p *pipeline) handOver() {
 	if n := p.completed - p.handed; n > 0 {
 		p.handed = p.completed

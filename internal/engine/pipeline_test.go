@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// slowStore keeps what it is given until the test reports it stored.
+// slowStore keeps checkpoints until the test reports them as stored.
 type slowStore struct {
 	Store
 	given []domain.Checkpoint
@@ -74,7 +74,7 @@ func TestDeferredRunInOrderOnceDurable(t *testing.T) {
 	}
 }
 
-// What is tied to an empty checkpoint runs with those before it, or at once.
+// Actions tied to an empty checkpoint run with those of the previous checkpoints, or at once.
 func TestNothingToWrite(t *testing.T) {
 	t.Parallel()
 	s := &slowStore{}
@@ -96,8 +96,8 @@ func TestNothingToWrite(t *testing.T) {
 	}
 }
 
-// A rejection voids what follows it. The checkpoints before it count, and those from it
-// on are handed over again in order.
+// A rejection voids the following checkpoints. The ones before it count. It and the following ones
+// are handed over again in order.
 func TestARejectedCheckpointIsHandedOverAgain(t *testing.T) {
 	t.Parallel()
 	s := &slowStore{}

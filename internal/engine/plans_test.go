@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// G9: a run keeps the version that it began with, whatever becomes of its plan
-// meanwhile, and across a restart.
+// G9: a run keeps the version that it began with, whatever happens to its plan, also across a
+// restart.
 func TestARunKeepsItsPlan(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

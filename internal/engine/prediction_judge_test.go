@@ -62,7 +62,7 @@ func (x *prediction) compare(req domain.ActionRequest, run domain.Run, from int6
 	}
 	rows := x.journal(run.ID)
 	for p := range ran {
-		// What stands in for a list stands in for nothing when the list is empty.
+		// An override of a list applies to no item if the list is empty.
 		empty := slices.ContainsFunc(rows, func(r domain.Entry) bool {
 			return r.Node == p.node && r.Visit == p.visit && r.Item < 0 && r.Final && r.Attempt == 0 && string(r.Output) == "[]"
 		}) && slices.ContainsFunc(x.pre.Given, func(s domain.PreviewStep) bool { return s.Node == p.node })
@@ -95,7 +95,7 @@ func (x *prediction) compare(req domain.ActionRequest, run domain.Run, from int6
 	}
 }
 
-// stoodIn: that for which a result stood in did not run, and has that result.
+// stoodIn checks that steps with an override did not run and have the override as their result.
 func (x *prediction) stoodIn(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	given := map[string]bool{}
@@ -113,8 +113,8 @@ func (x *prediction) stoodIn(req domain.ActionRequest, run domain.Run, from int6
 		item := fmt.Sprintf("%s[%d]", name, r.Item)
 		said, ok := req.Instead[item]
 		if !ok {
-			// What is recorded stands in for the items that are recorded: the preview
-			// names those of a visit that is open.
+			// Recorded results apply to the recorded items. The preview names the items of an open
+			// visit.
 			if said, ok = req.Instead[name]; ok && said.Recorded && r.Item >= 0 {
 				ok = given[item]
 			}
@@ -123,7 +123,7 @@ func (x *prediction) stoodIn(req domain.ActionRequest, run domain.Run, from int6
 			x.fail(req, run, from, "%s was announced as given, and nobody gave it", item)
 		}
 		if !ok || r.Item < 0 && r.Reason == "" && r.Kind == domain.EntryResult && r.Attempt == 0 {
-			continue // a visit of no items, or whose list is none
+			continue // a visit without items, or without a list
 		}
 		switch {
 		case !strings.HasPrefix(r.Reason, "a person gave"):
@@ -134,7 +134,7 @@ func (x *prediction) stoodIn(req domain.ActionRequest, run domain.Run, from int6
 	}
 }
 
-// decisions: where the run was predicted to go, it went, if it came there.
+// decisions checks that every predicted decision was made, if the run reached its node.
 func (x *prediction) decisions(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	for _, d := range x.pre.Decisions {
@@ -153,8 +153,8 @@ func (x *prediction) decisions(req domain.ActionRequest, run domain.Run, from in
 	}
 }
 
-// items: of a list that continues, an item that completed is not run again, unless
-// the preview names it.
+// items checks that completed items of a continued list do not run again, unless the preview names
+// them.
 func (x *prediction) items(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	rows := x.journal(run.ID)
@@ -176,12 +176,12 @@ func (x *prediction) items(req domain.ActionRequest, run domain.Run, from int64)
 	}
 }
 
-// judged: a fork that completes comes to what the reference interpreter comes to,
-// given what was kept of the source and what the script returns of the rest.
+// judged checks that a completed fork has the result of the reference interpreter, with the kept
+// results of the source run and the script's results for the rest.
 func (x *prediction) judged(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	if run.Status != domain.RunCompleted {
-		return // what a run settles that fails or waits depends on timing
+		return // the steps that a failing or waiting run settles depend on timing
 	}
 	p, err := x.e.Program(context.Background(), run.Hash)
 	if err != nil {
@@ -222,10 +222,10 @@ func (x *prediction) judged(req domain.ActionRequest, run domain.Run, from int64
 	}
 }
 
-// cancelled: nothing began but finally steps, and what was open is cancelled.
+// cancelled checks that only finally steps began, and that the open steps are cancelled.
 func (x *prediction) cancelled(run domain.Run, from int64) {
 	req := domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel}
-	// A cancel of finally steps keeps the outcome. A finally step may wait for a person's word.
+	// A cancel of finally steps keeps the outcome of the run. A finally step may wait for a person.
 	finishing := slices.ContainsFunc(x.journal(run.ID), func(r domain.Entry) bool {
 		return r.Seq <= from && strings.HasPrefix(r.Node, "f")
 	})

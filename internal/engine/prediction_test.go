@@ -26,7 +26,7 @@ type passage struct {
 	visit int
 }
 
-// prediction is one preview and what then happened.
+// prediction is a preview and the actual result of its action.
 type prediction struct {
 	rt     *rapid.T
 	e      *enginetest.Engine
@@ -37,9 +37,8 @@ type prediction struct {
 	mood   int64
 }
 
-// moody is the scripted registry whose flaky nodes change their mind with the
-// mood, so that a resume can succeed where the run failed, and whose unsafe nodes
-// now and then end without saying whether they had their effect.
+// moody is the scripted registry with a mood: flaky nodes behave differently in another mood, so
+// that a resume can succeed where the run failed. Some unsafe nodes end in doubt.
 func moody(mood *atomic.Int64) *enginetest.Registry {
 	r := scriptedRegistry()
 	flaky := func(_ context.Context, c *engine.Call) (engine.Result, error) {
@@ -68,7 +67,7 @@ func moodyScript(mood int64, node, typ string, input any) (any, *walk.Failure) {
 	return script(node, typ, input)
 }
 
-// gated names the plan, and puts an approval somewhere into one of three.
+// gated returns a document with a name. In one of three plans, it adds an approval.
 func gated(rt *rapid.T, id, src string) string {
 	var m map[string]any
 	if err := json.Unmarshal([]byte(src), &m); err != nil {
@@ -86,7 +85,7 @@ func gated(rt *rapid.T, id, src string) string {
 	return string(marshal(rt, m))
 }
 
-// otherVersion is another version of the plan: one node is given another input.
+// otherVersion returns another version of the plan, in which one node has another input.
 func otherVersion(rt *rapid.T, src string) string {
 	var m map[string]any
 	if err := json.Unmarshal([]byte(src), &m); err != nil {
@@ -113,9 +112,8 @@ func marshal(rt *rapid.T, v any) []byte {
 	return b
 }
 
-// TestPredictionIsExecution: what a preview announces is what then runs. What
-// it keeps never runs again, what is ready runs, nothing runs that it did not
-// name, and what touches other systems was said to.
+// TestPredictionIsExecution compares each preview with the execution. Kept steps never run again,
+// ready steps run, every step that runs was named, and steps with side effects were marked.
 func TestPredictionIsExecution(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -146,7 +144,7 @@ func TestPredictionIsExecution(t *testing.T) {
 	})
 }
 
-// settleDoubts returns of some of the attempts in doubt what became of them.
+// settleDoubts draws resolutions for some of the attempts in doubt.
 func settleDoubts(rt *rapid.T, e *enginetest.Engine, run domain.Run) domain.Run {
 	ctx := context.Background()
 	for rapid.Bool().Draw(rt, "resolve") {
@@ -172,7 +170,7 @@ func settleDoubts(rt *rapid.T, e *enginetest.Engine, run domain.Run) domain.Run 
 	return run
 }
 
-// request draws a verb that is possible.
+// request draws a possible action.
 func (x *prediction) request(src string) domain.ActionRequest {
 	rt, run := x.rt, x.source
 	actions := []domain.Action{domain.ActionRerun, domain.ActionFork, domain.ActionFork}
@@ -234,12 +232,11 @@ func (x *prediction) options(req *domain.ActionRequest) {
 	}
 }
 
-// overrides draws results for some of the steps whose side effects would happen a
-// second time.
+// overrides draws results for some of the steps whose side effects would be repeated.
 func (x *prediction) overrides(req *domain.ActionRequest) {
 	pre, err := x.e.Preview(context.Background(), enginetest.Operator, *req)
 	if err != nil {
-		return // an approval is not edited
+		return // the answer to an approval cannot be edited
 	}
 	p, err := x.e.Program(context.Background(), pre.Hash)
 	if err != nil {
@@ -260,7 +257,7 @@ func (x *prediction) overrides(req *domain.ActionRequest) {
 	}
 }
 
-// override draws the override of a step, or that nothing does.
+// override draws the override of a step, or none.
 func (x *prediction) override(req *domain.ActionRequest, name string, recorded bool) {
 	switch n := rapid.IntRange(0, 2).Draw(x.rt, "stands in"); {
 	case n == 0 && recorded:
@@ -270,11 +267,11 @@ func (x *prediction) override(req *domain.ActionRequest, name string, recorded b
 	}
 }
 
-// act previews, acts as previewed and compares.
+// act previews an action, performs it, and compares both.
 func (x *prediction) act(req domain.ActionRequest) (domain.Run, bool) {
 	ctx := context.Background()
 	pre, err := x.e.Preview(ctx, enginetest.Operator, req)
-	if domain.CodeOf(err) == domain.CodeForbidden { // an approval is not edited
+	if domain.CodeOf(err) == domain.CodeForbidden { // the answer to an approval cannot be edited
 		return domain.Run{}, false
 	}
 	if err != nil {
@@ -296,7 +293,7 @@ func (x *prediction) act(req domain.ActionRequest) (domain.Run, bool) {
 	}
 	from := x.source.LastSeq
 	if run.ID != x.source.ID {
-		from = run.LastSeq // what it was created with
+		from = run.LastSeq // the rows with which the run was created
 	}
 	run = x.e.Settle(run.ID)
 	if req.Action == domain.ActionCancel {
@@ -318,8 +315,8 @@ func (x *prediction) journal(run string) []domain.Entry {
 	return rows
 }
 
-// ran lists the visits that were at work after a position; with resolved, also those
-// that a person's word settled.
+// ran lists the visits that ran after a position. If resolved is true, it includes visits that a
+// person's resolution settled.
 func (x *prediction) ran(run string, after int64, resolved bool) map[passage]bool {
 	ran := map[passage]bool{}
 	for _, r := range x.journal(run) {

@@ -53,8 +53,8 @@ func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	}
 }
 
-// What happens after an answer is what the prediction shows. The prediction names the first step
-// that differs, after steps that both answers lead to.
+// The steps after an answer match the prediction. The prediction names the first step that differs,
+// after steps that both answers lead to.
 func TestAPredictionComesTrue(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"approve", "reject"} {
@@ -87,7 +87,7 @@ edges: [{from: ask, to: both}, {from: both, to: decide}, {from: decide, to: yes,
 	}
 }
 
-// A rejection that nothing handles ends the run, whatever else waits.
+// A rejection that no step handles ends the run, whatever else waits.
 func TestAPredictionOfARejection(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())

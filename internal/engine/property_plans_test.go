@@ -16,8 +16,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// script is what every scripted node does: a small value that follows from the
-// node and its input, and for some nodes now and then a failure.
+// script computes the behavior of every scripted node: a small value that depends on the node and
+// its input, and for some nodes sometimes a failure.
 func script(node, typ string, input any) (any, *walk.Failure) {
 	raw, err := jsonvalue.Encode(input)
 	if err != nil {
@@ -54,10 +54,10 @@ func scriptedRegistry() *enginetest.Registry {
 	return r
 }
 
-// toolPrefix begins the names of the scripted types as tools, for steps.
+// toolPrefix begins the names of scripted types when they are tools of steps.
 const toolPrefix = "do_"
 
-// kindOf is the scripted type of a node or step.
+// kindOf returns the scripted type of a node or step.
 func kindOf(n *walk.ProgramNode) string {
 	if n.Type == walk.TypeTool {
 		return strings.TrimPrefix(n.Tool, toolPrefix)
@@ -73,7 +73,7 @@ func allPlans(t *rapid.T) string {
 	return stepPlan(t)
 }
 
-// ask makes a node one that asks a person. The question returns what the answer is.
+// ask turns a node into an approval. The message determines the answer.
 func ask(t *rapid.T, node map[string]any) string {
 	node["type"], node["input"] = "approval", map[string]any{
 		"message": rapid.SampledFrom([]string{"approve", "approve", "reject"}).Draw(t, "answer"),
@@ -84,7 +84,7 @@ func ask(t *rapid.T, node map[string]any) string {
 	return "approval"
 }
 
-// scriptedAnswer is what the answer to a question comes to.
+// scriptedAnswer returns the output of an answered approval.
 func scriptedAnswer(n *walk.ProgramNode, input any) (any, *walk.Failure) {
 	m, _ := input.(map[string]any)
 	out, f := n.AnswerOutput(answerOf(m["message"]), m["message"] == "approve", enginetest.Operator.Name, "", nil)
@@ -94,7 +94,7 @@ func scriptedAnswer(n *walk.ProgramNode, input any) (any, *walk.Failure) {
 	return out, nil
 }
 
-// answerAll answers every open request of a run as its question requests.
+// answerAll answers every open request of a run as its message states.
 func answerAll(ctx context.Context, e *enginetest.Engine, run string) error {
 	list, err := e.Store.Approvals(ctx, domain.ApprovalFilter{Run: run, Status: "open"})
 	if err != nil {
@@ -106,14 +106,14 @@ func answerAll(ctx context.Context, e *enginetest.Engine, run string) error {
 			enginetest.Operator,
 			domain.DecideRequest{Approval: p.ID, Approve: p.Message == "approve", Digest: p.Digest},
 		)
-		if err != nil && domain.CodeOf(err) != domain.CodeConflict { // the answer before may have ended the run
+		if err != nil && domain.CodeOf(err) != domain.CodeConflict { // the previous answer may have ended the run
 			return err
 		}
 	}
 	return nil
 }
 
-// settleAnswering waits until a run is over or waits for something but an answer.
+// settleAnswering answers requests until a run has ended or waits for something else.
 func settleAnswering(rt *rapid.T, e *enginetest.Engine, run string) domain.Run {
 	r := e.Settle(run)
 	for r.WaitReason == domain.WaitApproval {
@@ -125,7 +125,7 @@ func settleAnswering(rt *rapid.T, e *enginetest.Engine, run string) domain.Run {
 	return r
 }
 
-// stepPlan draws steps in order, or with dependencies and conditions.
+// stepPlan draws steps that run in order, or with dependencies and conditions.
 func stepPlan(t *rapid.T) string {
 	var steps []any
 	inOrder := rapid.Bool().Draw(t, "in order")
@@ -141,7 +141,7 @@ func stepPlan(t *rapid.T) string {
 			delete(s, "input")
 		}
 		targets := []string{}
-		if handler { // the last step, to which rules may lead
+		if handler { // the last step, a target of rules
 			targets = []string{fmt.Sprintf("n%d", count-1)}
 		}
 		if on := onError(t, targets); on != nil && (i+1 < count || !handler) {
@@ -204,8 +204,8 @@ func finally(t *rapid.T) any {
 	return list
 }
 
-// plans draws a random plan: a graph walked by tokens, with branches and
-// bounded loops, or one of needs, with joins, foreach and failures.
+// plans draws a random plan: a graph with edges, branches, and bounded loops, or one with needs,
+// joins, foreach, and failures.
 func plans(t *rapid.T) string {
 	n := rapid.IntRange(1, 8).Draw(t, "nodes")
 	types := []string{"set", "calc", "call", "look", "charge", "flaky", "noop", "decision"}

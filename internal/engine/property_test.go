@@ -23,7 +23,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// facts of a run that must not depend on how it was executed.
+// outcome contains the facts of a run that must not depend on how it was executed.
 type outcome struct {
 	Status  domain.RunStatus
 	Output  string
@@ -32,8 +32,8 @@ type outcome struct {
 	Failed  []string // steps whose latest visit failed under on_error: continue
 }
 
-// comparable leaves out what the executor's state does not hold: where failures that
-// were handled stand in the path, and outputs before a failure that an edge handled.
+// comparable removes the facts that the executor's state does not contain: the positions of handled
+// failures in the path, and outputs before a failure that an edge handled.
 func (o outcome) comparable(doc *planner.Document, typ string) outcome {
 	c := o
 	c.Outputs = maps.Clone(o.Outputs)
@@ -52,18 +52,18 @@ func (o outcome) comparable(doc *planner.Document, typ string) outcome {
 	return c
 }
 
-// allNodes are the nodes of a graph, with its finally steps.
+// allNodes returns the nodes of a graph, including its finally steps.
 func allNodes(doc *planner.Document) map[string]planner.Node {
 	all := maps.Clone(doc.Graph.Nodes)
 	maps.Copy(all, doc.Graph.Finally)
 	return all
 }
 
-// afterFlaky is what handles the failure of a flaky node: "edge", or its on_error.
+// afterFlaky returns what handles the failure of a flaky node: "edge", or its on_error.
 func afterFlaky(doc *planner.Document, id string) walk.OnError {
 	p, err := doc.Program(scriptedRegistry().Catalog())
 	if err != nil {
-		panic(err) // it was compiled before
+		panic(err) // the plan compiled before
 	}
 	edge, on := p.Nodes[p.Index[id]].AfterFailure(&flakyFailure)
 	if edge >= 0 {
@@ -136,7 +136,7 @@ func TestAllPathsToAStateAgree(t *testing.T) {
 		}
 		judged := byReference(rt, doc)
 		if judged.Status != domain.RunCompleted && judged.Status == want.Status {
-			judged = want // what else still ran depends on when the failure came
+			judged = want // which other steps still ran depends on the time of the failure
 		}
 		if diff := cmp.Diff(judged, want, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("%s\nthe reference (-) and the durable run (+) differ:\n%s\n%s", src, diff, straight.Journal(run.ID))
@@ -154,7 +154,7 @@ func save(e *enginetest.Engine, src string) (domain.Version, error) {
 	return v, err
 }
 
-// inMemory runs the plan by the library's executor.
+// inMemory runs the plan with the library's executor.
 func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
 	var path []string
 	outputs := map[string]string{}
@@ -214,7 +214,7 @@ func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
 	}
 	slices.Sort(path)
 	for id, n := range allNodes(doc) {
-		if n.Foreach != nil { // one event per item, one visit
+		if n.Foreach != nil { // there is one event per item, but one visit
 			path = slices.DeleteFunc(path, func(p string) bool { return p == id })
 			if outputs[id] != "" {
 				path = append(path, id)
@@ -229,8 +229,7 @@ func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
 	return o.comparable(doc, "flaky"), true
 }
 
-// byReference runs the plan by the reference interpreter, which shares nothing
-// with the walk.
+// byReference runs the plan with the reference interpreter, which shares no code with the walk.
 func byReference(rt *rapid.T, doc *planner.Document) outcome {
 	p, err := doc.Program(scriptedRegistry().Catalog())
 	if err != nil {
@@ -251,9 +250,9 @@ func byReference(rt *rapid.T, doc *planner.Document) outcome {
 	)
 }
 
-// referenceOutcome runs a program by the reference interpreter. does returns what
-// becomes of a visit or item that is given an input; an empty status leaves it to
-// the failure and, for nodes that only pass on what they get, to them.
+// referenceOutcome runs a program with the reference interpreter. does returns the result of a
+// visit or item with an input. If its status is empty, the failure determines the result. Nodes
+// that only pass on their input need no result.
 func referenceOutcome(
 	rt *rapid.T,
 	p *walk.Program,
@@ -318,11 +317,11 @@ func referenceOutcome(
 		for n.Foreach != nil && items > 0 && d.Visit == "" {
 			settle(r.NextItem(k))
 		}
-		// A path goes through failures that an edge took on from.
+		// A path continues through failures that an edge handled.
 		if status, _ := r.Status(k.Node); status == walk.Completed || d.Handled == "edge" || d.Handled == "continue" {
 			o.Path = append(o.Path, n.ID)
 		}
-		if out, ok := r.Output(k.Node); ok { // a result shows the latest visit that completed
+		if out, ok := r.Output(k.Node); ok { // a result shows the latest completed visit
 			o.Outputs[n.ID] = text(out)
 		}
 	}
@@ -363,8 +362,8 @@ func checkFold(rt *rapid.T, e *enginetest.Engine, run, hash string, digests map[
 	}
 }
 
-// cutAndResume runs the version with a store that dies after n checkpoints, and
-// continues with a new engine; false: the run needed no more than n.
+// cutAndResume runs the version with a store that fails after n checkpoints, and continues with a
+// new engine. It returns false if the run needed at most n checkpoints.
 func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v domain.Version, n int, want outcome, src string) bool {
 	reg := scriptedRegistry()
 	cut := enginetest.NewCut(s, n)
@@ -410,8 +409,8 @@ func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v domain.Version, n
 	defer e.Close()
 	r := settleAnswering(rt, e, run.ID)
 	for r.Status == domain.RunWaiting && r.WaitReason == domain.WaitInDoubt {
-		// The scripted node did have its effect, if it was called at all: running
-		// it again gives what it gave.
+		// If the scripted node was called, it had its effect. Running it again returns the same
+		// value.
 		d, err := e.Detail(context.Background(), run.ID)
 		if err != nil {
 			rt.Fatal(err)
@@ -455,7 +454,7 @@ func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v domain.Version, n
 	}
 }
 
-// answerOf is the id of the answer that a question with such a message gets.
+// answerOf returns the id of the answer to an approval with this message.
 func answerOf(message any) string {
 	if message == "approve" {
 		return "approve"

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 )
 
-// A run whose journal retention has removed can be looked at, deleted and rerun
-// with an input; what would need the journal is refused, not guessed.
+// A run whose journal was deleted by retention can be read, deleted, and rerun with an input.
+// Actions that need the journal are refused.
 func TestARunWithoutItsJournal(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())

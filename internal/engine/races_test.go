@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// gate stops a run's goroutine where it completes a checkpoint, so that messages
-// to it gather and are handled together.
+// gate stops a run's goroutine when it completes a checkpoint, so that messages collect and are
+// handled together.
 type gate struct {
 	armed, panics  atomic.Bool
 	entered, leave chan struct{}
@@ -38,8 +38,7 @@ func newGate(r *enginetest.Registry) *gate {
 	return d
 }
 
-// close stops the goroutine of a run that has a step at work, at the checkpoint of
-// new limits.
+// close stops the goroutine of a run with an active step at the checkpoint of new limits.
 func (d *gate) close(t *testing.T, e *enginetest.Engine, run string) <-chan error {
 	t.Helper()
 	d.armed.Store(true)
@@ -48,7 +47,7 @@ func (d *gate) close(t *testing.T, e *enginetest.Engine, run string) <-chan erro
 	return answer
 }
 
-// act performs an action and gives the answer when it comes.
+// act performs an action and returns the channel of its answer.
 func act(e *enginetest.Engine, run string, action domain.Action) <-chan error {
 	answer := make(chan error, 1)
 	go func() {
@@ -62,7 +61,7 @@ func act(e *enginetest.Engine, run string, action domain.Action) <-chan error {
 	return answer
 }
 
-// until waits for something that sends no event.
+// until polls for a condition that sends no event.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !done(); runtime.Gosched() {
@@ -125,8 +124,7 @@ func TestAnActionDuringTheLastResultIsRefused(t *testing.T) {
 	}
 }
 
-// A run that is paused while its last step runs ends with that step, and is not
-// paused any more.
+// A run that is paused while its last step runs ends with that step, and is then not paused.
 func TestAPauseEndsWithTheRun(t *testing.T) {
 	t.Parallel()
 	started, release := make(chan struct{}, 1), make(chan struct{})
@@ -147,8 +145,8 @@ func TestAPauseEndsWithTheRun(t *testing.T) {
 	}
 }
 
-// A resume that arrives before the end of its run is on disk opens again what
-// failed: it goes by the state of the run's goroutine.
+// A resume that arrives before the end of its run is durable reopens the failed steps, because it
+// uses the state of the run's goroutine.
 func TestAResumeBeforeTheEndIsDurable(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -163,7 +161,7 @@ func TestAResumeBeforeTheEndIsDurable(t *testing.T) {
 	})
 	e := enginetest.OpenWith(t, s, held, reg, engine.Options{})
 	run := e.Run(`{nodes: {a: {type: flap}, b: {type: set}}, edges: [{from: a, to: b}]}`, "")
-	<-held.Arrived // the run failed, and that is not durable
+	<-held.Arrived // the run has failed, but that is not durable
 	resume := act(e, run.ID, domain.ActionResume)
 	<-held.Arrived // the resume
 	held.Release()
@@ -185,7 +183,7 @@ func TestAResumeBeforeTheEndIsDurable(t *testing.T) {
 	}
 }
 
-// A refusal rests on facts that are durable.
+// A refusal only relies on durable facts.
 func TestARefusalRestsOnDurableFacts(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -196,7 +194,7 @@ func TestARefusalRestsOnDurableFacts(t *testing.T) {
 	})
 	e := enginetest.OpenWith(t, s, held, reg, engine.Options{})
 	run := e.Run(`{nodes: {a: {type: call}}}`, "")
-	<-held.Arrived // the run completed, and that is not durable
+	<-held.Arrived // the run has completed, but that is not durable
 	cancel := act(e, run.ID, domain.ActionCancel)
 	until(t, "the cancel was handled", func() bool { return e.Deferred(run.ID) })
 	select {

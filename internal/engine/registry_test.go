@@ -53,7 +53,7 @@ func TestRegistryRestoresRuns(t *testing.T) {
 	}
 }
 
-// A run whose runner panicked is picked up again only for a person.
+// A run whose runner panicked is loaded again only on a person's request.
 func TestRegistryLeavesDefectiveRuns(t *testing.T) {
 	t.Parallel()
 	r, begun := testRegistry()
@@ -120,7 +120,7 @@ func TestWatchers(t *testing.T) {
 	if w.changed("r", domain.RunWaiting); !woken(rest) {
 		t.Error("a run that waits is at rest")
 	}
-	forget() // after the change: nothing is left to forget
+	forget() // after the change, there is nothing to forget
 	if len(w.byRun) != 0 {
 		t.Errorf("left: %v", w.byRun)
 	}

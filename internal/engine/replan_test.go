@@ -18,12 +18,11 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// tails is a planner that answers with prepared documents, and notes each
-// request.
+// tails is a planner that answers with prepared documents, and records each request.
 type tails struct {
 	mu      sync.Mutex
 	asked   []domain.ReplanRequest
-	answers []string // the last one is given again
+	answers []string // the last one is repeated
 	unsafe  []string
 	block   chan struct{}
 }
@@ -74,8 +73,7 @@ func replanning(p *tails) *enginetest.Registry {
 	return reg
 }
 
-// follows compares the state of every checkpoint with the fold of the journal up
-// to there.
+// follows compares the state at every checkpoint with the fold of the journal up to it.
 func follows(t *testing.T, e *enginetest.Engine) func(domain.Run) {
 	var mu sync.Mutex
 	digests := map[int64]string{}
@@ -155,8 +153,8 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 	if err != nil || fmt.Sprint(res.Path) != "[a d]" {
 		t.Errorf("%v %v", res.Path, err)
 	}
-	// A later version of the plan has a number of its own, and a fork of the run
-	// keeps what the run kept.
+	// A later version of the plan has its own number. A fork of the run keeps the rows that the run
+	// kept.
 	if other := e.Run(strings.Replace(straight, "one", "three", 1), `"x"`); other.Version != 3 {
 		t.Errorf("the next version is %d", other.Version)
 	}
@@ -164,8 +162,8 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 	if err != nil || !pre.Allowed || len(pre.Keep) != 2 || len(pre.Again)+len(pre.New) != 0 {
 		t.Errorf("%+v %v", pre, err)
 	}
-	// A fork continues with the version that was followed there, a rerun with the one
-	// that the run began with.
+	// A fork continues with the version that the run followed at that point. A rerun begins with
+	// the run's first version.
 	for _, c := range []struct {
 		action  domain.Action
 		at      int64
@@ -178,7 +176,7 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 			domain.Actor{Name: "olga", Role: domain.RoleOperator},
 			domain.ActionRequest{Run: r.ID, Action: c.action, At: c.at, Version: c.version},
 		)
-		// Another version than the run's own is the author's choice.
+		// Only an author may choose a version other than the run's own.
 		if err != nil || pre.Version != c.want || pre.Allowed != (c.want != 3) {
 			t.Errorf("%+v: version %d, allowed %v, %v", c, pre.Version, pre.Allowed, err)
 		}
@@ -232,8 +230,8 @@ func TestReplanEnds(t *testing.T) {
 	}
 }
 
-// While a tail is planned the run waits with reason replan; what waits in other
-// branches is kept with its question.
+// While the tail is planned, the run waits with reason replan. Waits in other branches keep their
+// requests.
 func TestReplanWaitsAndKeepsWaits(t *testing.T) {
 	t.Parallel()
 	with := strings.Replace(repaired, " d: {", ` w: {type: approval, input: {message: "is it well?"}}, d: {`, 1)
@@ -337,8 +335,7 @@ func TestCancelWhilePlanning(t *testing.T) {
 	}
 }
 
-// A node that a re-plan redefines is another node: what it does has another
-// idempotency key.
+// A node that a replan redefines is another node, with another idempotency key.
 func TestRedefinedNodeHasItsOwnKey(t *testing.T) {
 	t.Parallel()
 	p := &tails{answers: []string{strings.Replace(straight, "broken", "echo", 1)}}
@@ -360,8 +357,8 @@ func TestRedefinedNodeHasItsOwnKey(t *testing.T) {
 	}
 }
 
-// Wherever the power goes, the run continues to the same end, and nothing that is
-// durable is done again.
+// At whichever point the power fails, the run reaches the same end, and nothing durable is done
+// again.
 func TestCrashesAroundReplan(t *testing.T) {
 	t.Parallel()
 	for n := range 12 {
@@ -395,8 +392,8 @@ func TestCrashesAroundReplan(t *testing.T) {
 			other := &tails{answers: []string{repaired}}
 			second := enginetest.OpenOn(t, s, replanning(other), engine.Options{})
 			r := second.Settle(id)
-			// The planner is called once more only if its answer was lost; what is recorded
-			// is counted once.
+			// The planner is called once more only if its answer was lost. Recorded usage counts
+			// once.
 			if n := len(other.requests()); answered != (n == 0) && r.LastSeq > int64(len(before)) {
 				t.Errorf("answered before the crash: %v, asked %d times after it\n%s", answered, n, second.Journal(id))
 			}

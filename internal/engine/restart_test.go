@@ -16,8 +16,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Clean restarts under load: every run ends, nothing that completed runs again,
-// and no restart is taken for a crash.
+// With clean restarts under load, every run ends, no completed step runs again, and no restart
+// counts as a crash.
 func TestRestartsUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -41,7 +41,7 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}, {from: d, to: e}, 
 		ids = append(ids, e.Begin(mixed, "").ID)
 	}
 	for range 6 {
-		// Let a handful of runs make progress between restarts.
+		// Let some runs make progress between restarts.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		target := len(reg.Calls()) + 40
 		for len(reg.Calls()) < target && ctx.Err() == nil && !allDone(t, e, ids) {
@@ -129,8 +129,8 @@ func TestActionsRefuseInvalidStates(t *testing.T) {
 	}
 }
 
-// All attempts of a visit carry one key, also in a restored database; a new visit,
-// a rerun and a fork have their own (G6).
+// All attempts of a visit have the same key, also in a restored database. A new visit, a rerun, and
+// a fork have their own keys (G6).
 func TestOneKeyPerVisit(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -168,7 +168,7 @@ func TestOneKeyPerVisit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				e.Until(r.ID, domain.RunWaiting, domain.WaitHeld) // the server still is
+				e.Until(r.ID, domain.RunWaiting, domain.WaitHeld) // the server is still on hold
 				if _, err := e.Do(r.ID, domain.ActionRelease); err != nil {
 					t.Fatal(err)
 				}

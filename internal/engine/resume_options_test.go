@@ -23,7 +23,7 @@ nodes:
 on_failure: continue_branches
 `
 
-// shaky fails until it is set not to.
+// shaky fails until the test disables that.
 func shaky(broken *atomic.Bool) *enginetest.Registry {
 	return enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo).
 		Handle("shaky", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
@@ -34,8 +34,8 @@ func shaky(broken *atomic.Bool) *enginetest.Registry {
 		})
 }
 
-// A resume of one step runs that step, and nothing else until the run is
-// continued; the preview records it, and a restart in between changes nothing.
+// A resume of one step runs only that step until the run is continued. The preview records it, and
+// a restart in between changes nothing.
 func TestResumeOnlyOneStep(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
@@ -128,7 +128,7 @@ func TestResumeOfOneStepKeepsResolvedSteps(t *testing.T) {
 	}
 }
 
-// The daemon may stop while the one step runs: the options are durable.
+// The daemon may stop while the step runs, because the options are durable.
 func TestOnlyOneStepSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
@@ -141,7 +141,7 @@ func TestOnlyOneStepSurvivesARestart(t *testing.T) {
 	if _, err := e.Act(t.Context(), enginetest.Operator, req); err != nil {
 		t.Fatal(err)
 	}
-	e.Until(run.ID, domain.RunWaiting, domain.WaitRetry) // it has three attempts now, an hour apart
+	e.Until(run.ID, domain.RunWaiting, domain.WaitRetry) // three attempts, an hour apart
 	e.Close()
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
 	e.Until(run.ID, domain.RunWaiting, domain.WaitRetry)
@@ -155,7 +155,7 @@ func TestOnlyOneStepSurvivesARestart(t *testing.T) {
 	}
 }
 
-// A step that ran into its timeout gets more time, this once.
+// A step that reached its timeout can have a longer timeout for one resume.
 func TestResumeWithAnotherTimeout(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("slow", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {

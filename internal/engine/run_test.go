@@ -176,8 +176,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// A crash is a store that stops taking checkpoints: whatever was not durable is
-// gone, and another engine takes the run up.
+// A crash is a store that rejects further checkpoints. Everything that was not durable is lost, and
+// another engine continues the run.
 func TestCrashByEffect(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -194,7 +194,7 @@ func TestCrashByEffect(t *testing.T) {
 			t.Parallel()
 			s := storetest.Open(t)
 			reg := enginetest.NewRegistry().Handle("work", tt.effect, echo)
-			cut := enginetest.NewCut(s, 1) // the intent, and no more
+			cut := enginetest.NewCut(s, 1) // only the intent
 			e := enginetest.OpenWith(t, s, cut, reg, engine.Options{})
 			run := e.Run(`{nodes: {a: {type: work, input: 1}}}`, "")
 			<-cut.Dead()
@@ -228,7 +228,7 @@ func TestQuarantine(t *testing.T) {
 	e.Close()
 	run := storetest.Run(t, s, v, "")
 	for i := range 3 {
-		// One checkpoint holds what the start found and the next intent.
+		// One checkpoint contains the findings of the start and the next intent.
 		cut := enginetest.NewCut(s, 1)
 		e := enginetest.OpenWith(t, s, cut, reg, engine.Options{})
 		select {

@@ -229,8 +229,7 @@ func TestLimitsAreRaised(t *testing.T) {
 	}
 }
 
-// What a stopping run waits for is cancelled; what runs because it stops waits
-// and retries as ever.
+// A stopping run cancels its waits. Steps that run because of the stop wait and retry as usual.
 func TestStoppingCancelsWaitsButNotCleanup(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int32

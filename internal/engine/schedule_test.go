@@ -61,7 +61,7 @@ func TestQueueIsByPriorityThenAge(t *testing.T) {
 	}
 }
 
-// An action on a queued run changes the run but not its place in the queue.
+// An action on a queued run changes the run but not its position in the queue.
 func TestQueuedRunsStartAfterAnAction(t *testing.T) {
 	t.Parallel()
 	gate, started := make(chan struct{}), make(chan struct{}, 1)
@@ -166,9 +166,8 @@ func TestConcurrencyKeys(t *testing.T) {
 	e.Until(third.ID, domain.RunWaiting, domain.WaitApproval)
 }
 
-// A start whose answer was lost is repeated: the repeat returns the run of the
-// first request. It must not be judged as one more run of its concurrency key,
-// which would cancel or refuse its own run.
+// A repeated start whose answer was lost returns the run of the first request. It does not count as
+// another run of its concurrency key, which would cancel or refuse its own run.
 func TestARepeatedStartReturnsItsOwnRun(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
@@ -190,8 +189,8 @@ func TestARepeatedStartReturnsItsOwnRun(t *testing.T) {
 	}
 }
 
-// Repeats that arrive together are one run too, also where the rule of the
-// concurrency key would cancel or refuse the second.
+// Concurrent repetitions of a start are one run, even if the rule of the concurrency key would
+// cancel or refuse the second.
 func TestSimultaneousRepeatsAreOneRun(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
@@ -282,8 +281,8 @@ func TestOneRunPerKey(t *testing.T) {
 	}
 }
 
-// Two engines on one store: the run is executed to its end by one of them, and
-// the unsafe node is dispatched once.
+// Two engines share one store. One of them executes the run to its end, and the unsafe node is
+// called once.
 func TestASecondEngineIsFenced(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -302,9 +301,9 @@ func TestASecondEngineIsFenced(t *testing.T) {
 	a := enginetest.OpenOn(t, s, one, engine.Options{})
 	run := a.Run(plan, "")
 	<-started
-	b := enginetest.OpenOn(t, s, two, engine.Options{}) // takes the first for dead
+	b := enginetest.OpenOn(t, s, two, engine.Options{}) // considers the first engine crashed
 	b.Until(run.ID, domain.RunWaiting, domain.WaitInDoubt)
-	close(gate) // the first now reports, too late
+	close(gate) // the first engine reports its result too late
 	if _, err := b.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1,
 		Action: "happened", Output: domain.RawJSON(`2`)}); err != nil {
 		t.Fatal(err)
@@ -328,7 +327,7 @@ func TestOwnRunsOnly(t *testing.T) {
 	if r, _ := s.Run(t.Context(), other.ID); r.Status != domain.RunQueued {
 		t.Errorf("another's run is %s", r.Status)
 	}
-	// On request, it picks up a run that a dead process left.
+	// On request, an engine continues a run that a crashed process left.
 	if _, err := e.Do(other.ID, domain.ActionResume); err != nil {
 		t.Fatal(err)
 	}
@@ -417,8 +416,8 @@ func TestInputIsChecked(t *testing.T) {
 	}
 }
 
-// A run whose plan does not fit this installation gives its slot back, and
-// continues when the plan fits again.
+// A run whose plan is incompatible with this server releases its slot, and continues when the plan
+// is compatible again.
 func TestAPlanThatDoesNotFitHoldsNoSlot(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

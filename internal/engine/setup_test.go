@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// texts is a registry whose nodes of type ask answer with a word.
+// textHandler returns a registry whose nodes of type ask return a word.
 func textHandler(word string) *enginetest.Registry {
 	return enginetest.NewRegistry().
 		Handle("ask", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result,
@@ -72,10 +72,10 @@ func TestASetupIsReplacedDuringRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-idle // no one works with it
+	<-idle // nothing uses the previous setup
 }
 
-// answers are what the nodes of a run have put out, in the order of their ends.
+// answers returns the outputs of a run's nodes, in the order in which they ended.
 func answers(t *testing.T, e *enginetest.Engine, run string) string {
 	t.Helper()
 	rows, err := e.Store.Journal(t.Context(), run, 0)
@@ -91,8 +91,8 @@ func answers(t *testing.T, e *enginetest.Engine, run string) string {
 	return strings.Join(out, ", ")
 }
 
-// O13: limits may change while runs work and wait: what is held is held, nothing is
-// handed out beyond what there is, and every run comes to its end.
+// O13: limits may change while runs work and wait. Held slots remain held, no further slots are
+// granted above the limit, and every run ends.
 func TestLimitsChangeUnderRuns(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -125,7 +125,7 @@ func TestLimitsChangeUnderRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-gone // those who began with more have ended
+	<-gone // the runs that began under the higher limit have ended
 	for _, id := range ids {
 		if r := e.Settle(id); r.Status != domain.RunCompleted {
 			t.Errorf("run %s is %s: %+v", id, r.Status, r.Error)
@@ -136,7 +136,7 @@ func TestLimitsChangeUnderRuns(t *testing.T) {
 	if most > 6 {
 		t.Errorf("%d nodes ran at once; at most 6 might", most)
 	}
-	// The engine frees slots after it has notified the end of the run.
+	// The engine frees slots after it has published the end of the run.
 	for deadline := time.Now().Add(time.Minute); e.Load() != (engine.Load{}); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatalf("something is still held: %+v", e.Load())

@@ -13,36 +13,35 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// order puts what the engine asks of the store in an order that the seed
-// chooses: one request at a time, and the next only when nothing moves any more.
-// Goroutines therefore never race for what matters: the same seed lives the same
-// life.
+// order executes the engine's requests to the store in an order that the seed determines: one at a
+// time, and the next only when all goroutines are idle. Races between goroutines therefore cannot
+// affect the result, and the same seed always leads to the same events.
 type order struct {
 	name  func(run string) string
-	store func([]request) // checkpoints of one run
+	store func([]request) // stores checkpoints of one run
 	rng   *rand.Rand
 	turns moments
 	wake  chan struct{}
 	stop  chan struct{}
 	over  chan struct{}
-	// The disk of some worlds is full at times: of full checkpoints to come none
-	// finds space. Runs of which one was refused hand it over again.
+	// If fills is true, the simulated disk is sometimes full: the next full checkpoints are
+	// rejected. Their runs hand them over again.
 	fills bool
 	full  int
 
 	mu      sync.Mutex
-	short   map[string]bool // runs of which a checkpoint was refused
+	short   map[string]bool // runs with a rejected checkpoint
 	arrived int
 	pending []request
 	free    bool
 }
 
-// request is a read or a write of one run; those of one run keep their order.
+// request is a read or a write of one run. Requests of one run keep their order.
 type request struct {
 	run        string
 	number     int
 	kind       requestKind
-	turn       chan struct{} // closed when it may continue; a checkpoint has none
+	turn       chan struct{} // closed when the request may continue; nil for a checkpoint
 	checkpoint domain.Checkpoint
 	done       func(error)
 }
@@ -50,16 +49,17 @@ type request struct {
 type requestKind int
 
 const (
-	aWrite      requestKind = iota // takes its turn alone
-	aRead                          // with those that wait beside it
-	aCheckpoint                    // with those that were handed over after it
+	aWrite      requestKind = iota // executed alone
+	aRead                          // executed with the reads that wait at the same time
+	aCheckpoint                    // executed with the checkpoints that were handed over after it
 )
 
-// moments are when nothing moves. The world and its disk act in such moments
-// only, and never in the same: what a timer set going at that time is over then.
+// moments are times at which all goroutines are idle. The world and its disk act only at such
+// times, and never at the same one, so that the events of a timer have been handled before the next
+// action.
 type moments chan struct{}
 
-// next returns in the next moment that is an offset past a multiple of a step.
+// next waits for the next moment that is an offset after a multiple of a step.
 func (m moments) next(step, offset time.Duration) {
 	now := time.Now()
 	at := now.Truncate(step).Add(offset)
@@ -67,7 +67,7 @@ func (m moments) next(step, offset time.Duration) {
 		at = at.Add(step)
 	}
 	time.Sleep(at.Sub(now))
-	m <- struct{}{} // two may not wait at once
+	m <- struct{}{} // panics if two goroutines wait at once
 	synctest.Wait()
 	<-m
 }
@@ -109,9 +109,8 @@ func (o *order) loop() {
 	}
 }
 
-// pick takes the first request of some run, and with it what waits beside it.
-// How a runner divides what it learns at one time, and which of two that look
-// at a run is the first, is not decided by the seed.
+// pick takes the first request of some run, and the requests that are executed with it. The seed
+// does not determine how a runner divides its work, or which of two readers is first.
 func (o *order) pick() []request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -147,14 +146,14 @@ func (o *order) submit(r request) {
 	}
 }
 
-// busy: some request has not had its turn.
+// busy reports whether a request is waiting.
 func (o *order) busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.pending) > 0
 }
 
-// suspend lets reads through at once.
+// suspend executes reads immediately.
 func (o *order) suspend(free bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -178,7 +177,7 @@ func (o *order) close() {
 	<-o.over
 }
 
-// watched is the store as the engine sees it: in order, and the world listens.
+// watched is the engine's view of the store. It orders requests and records results for the world.
 type watched struct {
 	*store.Store
 	w *world
@@ -219,8 +218,8 @@ func (s watched) Unfinished(ctx context.Context) ([]domain.Run, error) {
 	return list, err
 }
 
-// space reports whether the disk takes the run's next checkpoint. It is called by
-// the order's goroutine only.
+// space reports whether the disk has space for the run's next checkpoint. Only the goroutine of the
+// order calls it.
 func (o *order) space(run string) bool {
 	if o.full == 0 && o.fills && o.rng.IntN(20) == 0 {
 		o.full = 1 + o.rng.IntN(6)
@@ -237,7 +236,7 @@ func (o *order) space(run string) bool {
 	return !full
 }
 
-// waits is a run that waits for space; empty: none.
+// waits returns a run that waits for space, or "".
 func (o *order) waits() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,22 +11,22 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A listener follows every world as a client does: after a restart it continues behind
-// the last event that it was sent. What it was sent is what a replay gives.
+// A listener follows every world like a client. After a restart, it continues after the last event
+// that it received. The received events equal those of a replay.
 
-// simEvent is an event that the listener was sent, as it goes over the wire.
+// simEvent is an event that the listener received, in its wire format.
 type simEvent struct {
-	at   int // operations on the files that were over by then
+	at   int // number of completed file operations
 	seq  int64
 	run  string
 	text string
 }
 
-// unordered marks a reader whose reads take no turns: what it reads does not change,
-// and nothing in a world depends on it.
+// unordered marks a reader whose reads need no order, because it reads constant data and nothing in
+// a world depends on it.
 type unordered struct{}
 
-// watchActivity follows the events of all runs from the last that was sent in earlier lives.
+// listen follows the events of all runs, starting after the last event of earlier generations.
 func (w *world) listen() error {
 	w.mu.Lock()
 	after := int64(0)
@@ -66,8 +66,8 @@ func (w *world) hear(at int, ev domain.Event) {
 	}
 }
 
-// unhear takes back what was sent after a number of operations on the files. Of a
-// record all events are taken back, or none.
+// unhear removes the events that were received after a number of file operations. It removes all or
+// none of the events of a record.
 func (w *world) unhear(at int) {
 	if i := slices.IndexFunc(w.events, func(e simEvent) bool { return e.at > at }); i >= 0 {
 		seq := w.events[i].seq
@@ -78,7 +78,7 @@ func (w *world) unhear(at int) {
 	}
 }
 
-// announce hands what was committed to those who listen.
+// announce passes committed events to the listeners.
 func (w *world) announce(events []domain.AuditEvent) {
 	if w.mistake == mistakeEvents && len(events) > 0 && events[0].Seq%16 == 0 {
 		return
@@ -86,8 +86,7 @@ func (w *world) announce(events []domain.AuditEvent) {
 	w.engine.HandleCommit(events)
 }
 
-// replays: what was sent of a run while it happened is what a replay gives, in order,
-// ids, and content.
+// replays checks that the live events of a run equal those of a replay, in order, ids, and content.
 func (w *world) replays(run string) {
 	list, _, err := w.engine.Events(w.ctx(), 0, run, math.MaxInt32)
 	if err != nil {

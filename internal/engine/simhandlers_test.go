@@ -13,8 +13,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// registry holds the scripted types; all but the pure one end when the world
-// lets them.
+// registry contains the scripted types. All except the pure type end when the world permits it.
 func (w *world) registry() *enginetest.Registry {
 	r := enginetest.NewRegistry()
 	for typ, effect := range scripted {
@@ -34,20 +33,20 @@ func (w *world) registry() *enginetest.Registry {
 	return r
 }
 
-// agentType is the type of steps that do everything by calls of their own.
+// agentType is the type of steps whose side effects are all substeps.
 const agentType = "clerk"
 
-// simAgent asks a model, makes the call that it wants, which must not be repeated,
-// and asks the model again.
+// simAgent calls a model, makes the non-idempotent call that the model requests, and calls the
+// model again.
 type simAgent struct{ w *world }
 
-// Numbers of the calls of a simAgent, and what a model call may use.
+// Numbers of the substeps of a simAgent, and the maximum usage of a model call.
 const (
 	unsafeCall  = 2
 	simInput    = 10
 	simOutput   = 90
 	simCalls    = 3
-	simPerToken = 2 // its price
+	simPerToken = 2 // price per token
 )
 
 func (simAgent) Stepped() bool { return true }
@@ -83,8 +82,8 @@ func (a simAgent) Handle(ctx context.Context, c *engine.Call) (engine.Result, er
 	return scriptedResult(c, agentType)
 }
 
-// recordUse is what a call of a simAgent reports: at most what was reserved, and now and
-// then nothing.
+// used returns the reported usage of a simAgent's call: at most the reserved amount, and sometimes
+// nothing.
 func used(c *engine.Call, n int, most int64, err error) domain.Usage {
 	tokens := simInput + most/int64(1+(len(c.Node.ID)+c.Visit+c.Item+n)%3)
 	switch {
@@ -96,7 +95,7 @@ func used(c *engine.Call, n int, most int64, err error) domain.Usage {
 	return domain.Usage{InputTokens: simInput, OutputTokens: tokens - simInput, Cost: float64(tokens * simPerToken)}
 }
 
-// wants notes that an attempt is about to begin a call, or that it has.
+// wants records whether an attempt is about to begin a call.
 func (w *world) wants(c *engine.Call, on bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +114,7 @@ func scriptedResult(c *engine.Call, typ string) (engine.Result, error) {
 	return engine.Result{Output: out}, nil
 }
 
-// handle is the other systems: it records the call and takes its time.
+// handle simulates another system: it records the call and waits until the world ends it.
 func (w *world) handle(
 	ctx context.Context,
 	c *engine.Call,
@@ -164,7 +163,7 @@ func (w *world) handle(
 		}()
 		h := fnv.New32a()
 		fmt.Fprint(h, of.node, of.visit, of.item)
-		time.Sleep(time.Duration(1+h.Sum32()%997) * time.Microsecond) // those that end together end one after the other
+		time.Sleep(time.Duration(1+h.Sum32()%997) * time.Microsecond) // calls that end at the same time end in a fixed order
 		return engine.Result{}, context.Cause(ctx)
 	}
 }
@@ -175,19 +174,18 @@ func (p *parked) of() visitOf {
 	return visitOf{p.call.RunID, p.call.Node.ID, p.call.Visit, p.call.Item, p.substep}
 }
 
-// mayFail: an error would be retried, so that the run's course stays the same.
+// mayFail reports whether an error would be retried, so that the course of the run does not change.
 func (w *world) mayFail(p *parked) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.errors[p.of()] < p.call.Node.MaxAttempts-1
 }
 
-// history reports whether a visit has completed, and whether it was dispatched and
-// may have had its effect, since a person last allowed it to run. An agent whose step
-// failed starts over, but never once a call that must not be repeated has completed:
-// no person's resume allows that.
+// history reports whether a visit has completed, and whether it was called and may have had its
+// effect, since a person last permitted another call. An agent whose step failed starts again, but
+// never after a completed non-idempotent call. No resume permits that.
 func (w *world) history(of visitOf) (completed, dispatched bool) {
-	paid := false // a call of the visit that must not be repeated has completed
+	paid := false // a non-idempotent call of the visit has completed
 	for _, f := range w.facts {
 		same := f.of.visit == 0 || f.of.visit == of.visit && (f.of.item == of.item || f.kind == factForgotten)
 		if f.of.run != of.run || f.of.node != of.node || !same {
@@ -203,7 +201,7 @@ func (w *world) history(of visitOf) (completed, dispatched bool) {
 			dispatched = dispatched && f.kind != factPermitted && f.of.substep != of.substep
 			continue
 		}
-		if f.of.substep != 0 && f.of.substep != of.substep { // what is known of a step is known of its calls
+		if f.of.substep != 0 && f.of.substep != of.substep { // facts about a step also apply to its calls
 			continue
 		}
 		switch f.kind {
@@ -220,8 +218,8 @@ func (w *world) history(of visitOf) (completed, dispatched bool) {
 	return completed, dispatched
 }
 
-// permit notes that a person lets a visit run again; it is known before the
-// database has it, for the cut may come between the two.
+// permit records that a person permits a visit to run again. It is recorded before the database
+// contains it, because the power may fail in between.
 func (w *world) permit(of visitOf) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

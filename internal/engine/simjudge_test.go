@@ -12,9 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// judge looks at a world in which nothing moves: every run that is not over has
-// something that will move it, and every run that has moved is what its journal
-// records.
+// judge checks a world in which all goroutines are idle. Every unfinished run has an event that
+// will continue it, and every changed run equals the state in its journal.
 func (w *world) judge() {
 	for _, r := range w.unfinished() {
 		w.hasNext(r)
@@ -43,12 +42,12 @@ func (w *world) judge() {
 	}
 }
 
-// slots: every slot is held by who uses it or is promised it, and there are no more
-// than there may be.
+// slots checks that every slot is held or promised, and that there are no more slots than the
+// limits permit.
 func (w *world) slots() {
 	load, handlers := w.engine.Load(), w.waiting()
 	w.mu.Lock()
-	hungry := len(w.hungry) // they wait until calls beside them have ended
+	hungry := len(w.hungry) // waiting until other calls have ended
 	w.mu.Unlock()
 	busy := map[string]bool{}
 	for _, p := range handlers {
@@ -69,8 +68,8 @@ func (w *world) slots() {
 	}
 }
 
-// withinLimits: what a run has used, and what its calls active may use, is never
-// more than it may use.
+// withinLimits checks that the used amounts of a run and the reserved amounts of its active calls
+// never exceed its limits.
 func (w *world) withinLimits(r domain.Run) {
 	begun, tokens := map[visitOf]bool{}, r.Usage.InputTokens+r.Usage.OutputTokens
 	cost := r.Usage.Cost
@@ -107,7 +106,7 @@ func (w *world) neverBegan(run string) (n int64) {
 	return n
 }
 
-// hasNext: a run that is not over is at work, or is promised to be.
+// hasNext checks that an unfinished run is active, or will continue because of a known event.
 func (w *world) hasNext(r domain.Run) {
 	now, load := time.Now(), w.engine.Load()
 	stuck := func(why string) {
@@ -120,7 +119,7 @@ func (w *world) hasNext(r domain.Run) {
 		}
 		stuck(fmt.Sprintf("%d of %d runs are at work", load.Working, w.maxRunning))
 	case domain.RunRunning:
-		// After a start a run is still called running while it waits for a slot.
+		// After a start, a run keeps the status running while it waits for a slot.
 		if !slices.ContainsFunc(w.waiting(), func(p *parked) bool { return p.call.RunID == r.ID }) && load.Nodes < w.maxNodes &&
 			load.Working < w.maxRunning {
 			stuck(
@@ -179,8 +178,7 @@ func (w *world) keyTaken(r domain.Run) bool {
 	return len(active) >= max(r.Concurrency.Limit, 1)
 }
 
-// agrees: the row of a run, its journal, and what the engine holds of it say the
-// same.
+// agrees checks that the row of a run, its journal, and the engine's state are consistent.
 func (w *world) agrees(r domain.Run) {
 	rows, err := w.store.Journal(w.ctx(), r.ID, 0)
 	if err != nil {
@@ -232,8 +230,8 @@ func (w *world) agrees(r domain.Run) {
 	}
 }
 
-// examine is what a power cut must not have touched: everything acknowledged is
-// there, and the check of the whole database finds nothing.
+// examine checks the database after a power cut. All acknowledged data must be there, and the
+// integrity check must find nothing.
 func (w *world) examine() {
 	w.mu.Lock()
 	acks := slices.Clone(w.acks)
@@ -250,8 +248,7 @@ func (w *world) examine() {
 	w.verify()
 }
 
-// verify checks the whole database: pages, keys, journals, values, counters,
-// the audit chain.
+// verify checks the whole database: pages, keys, journals, values, counters, and the audit chain.
 func (w *world) verify() {
 	checks, err := recovery.Verify(w.ctx(), w.store)
 	if err != nil {
@@ -264,7 +261,7 @@ func (w *world) verify() {
 	}
 }
 
-// runs lists all runs that anybody asked for, by name.
+// runs lists all requested runs by name.
 func (w *world) runs() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -293,7 +290,7 @@ func (w *world) unfinished() []domain.Run {
 	return list
 }
 
-// nextDue is when the next thing happens automatically.
+// nextDue returns the time of the next automatic event.
 func (w *world) nextDue() time.Time {
 	var due time.Time
 	for _, r := range w.unfinished() {
@@ -306,7 +303,7 @@ func (w *world) nextDue() time.Time {
 		}
 	}
 	if soon := time.Now().Add(time.Millisecond); !due.IsZero() && due.Before(soon) {
-		due = soon // an alarm may be a part of a millisecond later than the time that it is for
+		due = soon // an alarm may fire a fraction of a millisecond late
 	}
 	return due
 }
@@ -349,8 +346,8 @@ func (w *world) outcome(id string) outcome {
 	return outcomeOf(r)
 }
 
-// changed: a person, a deadline or the weather gave a run, or a child of it,
-// another course.
+// changed reports whether a person, a deadline, or a simulated outage changed the course of a run
+// or of its children.
 func (w *world) changed(id string) bool {
 	if w.tampered[id] {
 		return true
@@ -361,7 +358,7 @@ func (w *world) changed(id string) bool {
 		}
 		rows, err := w.store.Journal(w.ctx(), run, 0)
 		if err != nil {
-			continue // a child that was requested before the database was taken back
+			continue // the database was reset to a state before this child was created
 		}
 		for _, r := range rows {
 			if r.Final && r.Failure != nil && (r.Failure.Code == codeWeather || r.Failure.Code == walk.CodeTimeout) ||

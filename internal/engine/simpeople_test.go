@@ -12,7 +12,7 @@ import (
 // moreThanEnough are limits that no run of a world reaches.
 var moreThanEnough = domain.Limits{MaxSteps: 1000, MaxTokens: 1e6, MaxCost: 1e6}
 
-// verb presses a button on some run.
+// verb performs an action on some run.
 func (w *world) verb() {
 	runs := slices.DeleteFunc(w.runs(), func(id string) bool {
 		_, ok := w.run(id)
@@ -31,8 +31,8 @@ func (w *world) verb() {
 	w.perform(domain.ActionRequest{Run: id, Action: actions[w.rng.IntN(len(actions))], Reason: "try"})
 }
 
-// giveUpADoubt cancels a run with a child that is in doubt, and resumes it; false: there
-// is none.
+// giveUpADoubt cancels a run with a child in doubt, and resumes it. It returns false if there is
+// none.
 func (w *world) giveUpADoubt() bool {
 	for _, id := range w.runs() {
 		root := w.root(id)
@@ -93,7 +93,8 @@ func (w *world) perform(req domain.ActionRequest) {
 	}
 }
 
-// refusal: the run was not where the verb needs it to be.
+// refusal reports whether an error means that the action is not possible in the current state of
+// the run.
 func refusal(err error) bool {
 	switch domain.CodeOf(err) {
 	case domain.CodeConflict, domain.CodeStale, domain.CodeForbidden:
@@ -102,7 +103,7 @@ func refusal(err error) bool {
 	return false
 }
 
-// answer replies to a run that waits for an answer.
+// answer answers a run that waits for an answer.
 func (w *world) answer() {
 	open := w.unfinished()
 	for _, i := range w.rng.Perm(len(open)) {
@@ -113,7 +114,7 @@ func (w *world) answer() {
 	w.pass()
 }
 
-// helped answers one of those who ask so that their runs continue.
+// helped answers one of the requests whose runs then continue normally.
 func (w *world) helped(open []domain.Run) bool {
 	for _, r := range open {
 		if w.reply(r, true) {
@@ -123,7 +124,7 @@ func (w *world) helped(open []domain.Run) bool {
 	return false
 }
 
-// reply answers a run; kindly: so that it continues as if nothing had happened.
+// reply answers a run. If kindly is true, the run continues as if nothing had happened.
 func (w *world) reply(r domain.Run, kindly bool) bool {
 	d, err := w.engine.Detail(w.ctx(), r.ID)
 	if err != nil {
@@ -169,7 +170,7 @@ func (w *world) do(run string, action domain.Action) error {
 	return err
 }
 
-// resolve draws what became of an attempt in doubt.
+// resolve draws the resolution of an attempt in doubt.
 func (w *world) resolve(run string, wait domain.Wait, kindly bool) error {
 	action := []string{"retry", "retry", "retry", "skip", "fail", "happened"}[w.rng.IntN(6)]
 	if kindly {
@@ -181,7 +182,7 @@ func (w *world) resolve(run string, wait domain.Wait, kindly bool) error {
 	case "retry":
 		w.permit(of)
 	case "fail":
-		w.permit(of) // a resume of the failed run runs it again
+		w.permit(of) // a resume of the failed run repeats the attempt
 		fallthrough
 	default:
 		w.tampered[w.root(run)] = true

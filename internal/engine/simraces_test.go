@@ -6,18 +6,17 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// People and handlers do not wait until a run has learned of its checkpoints. This
-// file lets them act in between: while a checkpoint is on its way to the disk, and
-// together with the result of a step.
+// People and handlers do not wait for the checkpoints of a run. This file performs actions while a
+// checkpoint is being written, and together with the result of a step.
 
-// ambush makes a run's goroutine, when it completes its next checkpoint, wait until
-// the result of a step and an action have arrived: it takes them up together.
+// ambush stops a run's goroutine at its next checkpoint until the result of a step and an action
+// have arrived, so that it handles both together.
 type ambush struct {
 	run    string
 	action domain.Action
 }
 
-// rushed are the actions that race with checkpoints, the more likely ones more often.
+// rushed contains the actions that race with checkpoints. More frequent actions are repeated.
 var rushed = []domain.Action{
 	domain.ActionPause,
 	domain.ActionPause,
@@ -31,8 +30,8 @@ var rushed = []domain.Action{
 	domain.ActionRetryNow,
 }
 
-// rush acts on a run whose checkpoint the order is about to store. It is called by
-// the order, at a moment when nothing moves, and returns at the next.
+// rush performs an action on a run whose checkpoint is about to be stored. The order calls it while
+// all goroutines are idle, and it returns at the next such moment.
 func (w *world) rush(o *order, r request) {
 	if o.rng.IntN(8) > 0 || w.calm || w.closed || w.root(r.run) != r.run {
 		return
@@ -81,7 +80,7 @@ func (w *world) checkpointed(run string) {
 	w.turns.next(time.Microsecond, 600)
 }
 
-// actLater presses a button on a run and does not wait for the answer.
+// actLater performs an action on a run without waiting for the answer.
 func (w *world) actLater(run string, action domain.Action) {
 	req := domain.ActionRequest{Run: run, Action: action, Reason: "rush"}
 	if action == domain.ActionLimits {
@@ -96,8 +95,8 @@ func (w *world) actLater(run string, action domain.Action) {
 	})
 }
 
-// resumeUnseen resumes a run of which no one has seen a preview. What the resume
-// opened again may run again; if it opened nothing, nothing may.
+// resumeUnseen resumes a run without a preview. The steps that the resume reopened may run again.
+// If it reopened none, none may.
 func (w *world) resumeUnseen(req domain.ActionRequest) error {
 	r, ok := w.run(req.Run)
 	if !ok {
@@ -122,7 +121,7 @@ func (w *world) resumeUnseen(req domain.ActionRequest) error {
 	return err
 }
 
-// withdraw takes back what rushed resumes of a run permitted.
+// withdraw removes the permissions of resumes that were rushed and then lost.
 func (w *world) withdraw(run string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,7 +134,7 @@ func (w *world) withdraw(run string) {
 	w.facts = kept
 }
 
-// later lets someone act and not wait for the answer.
+// later performs an action without waiting for the answer.
 func (w *world) later(what, run string, act func() error) {
 	w.note("in between: %s %s", what, w.name(run))
 	w.mu.Lock()

@@ -22,12 +22,10 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
-// TestSimulation lets small worlds live through days of virtual time: random
-// plans, operators who press every button, handlers that end, fail and hang,
-// clean restarts, and power cuts after any operation on the database's files,
-// with what a disk may make of writes that were not synced. A seed decides all
-// of it. After every step, when nothing moves any more, the world is judged
-// (G1 to G8, G10, G12): see [world.judge].
+// TestSimulation runs small worlds for days of virtual time: random plans, operators who request
+// every action, handlers that end, fail, and hang, clean restarts, and power cuts after any file
+// operation, with every possible result of unsynced writes. A seed determines everything. After
+// every step, when all goroutines are idle, [world.judge] checks the world (G1 to G8, G10, G12).
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	base := template(t)
@@ -67,8 +65,8 @@ func TestSimulation(t *testing.T) {
 	})
 }
 
-// TestASimulationRepeatsItself: the same seed lives the same life, row by row
-// and microsecond by microsecond; otherwise a failing seed would be of no use.
+// TestASimulationRepeatsItself: the same seed leads to the same rows and times, so that a failing
+// seed can be reproduced.
 func TestASimulationRepeatsItself(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector shuffles what happens in one moment, such as two calls that reserve the rest of a limit")
@@ -84,7 +82,7 @@ func TestASimulationRepeatsItself(t *testing.T) {
 	}
 }
 
-// TestTheSimulationNotices: a world with a mistake does not pass.
+// TestTheSimulationNotices: a world with a deliberate mistake fails.
 func TestTheSimulationNotices(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -111,7 +109,7 @@ func TestTheSimulationNotices(t *testing.T) {
 	}
 }
 
-// template is an empty installation, made in virtual time as the worlds are.
+// template returns the files of an empty server, created in virtual time like the worlds.
 func template(t *testing.T) map[string][]byte {
 	dir := proof.Dir(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -126,7 +124,7 @@ func template(t *testing.T) map[string][]byte {
 	return server(t, dir)
 }
 
-// server reads the files that make one up.
+// server reads the files of a server.
 func server(tb testing.TB, dir string) map[string][]byte {
 	files := map[string][]byte{}
 	for _, name := range []string{"kairos.db", "kairos.db-wal", "kairos.db.key", "kairos.db.anchor"} {
@@ -141,8 +139,8 @@ func server(tb testing.TB, dir string) map[string][]byte {
 	return files
 }
 
-// watch ends the process when a world takes minutes of the processors: in virtual
-// time nothing ends that spins.
+// watch ends the process when a world uses minutes of CPU time, because a busy loop does not
+// advance virtual time.
 func watch(t *testing.T, seed uint64) (stop func()) {
 	t.Helper()
 	used := func() time.Duration {
@@ -170,7 +168,7 @@ func watch(t *testing.T, seed uint64) (stop func()) {
 	return func() { close(ended) }
 }
 
-// simulate lives one seed's life and reports what went wrong in it.
+// simulate runs the world of one seed and reports its violations.
 func simulate(t *testing.T, base map[string][]byte, seed uint64) *world {
 	t.Helper()
 	w := newWorld(base, seed)
@@ -185,7 +183,7 @@ func simulate(t *testing.T, base map[string][]byte, seed uint64) *world {
 	return w
 }
 
-// TestOneSimulation runs the seed that KAIROS_SIM names and prints its life as it goes.
+// TestOneSimulation runs the seed in KAIROS_SIM and prints its events.
 func TestOneSimulation(t *testing.T) {
 	var seed uint64
 	if _, err := fmt.Sscan(os.Getenv("KAIROS_SIM"), &seed); err != nil {
@@ -194,7 +192,7 @@ func TestOneSimulation(t *testing.T) {
 	simulate(t, template(t), seed)
 }
 
-// live is a world from its first start to the end of all its runs.
+// live runs a world from its first start until all its runs have ended.
 func (w *world) live(t *testing.T) {
 	dir := proof.Dir(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -221,15 +219,15 @@ func (w *world) live(t *testing.T) {
 				return
 			}
 			w.order.suspend(true)
-			if _, ok := w.run(id); ok { // else the cut took it back
+			if _, ok := w.run(id); ok { // otherwise, the power cut undid the run
 				w.replays(id)
 			}
 		}
 	})
 }
 
-// act does one thing that the seed chooses, waits until nothing moves and
-// judges; false: something is wrong.
+// act performs one action that the seed chooses, waits until all goroutines are idle, and checks
+// the world. It returns false after a violation.
 func (w *world) act() bool {
 	w.step++
 	if w.rng.IntN(10) == 0 {
@@ -252,7 +250,7 @@ func (w *world) act() bool {
 	return w.settle()
 }
 
-// settle waits until nothing moves any more and judges.
+// settle waits until all goroutines are idle, and checks the world.
 func (w *world) settle() bool {
 	w.waitUntilIdle()
 	if len(w.violations()) == 0 && !w.closed {
@@ -263,7 +261,7 @@ func (w *world) settle() bool {
 	return len(w.violations()) == 0
 }
 
-// waitUntilIdle returns when nothing moves any more, and nothing waits for space.
+// waitUntilIdle returns when all goroutines are idle and no checkpoint waits for space.
 func (w *world) waitUntilIdle() {
 	for since := time.Now(); ; {
 		w.sleep(0)
@@ -284,13 +282,13 @@ func (w *world) waitUntilIdle() {
 	}
 }
 
-// sleep lets time pass until a moment of the world's own.
+// sleep lets time pass until a moment of the world.
 func (w *world) sleep(d time.Duration) {
 	time.Sleep(d)
 	w.turns.next(10*time.Microsecond, 750)
 }
 
-// choose picks what happens next.
+// choose draws the next action.
 func (w *world) choose() func() {
 	options := []struct {
 		weight int
@@ -316,12 +314,12 @@ func (w *world) choose() func() {
 	panic("the weights do not add up")
 }
 
-// powerCut ends this life after some operation that came after a count of them,
-// and begins the next with what the disk holds.
+// powerCut stops the daemon after a file operation later than the given number, and starts it again
+// with the remaining data of the disk.
 func (w *world) powerCut(after int) {
 	rec := w.vfs.Recording()
-	// A number that does not depend on how many there were: how the database
-	// lays its pages out is not decided by the seed to the last one.
+	// The number does not depend on the total number of operations, because the seed does not fully
+	// determine the layout of database pages.
 	at := min(after+w.rng.IntN([]int{4, 20, 100}[w.rng.IntN(3)]), len(rec.Ops))
 	loss := vfstest.Losses[w.rng.IntN(len(vfstest.Losses))]
 	w.note("power cut after operation %d, what was not synced is %s", at-after, loss)
@@ -349,7 +347,7 @@ func (w *world) powerCut(after int) {
 	}
 }
 
-// restart ends this life as an administrator would, and begins the next.
+// restart stops and starts the daemon cleanly.
 func (w *world) restart() {
 	w.note("restart")
 	w.shut()
@@ -358,7 +356,7 @@ func (w *world) restart() {
 	w.boot(files)
 }
 
-// release lets a handler end: well, or with an error that its retries allow.
+// release ends a handler: successfully, or with an error that is retried.
 func (w *world) release() {
 	list := w.waiting()
 	p := list[w.rng.IntN(len(list))]
@@ -377,7 +375,7 @@ func (w *world) release() {
 	p.end <- ending{}
 }
 
-// recordHandoff lets time pass.
+// pass lets time pass.
 func (w *world) pass() {
 	d := []time.Duration{time.Millisecond, time.Second, 15 * time.Second, time.Minute, 11 * time.Minute, 2 * time.Hour,
 		30 * time.Hour}[w.rng.IntN(7)]
@@ -393,7 +391,7 @@ func (w *world) start() {
 		w.pass()
 		return
 	}
-	w.sleep(time.Millisecond) // no two runs are of the same age
+	w.sleep(time.Millisecond) // no two runs have the same age
 	req := domain.StartRequest{Hash: w.plans[w.rng.IntN(len(w.plans))].Hash, Input: domain.RawJSON(propertyInput), Priority: w.rng.IntN(3)}
 	switch w.rng.IntN(5) {
 	case 0:
@@ -410,7 +408,7 @@ func (w *world) start() {
 	w.note("start %s", w.name(run.ID))
 }
 
-// drain does what people and time would until every run is over.
+// drain acts as people and time would until every run has ended.
 func (w *world) drain() bool {
 	w.calm = true
 	for range 3000 {
@@ -440,8 +438,8 @@ func (w *world) drain() bool {
 	return false
 }
 
-// compareWithReferences lets each completed run, of which no person changed the
-// course, run again undisturbed: the results are the same (G8).
+// compareWithReferences runs each completed run that no person changed again without disturbance.
+// The results are equal (G8).
 func (w *world) compareWithReferences() {
 	twins := map[string]outcome{}
 	for _, id := range slices.Clone(w.roots) {
@@ -464,7 +462,7 @@ func (w *world) compareWithReferences() {
 			twins[r.Hash] = want
 		}
 		if want.Status != domain.RunCompleted {
-			continue // what a failing run settles depends on timing
+			continue // the steps that a failing run settles depend on timing
 		}
 		w.compared++
 		if diff := cmp.Diff(want, w.outcome(id)); diff != "" {

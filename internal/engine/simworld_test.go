@@ -25,41 +25,40 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// world is a server that lives in virtual time, what it did to the world
-// outside, and what it acknowledged. Everything that is known is
-// known since a number of operations on the files: a power cut takes back what
-// came after it.
+// world is a server in virtual time, with the effects that it had on other systems and the data
+// that it acknowledged. Every fact is recorded with the number of file operations at that time. A
+// power cut removes the later facts.
 type world struct {
 	t       *testing.T
 	seed    uint64
 	rng     *rand.Rand
 	dir     string
 	mistake mistake
-	refused int // checkpoints for which the disk had no space
+	refused int // checkpoints that the disk had no space for
 
-	// This life of the daemon.
+	// This generation of the daemon.
 	life       int
 	home       string
-	files      map[string][]byte // as the life began
-	durable    map[string][]byte // those of SQLite among them
+	files      map[string][]byte // at the start of the daemon
+	durable    map[string][]byte // the durable content of SQLite's files
 	vfs        *vfstest.VFS
 	store      *store.Store
 	engine     *engine.Engine
 	order      *order
-	heard      chan struct{} // closed when the listener of this life has ended
+	heard      chan struct{} // closed when the listener of this generation has ended
 	maxRunning int
 	maxNodes   int
 	closed     bool
 
 	turns moments
 	plans []domain.Version
-	roots []string // runs that were started, not children or forks
-	calm  bool     // operators only help
+	roots []string // runs that were started directly, not child runs or forks
+	calm  bool     // operators only help runs to continue
 
 	step     int
 	passed   time.Duration
 	cuts     int
-	compared int // runs with their undisturbed counterparts
+	compared int // runs with their undisturbed copies
 	trace    []string
 	journals string
 
@@ -67,9 +66,9 @@ type world struct {
 	wrong    []string
 	parked   []*parked
 	hungry   map[*engine.Call]bool // attempts whose next call has not begun
-	events   []simEvent            // that a listener was sent
-	ending   int                   // handlers whose context has ended and are about to
-	acting   int                   // people who wait for an answer, and no one waits for them
+	events   []simEvent            // events that the listener received
+	ending   int                   // handlers whose context has ended, but which have not returned
+	acting   int                   // actions whose answer is awaited by no one
 	ambush   *ambush
 	facts    []fact
 	acks     []simAck
@@ -78,35 +77,35 @@ type world struct {
 	digests  map[string]liveDigest
 	tampered map[string]bool
 	errors   map[visitOf]int
-	seen     map[string]int64 // the revision of a run that was judged last
+	seen     map[string]int64 // revision of each run at its last check
 }
 
-// mistake is what is wrong with a world on purpose.
+// mistake is a deliberate defect of a world.
 type mistake int
 
 const (
 	mistakeNone     mistake = iota
-	mistakeEarlyCut         // the disk forgets what was synced
+	mistakeEarlyCut         // the disk loses synced data
 	mistakeAck              // checkpoints are acknowledged before they are stored
-	mistakeTwice            // unsafe work is run again after a crash as if it were not
-	mistakeTimer            // timers are not reported again after a start
-	mistakeEvents           // now and then a commit is not announced
-	mistakeRepeat           // an agent forgets what it did when its run was resumed
+	mistakeTwice            // unsafe work is repeated after a crash
+	mistakeTimer            // timers are not set again after a start
+	mistakeEvents           // some commits are not announced
+	mistakeRepeat           // an agent forgets its calls when its run is resumed
 	mistakeSpend            // model calls begin without a reservation
 )
 
-// visitOf names one visit, or one item of it, or one call that an agent makes in it.
+// visitOf identifies one visit, one of its items, or one call of an agent in it.
 type visitOf struct {
 	run, node   string
 	visit, item int
 	substep     int
 }
 
-// fact is something that happened outside the database, or was acknowledged.
+// fact is an event outside the database, or acknowledged data.
 type fact struct {
-	at   int // operations on the files that were over by then
+	at   int // number of completed file operations
 	kind factKind
-	of   visitOf // visit 0: of every visit of the node
+	of   visitOf // visit 0 means every visit of the node
 }
 
 type factKind string
@@ -114,12 +113,12 @@ type factKind string
 const (
 	factCalled    factKind = "called"    // its handler was called
 	factCompleted factKind = "completed" // its completion was acknowledged
-	factSpared    factKind = "spared"    // it ended and had no effect
-	factPermitted factKind = "permitted" // a person let it run again
-	factForgotten factKind = "forgotten" // a resume takes a visit back, which begins again if the run gets there again
+	factSpared    factKind = "spared"    // it ended without an effect
+	factPermitted factKind = "permitted" // a person permitted another call
+	factForgotten factKind = "forgotten" // a resume reset the visit, which may begin again
 )
 
-// simAck is a checkpoint that was acknowledged.
+// simAck is an acknowledged checkpoint.
 type simAck struct {
 	at  int
 	run string
@@ -131,20 +130,19 @@ type liveDigest struct {
 	digest string
 }
 
-// parked is a handler at work: it ends when the world lets it.
+// parked is an active handler. It ends when the world permits it.
 type parked struct {
 	call    *engine.Call
 	typ     string
-	substep int   // 0: the step itself
-	tokens  int64 // that are reserved for a model call
+	substep int   // 0 means the step itself
+	tokens  int64 // reserved for a model call
 	end     chan ending
 }
 
-// ending is how a handler ends: well, with an error that its retries allow, or with
-// one for good.
+// ending is the end of a handler: success, an error that is retried, or a permanent error.
 type ending struct{ fails, forGood bool }
 
-// aloud: the life of one seed is printed as it is lived.
+// aloud makes the simulation print its events.
 var aloud = os.Getenv("KAIROS_SIM") != ""
 
 var operator = enginetest.Operator
@@ -170,7 +168,8 @@ func (w *world) violations() []string {
 	return w.wrong
 }
 
-// boot starts the daemon with what the disk holds; false: it does not start.
+// boot starts the daemon with the content of the disk. It returns false if the daemon does not
+// start.
 func (w *world) boot(files map[string][]byte) bool {
 	w.life++
 	home, err := os.MkdirTemp(w.dir, "")
@@ -218,7 +217,7 @@ func (w *world) boot(files map[string][]byte) bool {
 		w.mu.Unlock()
 		w.checkpointed(run)
 	})
-	w.engine.LookAtClock(time.Minute) // no one moves the clock, and a world lives for days
+	w.engine.LookAtClock(time.Minute) // nothing moves the clock, and a world runs for days
 	w.store.OnCommit(w.announce)
 	if err := w.listen(); err != nil {
 		w.violate("listen: %v", err)
@@ -230,7 +229,7 @@ func (w *world) boot(files map[string][]byte) bool {
 	return len(w.violations()) == 0
 }
 
-// setClosed ends this life. After a power cut, what it still writes goes nowhere.
+// shut stops the daemon. After a power cut, its writes have no effect.
 func (w *world) shut() {
 	if w.closed {
 		return
@@ -246,8 +245,8 @@ func (w *world) shut() {
 	}
 }
 
-// forget takes back what came after a number of operations on the files; what
-// is left is known from the beginning of the next life.
+// forget removes the facts after a number of file operations. The remaining facts are known from
+// the start of the next generation.
 func (w *world) forget(at int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -274,7 +273,7 @@ func (w *world) anchor() []byte {
 	return bytes.Clone(b)
 }
 
-// waiting lists the handlers at work, in an order that does not depend on chance.
+// waiting lists the active handlers in a deterministic order.
 func (w *world) waiting() []*parked {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -310,7 +309,7 @@ func (w *world) where(p *parked) string {
 	)
 }
 
-// acknowledged notes what is durable from now on.
+// acknowledged records data that is now durable.
 func (w *world) acknowledged(run string, fence int64, rows []domain.Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -340,8 +339,8 @@ func (w *world) acknowledged(run string, fence int64, rows []domain.Entry) {
 	}
 }
 
-// assignID gives a run a name, and a run that is not a child an id, that are the
-// same whenever the seed is.
+// assignID gives a run a name that depends only on the seed. It also gives a run without a parent
+// such an id.
 func (w *world) assignID(n domain.NewRun) domain.NewRun {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -365,7 +364,7 @@ func (w *world) name(run string) string {
 	return w.names[run]
 }
 
-// root is the run that a child serves in the end.
+// root returns the run at the top of a tree of child runs.
 func (w *world) root(run string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -394,8 +393,8 @@ func (w *world) save(src string) (domain.Version, bool) {
 	return v, err == nil
 }
 
-// storePlan puts everything that waits into a plan: timers, approvals, child
-// runs, retries, timeouts, limits.
+// storePlan stores a plan with every kind of wait: timers, approvals, child runs, retries,
+// timeouts, and limits.
 func (w *world) storePlan(src, id string) string {
 	var m map[string]any
 	if err := json.Unmarshal([]byte(src), &m); err != nil {
@@ -405,7 +404,7 @@ func (w *world) storePlan(src, id string) string {
 	if w.rng.IntN(3) == 0 {
 		m["on_failure"] = "continue_branches"
 	}
-	clerks := 8 // one step of several is one
+	clerks := 8 // one of several steps is an agent
 	switch w.rng.IntN(6) {
 	case 0:
 		m["limits"] = map[string]any{"max_steps": 3 + w.rng.IntN(6)}

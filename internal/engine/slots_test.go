@@ -7,8 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A run holds one slot, by its token, and keeps unused node slots until it gives them
-// back.
+// A run holds one slot, identified by its token, and keeps unused node slots until it returns them.
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	told := 0

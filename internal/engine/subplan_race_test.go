@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// delayed is a store that holds the next look at one run back.
+// delayed is a store that delays the next read of one run.
 type delayed struct {
 	*store.Store
 	run    atomic.Pointer[string]
@@ -31,7 +31,7 @@ func (s *delayed) Run(ctx context.Context, id string) (domain.Run, error) {
 	return s.Store.Run(ctx, id)
 }
 
-// A run that is resumed before its cancel has reached its child gets the child back.
+// A run that is resumed before its cancel has reached its child also resumes the child.
 func TestAResumeBeforeTheChildIsCancelled(t *testing.T) {
 	t.Parallel()
 	s := &delayed{Store: storetest.Open(t), looked: make(chan struct{}), goOn: make(chan struct{})}
@@ -76,7 +76,7 @@ func TestAResumeBeforeTheChildIsCancelled(t *testing.T) {
 		_, _ = e.Wait(t.Context(), run.ID)
 	}()
 	select {
-	case <-began: // the child was cancelled, and works again
+	case <-began: // the child was cancelled, and is active again
 	case <-ended:
 		t.Fatalf("the run ended:\n%s", e.Journal(run.ID))
 	}
@@ -87,8 +87,8 @@ func TestAResumeBeforeTheChildIsCancelled(t *testing.T) {
 	}
 }
 
-// A cancelled child in which something is in doubt cannot be resumed. The run that waits
-// for it records it, and continues once the doubt is resolved.
+// A cancelled child with an attempt in doubt cannot be resumed. Its parent run records that, and
+// continues after the doubt is resolved.
 func TestAResumeOfAChildInDoubt(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{}, 8)

@@ -27,8 +27,7 @@ func TestARejectedCheckpointIsRetried(t *testing.T) {
 	}
 }
 
-// A clock that jumps forwards is noticed within a second, however late the next
-// timer seemed to be.
+// A forward jump of the clock is detected within a second, however late the next timer is.
 func TestAForwardJumpIsNoticedWithinASecond(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
@@ -55,7 +54,7 @@ func TestAStaleGrantGivesNoSlot(t *testing.T) {
 	if len(granted) != 1 {
 		t.Fatalf("granted %v", granted)
 	}
-	a := newRunner(e, "one") // brought back by something else, it has not learned of the grant
+	a := newRunner(e, "one") // another message starts a runner that does not know of the grant
 	a.slots.token = e.sched.try(one)
 	a.slots.yield()
 	if e.sched.try(two) == 0 {
@@ -71,8 +70,8 @@ func TestAStaleGrantGivesNoSlot(t *testing.T) {
 	}
 }
 
-// A runner that ends after another has taken its run up does not take the slot
-// from that one.
+// A runner that ends after another one has loaded its run does not release the slot of the other
+// one.
 func TestAnOldActorReleasesItsOwnSlot(t *testing.T) {
 	t.Parallel()
 	s := newScheduler(1, 1, func(slotGrant) {})

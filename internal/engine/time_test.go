@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// inBubble runs f with an engine and a store that live in virtual time.
+// inBubble runs f with an engine and a store in virtual time.
 func inBubble(t *testing.T, reg *enginetest.Registry, f func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func TestBackoffIsWaitedForAndSurvivesRestarts(t *testing.T) {
 		if attempts != 2 || time.Until(r.DueAt) < 50*time.Minute {
 			t.Fatalf("after 11s: %d attempts, due in %s; want 2 and about an hour (Retry-After)", attempts, time.Until(r.DueAt))
 		}
-		time.Sleep(time.Hour + 6*time.Minute) // and a tenth, so that runs sent away together do not come back together
+		time.Sleep(time.Hour + 6*time.Minute) // plus a tenth, which spreads retries of runs that failed together
 		if r := e.Settle(run.ID); string(r.Output) != `"ok"` || r.Crashes != 0 {
 			t.Errorf("got %s %s, %d crashes", r.Status, r.Output, r.Crashes)
 		}
@@ -175,13 +175,13 @@ func TestMaxDurationCountsRunningTimeOnly(t *testing.T) {
 		)
 		time.Sleep(3 * time.Hour)
 		r := e.Settle(run.ID)
-		if r.WaitReason != domain.WaitBudget || r.Steps != 2 { // the second call may be repeated: it is cut short
+		if r.WaitReason != domain.WaitBudget || r.Steps != 2 { // the second call is repeatable, so it is cancelled
 			t.Errorf("got %s %s after %d steps, want budget after 2; running time %s", r.Status, r.WaitReason, r.Steps, r.RunningTime)
 		}
 	})
 }
 
-// counted closes enough when a run was read very often.
+// counted closes enough when journals were read 500 times.
 type counted struct {
 	*store.Store
 	reads  atomic.Int64
@@ -195,8 +195,8 @@ func (c *counted) Journal(ctx context.Context, run string, after int64) ([]domai
 	return c.Store.Journal(ctx, run, after)
 }
 
-// A retry that is due while all slots are taken waits for one, and costs nothing
-// meanwhile: its timer does not fire again and again.
+// A due retry waits for a slot while all slots are taken. Its timer does not fire repeatedly in the
+// meantime.
 func TestADueRetryWaitsForASlotQuietly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -260,7 +260,7 @@ func TestTheClockIsSetBack(t *testing.T) {
 	})
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	life := func(f func(t *testing.T, s *store.Store, e *enginetest.Engine)) {
-		synctest.Test(t, func(t *testing.T) { // each begins at the same time
+		synctest.Test(t, func(t *testing.T) { // each starts at the same time
 			s, err := store.Open(context.Background(), path, store.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -299,7 +299,7 @@ func TestTheClockIsSetBack(t *testing.T) {
 			{retries, domain.WaitRetry, 50 * time.Hour}, {asks, domain.WaitApproval, 51 * time.Hour}} {
 			time.Sleep(time.Until(began.Add(x.until - time.Minute)))
 			e.Until(x.run, domain.RunWaiting, x.reason)
-			time.Sleep(30 * time.Minute) // a retry comes up to a tenth later
+			time.Sleep(30 * time.Minute) // a retry is delayed by up to a tenth
 			if r, err := s.Run(context.Background(), x.run); err != nil || !r.Status.Final() ||
 				x.run != asks && r.Status != domain.RunCompleted {
 				t.Errorf("half an hour after %s the run that waited for %s is %s: %+v, %v", x.until, x.reason, r.Status, r.Error, err)
@@ -324,8 +324,8 @@ func TestTheClockIsSetBack(t *testing.T) {
 	})
 }
 
-// A run that is paused while an attempt fails keeps the time of its retry: after it
-// was continued, a restart finds it.
+// A run that is paused while an attempt fails keeps the time of its retry. After it is continued
+// and kairosd restarts, the retry has the same time.
 func TestAPauseKeepsTheTimeOfARetry(t *testing.T) {
 	t.Parallel()
 	began, fail := make(chan struct{}), make(chan struct{})

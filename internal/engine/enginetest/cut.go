@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Cut is a store whose writer dies after a number of checkpoints: later ones
-// are refused and never stored, as if the power had gone.
+// Cut is a store that fails after a number of checkpoints. Later checkpoints are rejected and never
+// stored, as after a power cut.
 type Cut struct {
 	*store.Store
 	mu   sync.Mutex
@@ -17,10 +17,10 @@ type Cut struct {
 	dead chan struct{}
 }
 
-// NewCut lets n checkpoints through.
+// NewCut returns a store that accepts n checkpoints.
 func NewCut(s *store.Store, n int) *Cut { return &Cut{Store: s, left: n, dead: make(chan struct{})} }
 
-// Dead is closed when the first checkpoint is refused.
+// Dead is closed when the first checkpoint is rejected.
 func (c *Cut) Dead() <-chan struct{} { return c.dead }
 
 func (c *Cut) allow() bool {
@@ -35,7 +35,7 @@ func (c *Cut) allow() bool {
 	return c.left >= 0
 }
 
-// Kill lets nothing through any more.
+// Kill rejects all further checkpoints.
 func (c *Cut) Kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *Cut) Kill() {
 
 func errCut() error { return domain.Errorf(domain.CodeUnavailable, "the power is gone") }
 
-// Enqueue stores each checkpoint, or refuses it.
+// Enqueue stores each checkpoint, or rejects it.
 func (c *Cut) Enqueue(list []domain.Checkpoint, done func(error)) {
 	for i := range list {
 		if !c.allow() {
@@ -58,7 +58,7 @@ func (c *Cut) Enqueue(list []domain.Checkpoint, done func(error)) {
 	}
 }
 
-// Commit stores the checkpoint, or refuses it.
+// Commit stores the checkpoint, or rejects it.
 func (c *Cut) Commit(ctx context.Context, cp domain.Checkpoint) error {
 	if !c.allow() {
 		return errCut()

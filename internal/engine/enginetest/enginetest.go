@@ -16,15 +16,15 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Operator may do everything an operator and an author may.
+// Operator has all permissions of an operator and an author.
 var Operator = domain.Actor{Name: "marta", Role: domain.RoleAuthor, Surface: "test"}
 
-// Registry is a registry of scripted handlers: a node's type is a handler's
-// name. It records every call.
+// Registry is a registry of scripted handlers. The type of a node is the name of its handler. It
+// records every call.
 type Registry struct {
-	// Replanner, if set before the engine is opened, plans again.
+	// Replanner, if set before the engine is opened, creates new versions.
 	Replanner engine.Replanner
-	// Before, if set, gets the engine before it is opened.
+	// Before, if set, is called with the engine before it is opened.
 	Before func(*engine.Engine)
 
 	mu       sync.Mutex
@@ -42,7 +42,7 @@ type Call struct {
 	Input                any
 }
 
-// NewRegistry makes a registry without handlers.
+// NewRegistry returns a registry without handlers.
 func NewRegistry() *Registry {
 	return &Registry{handlers: map[string]engine.Handler{}, effects: map[string]walk.Effect{}, tools: map[string]bool{}}
 }
@@ -53,7 +53,7 @@ func (r *Registry) Handle(typ string, effect walk.Effect, h engine.HandlerFunc) 
 	return r
 }
 
-// Tool adds a handler as a tool, which steps can name.
+// Tool adds a handler as a tool that steps can name.
 func (r *Registry) Tool(name string, effect walk.Effect, h engine.HandlerFunc) *Registry {
 	r.Add(name, effect, h)
 	r.mu.Lock()
@@ -62,7 +62,7 @@ func (r *Registry) Tool(name string, effect walk.Effect, h engine.HandlerFunc) *
 	return r
 }
 
-// name is what a node's handler was added with.
+// name returns the name under which a node's handler was added.
 func name(n *walk.ProgramNode) string {
 	if n.Type == walk.TypeTool {
 		return n.Tool
@@ -70,7 +70,7 @@ func name(n *walk.ProgramNode) string {
 	return n.TypeName
 }
 
-// Unrecorded lets the registry take no note of attempts, which grows with them.
+// Unrecorded disables the recording of attempts, which uses memory for each attempt.
 func (r *Registry) Unrecorded() *Registry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,14 +130,14 @@ type stepped struct{ engine.HandlerFunc }
 
 func (stepped) Stepped() bool { return true }
 
-// Effect is what the type was added with.
+// Effect returns the side-effect class with which the type was added.
 func (r *Registry) Effect(n *walk.ProgramNode, _ any) walk.Effect {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.effects[name(n)]
 }
 
-// Catalog names the scripted types.
+// Catalog returns the scripted types.
 func (r *Registry) Catalog() *planner.Catalog {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,7 +160,7 @@ type Engine struct {
 	tb       testing.TB
 }
 
-// Open opens an engine on a new store; it is stopped with the test.
+// Open opens an engine on a new store. The end of the test stops it.
 func Open(tb testing.TB, r *Registry) *Engine {
 	tb.Helper()
 	return OpenOn(tb, storetest.Open(tb), r, engine.Options{})
@@ -172,7 +172,7 @@ func OpenOn(tb testing.TB, s *store.Store, r *Registry, o engine.Options) *Engin
 	return OpenWith(tb, s, s, r, o)
 }
 
-// OpenWith opens an engine that sees the store through something else.
+// OpenWith opens an engine with a store and a wrapper around it.
 func OpenWith(tb testing.TB, s *store.Store, through engine.Store, r *Registry, o engine.Options) *Engine {
 	tb.Helper()
 	if o.StopGrace == 0 {
@@ -197,7 +197,7 @@ func OpenWith(tb testing.TB, s *store.Store, through engine.Store, r *Registry, 
 	return t
 }
 
-// Close stops the engine; closing twice is harmless.
+// Close stops the engine. Further calls have no effect.
 func (e *Engine) Close() {
 	e.tb.Helper()
 	if err := e.Engine.Stop(context.Background()); err != nil {
@@ -259,12 +259,12 @@ func (e *Engine) Until(run string, status domain.RunStatus, reason domain.WaitRe
 	return r
 }
 
-// Do performs a verb.
+// Do performs an action.
 func (e *Engine) Do(run string, action domain.Action) (domain.Run, error) {
 	return e.Act(context.Background(), Operator, domain.ActionRequest{Run: run, Action: action, Reason: "test"})
 }
 
-// Journal prints a run's journal, a line per row.
+// Journal formats a run's journal, one row per line.
 func (e *Engine) Journal(run string) string {
 	rows, err := e.Store.Journal(context.Background(), run, 0)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Full is a store on a disk that is full for one moment: after n checkpoints it
-// refuses one, and all that the run had handed over behind it.
+// Full is a store on a disk that is full once: after n checkpoints, it rejects one and all
+// checkpoints that the run has handed over after it.
 type Full struct {
 	*store.Store
 	mu   sync.Mutex
 	left int
 }
 
-// NewFull lets n checkpoints through before the one that finds no space.
+// NewFull returns a store that accepts n checkpoints before the rejected one.
 func NewFull(s *store.Store, n int) *Full { return &Full{Store: s, left: n} }
 
 // Refused reports whether the disk has been full.
@@ -25,15 +25,15 @@ func (f *Full) Refused() bool {
 	return f.left < 0
 }
 
-// Enqueue stores what there is space for, and then answers for the whole list:
-// a run learns of what was stored and of what was refused in the same moment.
+// Enqueue stores the checkpoints for which there is space, and then answers for the whole list, so
+// that a run learns of stored and rejected checkpoints at the same time.
 func (f *Full) Enqueue(list []domain.Checkpoint, done func(error)) {
 	n := f.take(list)
 	stored := append([]domain.Checkpoint(nil), list[:n]...)
 	answers := make(chan error, n)
 	if n > 0 {
 		for i := range stored {
-			stored[i].Chain = nil // the refused link does not keep those before it from being written
+			stored[i].Chain = nil // the rejected checkpoint must not void those before it
 		}
 		f.Store.Enqueue(stored, func(err error) { answers <- err })
 	}
@@ -49,7 +49,7 @@ func (f *Full) Enqueue(list []domain.Checkpoint, done func(error)) {
 	}
 }
 
-// take is how many checkpoints of the list there is space for.
+// take returns the number of checkpoints of the list for which there is space.
 func (f *Full) take(list []domain.Checkpoint) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Held is a store that keeps checkpoints back on request: the engine has
-// handed them over and has not learned of them.
+// Held is a store that delays checkpoints on request. The engine has handed them over, and gets no
+// answer yet.
 type Held struct {
 	*store.Store
-	// Arrived gets the runs whose checkpoints are kept back.
+	// Arrived receives the runs whose checkpoints are delayed.
 	Arrived chan string
 
 	mu      sync.Mutex
@@ -20,17 +20,17 @@ type Held struct {
 	kept    []func()
 }
 
-// NewHeld lets everything through until HoldBack.
+// NewHeld returns a store that delays nothing until HoldBack.
 func NewHeld(s *store.Store) *Held { return &Held{Store: s, Arrived: make(chan string, 1000)} }
 
-// HoldBack keeps back what is handed over from now on.
+// HoldBack delays the checkpoints that are handed over from now on.
 func (h *Held) HoldBack() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.holding = true
 }
 
-// Release stores what was kept back, in its order.
+// Release stores the delayed checkpoints in their order.
 func (h *Held) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,7 +41,7 @@ func (h *Held) Release() {
 	h.kept = nil
 }
 
-// Enqueue stores the checkpoints, or keeps them back.
+// Enqueue stores the checkpoints, or delays them.
 func (h *Held) Enqueue(list []domain.Checkpoint, done func(error)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
