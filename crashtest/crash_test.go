@@ -98,7 +98,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build gives the daemon, built once for all tests.
+// build returns the daemon, built once for all tests.
 func build(t *testing.T) string {
 	t.Helper()
 	bin, err := binary()

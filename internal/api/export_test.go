@@ -33,7 +33,7 @@ func braces(path string) string {
 	return string(out)
 }
 
-// Needs gives the rule of a route, "METHOD /path".
+// Needs returns the rule of a route, "METHOD /path".
 func Needs(a *API, route string) app.Rule {
 	for _, r := range a.routes {
 		if r.method+" "+r.path == route {
@@ -52,5 +52,5 @@ func CheckJSON(body []byte) error {
 	return nil
 }
 
-// Description gives the OpenAPI document.
+// Description returns the OpenAPI document.
 func Description(a *API) ([]byte, error) { return a.description() }

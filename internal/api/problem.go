@@ -61,7 +61,7 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType is that of RFC 9457.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
-// GetHeaders gives the headers that belong to the status.
+// GetHeaders returns the headers that belong to the status.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
 	if p.retryAfter > 0 {
@@ -98,7 +98,7 @@ const (
 	codeUpgradeRequired  domain.Code = "upgrade_required"
 )
 
-// codeFor gives the code of a refusal that begins with a status.
+// codeFor returns the code of a refusal that begins with a status.
 func codeFor(status int) domain.Code {
 	switch status {
 	case http.StatusUnauthorized:

@@ -50,7 +50,7 @@ func (s *server) listen(t *testing.T, as, path string, headers ...string) *strea
 	return &stream{resp: resp, lines: bufio.NewScanner(resp.Body)}
 }
 
-// next gives the next event; false at the end of the stream.
+// next returns the next event; false at the end of the stream.
 func (s *stream) next(t *testing.T) (m message, ok bool) {
 	t.Helper()
 	for s.lines.Scan() {

@@ -30,7 +30,7 @@ func (u User) Domain() domain.User {
 		CreatedAt: u.CreatedAt, LastSeenAt: u.LastSeenAt}
 }
 
-// UserDetail is a user with the user's logins, without any secret.
+// UserDetail is a user with the user's sessions, without secrets.
 type UserDetail struct {
 	User
 	HasPassword  bool    `json:"hasPassword" doc:"The user can log in with a password."`
@@ -38,7 +38,7 @@ type UserDetail struct {
 	Logins       []Login `json:"logins" doc:"The open logins."`
 }
 
-// Login is an open login.
+// Login is an active session.
 type Login struct {
 	CreatedAt  time.Time `json:"createdAt"`
 	LastSeenAt time.Time `json:"lastSeenAt" doc:"The time of the latest request."`
@@ -54,7 +54,7 @@ type UserCreate struct {
 	Role     domain.Role `json:"role" enum:"viewer,operator,author,admin" example:"operator"`
 }
 
-// UserUpdate changes a user. What is absent does not change.
+// UserUpdate changes a user. Absent fields do not change.
 type UserUpdate struct {
 	Role     *domain.Role `json:"role,omitempty" enum:"viewer,operator,author,admin" example:"author"`
 	Password *string      `json:"password,omitempty" maxLength:"1024" doc:"A new password."`

@@ -1,5 +1,5 @@
-// Package apitypes has the bodies of the HTTP API that the server and its Go client share.
-// The names of the types are those of the schemas in the OpenAPI description.
+// Package apitypes contains the bodies of the HTTP API that the server and its Go client share. The
+// names of the types are those of the schemas in the OpenAPI description.
 package apitypes
 
 // List is a page of a list.

@@ -31,7 +31,7 @@ type Approval struct {
 	ApprovalDecision
 }
 
-// ApprovalDecision is how a request was answered.
+// ApprovalDecision is the decision on a request.
 type ApprovalDecision struct {
 	Answer    string         `json:"answer,omitempty" doc:"The id of the chosen answer."`
 	Comment   string         `json:"comment,omitempty" doc:"The comment of who decided."`
@@ -40,7 +40,7 @@ type ApprovalDecision struct {
 	DecidedBy string         `json:"decidedBy,omitempty" doc:"Who answered."`
 }
 
-// ApprovalStatusOf returns the status of a request as the API has it: an open request is pending.
+// ApprovalStatusOf converts the status of a request to the API's form: an open request is pending.
 func ApprovalStatusOf(stored string) string {
 	if stored == "open" {
 		return "pending"
@@ -48,7 +48,7 @@ func ApprovalStatusOf(stored string) string {
 	return stored
 }
 
-// StoredApprovalStatus is the opposite of ApprovalStatusOf.
+// StoredApprovalStatus is the inverse of ApprovalStatusOf.
 func StoredApprovalStatus(status string) string {
 	if status == "pending" {
 		return "open"

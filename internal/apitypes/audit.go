@@ -7,9 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// AuditEvent is a record of the audit log, as the API, exports, and --json show it. Seq
-// and Mac are its place in the hash chain, so that an export can be compared with the
-// database that it was made from.
+// AuditEvent is a record of the audit log in the form of the API, exports, and --json. Seq and Mac
+// are its position in the hash chain, so that an export can be compared with its database.
 type AuditEvent struct {
 	Seq       int64          `json:"seq" doc:"The number of the record, without gaps."`
 	CreatedAt time.Time      `json:"createdAt"`

@@ -2,7 +2,7 @@ package apitypes
 
 import "github.com/kairosd/kairosd/internal/domain"
 
-// BulkAction is the action of a bulk operation as the API has it: like an action on one run, a
+// BulkAction is the action of a bulk operation in the API's form. As in an action on one run, a
 // resume with Release releases runs, and one with StartNow starts scheduled runs.
 type BulkAction struct {
 	Action   domain.Action `json:"action" enum:"resume,rerun,cancel,pause,unpause,delete,acknowledge,label"`
@@ -10,7 +10,7 @@ type BulkAction struct {
 	StartNow bool          `json:"startNow,omitempty" doc:"Start scheduled runs now."`
 }
 
-// BulkActionOf describes an action of bulk operations.
+// BulkActionOf converts an action of bulk operations.
 func BulkActionOf(a domain.Action) BulkAction {
 	switch a {
 	case domain.ActionRelease:
@@ -21,7 +21,7 @@ func BulkActionOf(a domain.Action) BulkAction {
 	return BulkAction{Action: a}
 }
 
-// Domain returns the action that b describes.
+// Domain converts b back to an action.
 //
 // Errors: invalid (flags that do not belong to the action).
 func (b BulkAction) Domain() (domain.Action, error) {
@@ -44,7 +44,7 @@ type BulkRequest struct {
 	StartNow bool          `json:"startNow,omitempty"`
 }
 
-// BulkRequestOf describes a request.
+// BulkRequestOf converts a request.
 func BulkRequestOf(r domain.BulkRequest) BulkRequest {
 	a := BulkActionOf(r.Action)
 	return BulkRequest{BulkRequest: r, Action: a.Action, Release: a.Release, StartNow: a.StartNow}
@@ -58,7 +58,7 @@ type BulkOperation struct {
 	StartNow bool          `json:"startNow,omitempty" doc:"Whether it starts scheduled runs now."`
 }
 
-// BulkOperationOf describes a bulk operation.
+// BulkOperationOf converts a bulk operation.
 func BulkOperationOf(b domain.Bulk) BulkOperation {
 	a := BulkActionOf(b.Action)
 	return BulkOperation{Bulk: b, Action: a.Action, Release: a.Release, StartNow: a.StartNow}

@@ -73,7 +73,7 @@ func (v PlanVersion) Domain() domain.Version {
 		Source: []byte(v.Source), Canonical: v.Definition}
 }
 
-// StoredPlan is the version that a document was stored as.
+// StoredPlan is the stored version of a document.
 type StoredPlan struct {
 	ID       string           `json:"id" doc:"The plan's id."`
 	Key      string           `json:"key" doc:"The plan's key."`

@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// RunState is the status of a run and what it has consumed.
+// RunState is the status of a run and its usage.
 type RunState struct {
 	Status     domain.RunStatus  `json:"status"`
 	WaitReason domain.WaitReason `json:"waitReason" doc:"What the run waits for; empty unless it waits."`
@@ -14,7 +14,7 @@ type RunState struct {
 	Usage      domain.Usage      `json:"usage"`
 }
 
-// RunFacts are the parts of a run that lists and single runs share.
+// RunFacts contains the parts of a run that lists and single runs share.
 type RunFacts struct {
 	RunOrigin
 	Plan        domain.PlanRef       `json:"plan"`
@@ -43,7 +43,7 @@ type RunFacts struct {
 	Damaged     []domain.DamagedPart `json:"damaged,omitempty" doc:"Parts that cannot be read. They are left out."`
 }
 
-// RunOrigin is how a run came to be.
+// RunOrigin describes how a run was created.
 type RunOrigin struct {
 	Parent     *domain.ParentRef `json:"parent,omitempty" doc:"The step that started this run as a child."`
 	ForkedFrom string            `json:"forkedFrom,omitempty" doc:"The run that this one was forked from."`
@@ -62,14 +62,14 @@ type Run struct {
 	RunFacts
 }
 
-// RunDetail is a single run: its result and everything else about it.
+// RunDetail is a single run with its result and all other data.
 type RunDetail struct {
 	ID string `json:"id"`
 	domain.RunResult
 	RunContext
 }
 
-// RunContext is what a single run has besides its result.
+// RunContext contains the data of a single run besides its result.
 type RunContext struct {
 	RunFacts
 	domain.FailureStatus
@@ -110,14 +110,14 @@ func StateOf(r domain.Run) RunState {
 	return s
 }
 
-// Domain returns the run; what the API leaves out stays empty.
+// Domain converts the run. Fields that the API leaves out stay empty.
 func (r Run) Domain() domain.Run {
 	run := r.RunFacts.run()
 	run.ID, run.Status, run.WaitReason, run.Error, run.Usage = r.ID, r.Status, r.WaitReason, r.Error, r.Usage
 	return run
 }
 
-// Domain returns the run with its input and output.
+// Domain converts the run with its input and output.
 func (r RunDetail) Domain() domain.Run {
 	run := r.RunFacts.run()
 	run.ID, run.Status, run.WaitReason, run.Error, run.Usage = r.ID, r.Status, r.WaitReason, r.Error, r.Usage
@@ -128,7 +128,7 @@ func (r RunDetail) Domain() domain.Run {
 // Result returns the result of the run.
 func (r RunDetail) Result() domain.Result { return domain.Result{RunID: r.ID, RunResult: r.RunResult} }
 
-// ContextOf returns what a run has besides its result.
+// ContextOf returns the data of a run besides its result.
 func ContextOf(d domain.RunDetail, related []domain.Run) RunContext {
 	c := RunContext{RunFacts: FactsOf(d.Run), Input: d.Run.Input, Replans: domain.ReplansOf(d), Damage: d.Damage}
 	if c.Input == nil {

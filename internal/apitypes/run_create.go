@@ -41,7 +41,7 @@ type RunResume struct {
 	Release  bool   `json:"release,omitempty" doc:"Release the run if it is quarantined or held."`
 	StartNow bool   `json:"startNow,omitempty" doc:"Start the run if it is scheduled for later."`
 	Only     string `json:"only,omitempty" maxLength:"160" doc:"The failed step, node or node#visit, to run; then the run pauses."`
-	// Timeout is text, as all durations of requests are.
+	// Timeout is a text, like all durations of requests.
 	Timeout  string `json:"timeout,omitempty" maxLength:"40" doc:"The timeout of the steps that run again, such as 90s or PT90S."`
 	Attempts int    `json:"attempts,omitempty" minimum:"0" maximum:"100"`
 }
@@ -54,7 +54,7 @@ type RunRerun struct {
 	Labels  map[string]string `json:"labels,omitempty" doc:"Labels of the new run."`
 }
 
-// RunFork starts a run from a checkpoint of another.
+// RunFork starts a run from a checkpoint of another run.
 type RunFork struct {
 	RunRerun
 	Seq     int64                      `json:"seq,omitempty" minimum:"0" doc:"The journal position to keep; 0: keep nothing."`

@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// StepAttempt is an attempt of a step, found across runs.
+// StepAttempt is an attempt of a step in a search across runs.
 type StepAttempt struct {
 	Run        string            `json:"run" doc:"The run's id."`
 	Plan       domain.PlanRef    `json:"plan"`
@@ -36,7 +36,7 @@ func (a StepAttempt) Domain() domain.StepHit {
 		Item: a.Item, Attempt: a.Attempt, Status: a.Status, Code: a.Code, Message: a.Message, StartedAt: a.StartedAt, At: a.EndedAt}
 }
 
-// PlanFlow is how the newest runs of a plan went through its steps.
+// PlanFlow describes how the newest runs of a plan passed through its steps.
 type PlanFlow struct {
 	Runs  int                 `json:"runs" doc:"How many runs were counted: the newest, at most 500."`
 	Since time.Time           `json:"startedAt,omitzero" doc:"When the oldest of them started."`
@@ -45,7 +45,7 @@ type PlanFlow struct {
 	Edges map[int]int         `json:"edges" doc:"How often each edge was chosen, by its place in the document."`
 }
 
-// NodeFlow is how runs went through a step.
+// NodeFlow describes how runs passed through a step.
 type NodeFlow struct {
 	Runs     int           `json:"runs" doc:"How many runs reached the step."`
 	Settled  int           `json:"settled" doc:"How many iterations and items ended."`

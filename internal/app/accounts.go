@@ -18,7 +18,7 @@ type accountStore interface {
 	Tokens(ctx context.Context) ([]domain.Token, error)
 }
 
-// Users gives all users by name.
+// Users returns all users by name.
 //
 // Errors: forbidden.
 func (a *Accounts) Users(ctx context.Context, by domain.Actor) ([]domain.User, error) {
@@ -28,7 +28,7 @@ func (a *Accounts) Users(ctx context.Context, by domain.Actor) ([]domain.User, e
 	return a.store.Users(ctx)
 }
 
-// User finds a user by id or name, disabled ones included.
+// User finds a user by id or name, including disabled users.
 //
 // Errors: not_found, forbidden.
 func (a *Accounts) User(ctx context.Context, by domain.Actor, idOrName string) (domain.User, error) {
@@ -36,7 +36,7 @@ func (a *Accounts) User(ctx context.Context, by domain.Actor, idOrName string) (
 	return u, err
 }
 
-// Sessions gives the open sessions of a user, newest first.
+// Sessions returns the open sessions of a user, newest first.
 //
 // Errors: not_found, forbidden.
 func (a *Accounts) Sessions(ctx context.Context, by domain.Actor, idOrName string) ([]domain.Session, error) {
@@ -59,15 +59,15 @@ func (a *Accounts) SecondFactor(ctx context.Context, by domain.Actor, idOrName s
 	return a.auth.SecondFactor(ctx, u.ID)
 }
 
-// subject finds the user of an operation. The required operation is own for the principal's own
-// account, and others for another account.
+// subject finds the user of an operation. The operation is own for the principal's own account, and
+// others for another account.
 func (a *Accounts) subject(ctx context.Context, by domain.Actor, idOrName string, own, others Operation) (domain.User, Operation, error) {
 	u, err := a.store.User(ctx, idOrName)
 	op := others
 	if err == nil && u.Name == by.Name {
 		op = own
 	}
-	if denied := a.allow(ctx, op, by, string(op)); denied != nil { // a caller without permission must not find out whether it exists
+	if denied := a.allow(ctx, op, by, string(op)); denied != nil { // the answer must not reveal whether the account exists to a caller without permission
 		return domain.User{}, op, denied
 	}
 	return u, op, err
@@ -112,13 +112,12 @@ type NewUser struct {
 	Meta     `json:"-"`
 	Name     string
 	Role     domain.Role
-	Password string `json:"-"` // not even a digest of it is stored
+	Password string `json:"-"` // not even its digest is stored
 }
 
-// CreateUser makes a user.
+// CreateUser creates a user.
 //
-// Errors: invalid (the name, the password, or the role), conflict (the name is taken),
-// forbidden.
+// Errors: invalid (the name, the password, or the role), conflict (the name is taken), forbidden.
 func (a *Accounts) CreateUser(ctx context.Context, req NewUser) (domain.User, error) {
 	known, done, err := before(ctx, a.kernel, CreateUser, req.Meta, req, a.object())
 	if err != nil || done {
@@ -147,12 +146,12 @@ type UserChange struct {
 	User     string // id or name
 	Role     *domain.Role
 	Disabled *bool
-	Password *string `json:"-"` // not even a digest of it is stored
+	Password *string `json:"-"` // not even its digest is stored
 }
 
-// UpdateUser changes a user and ends their sessions. The last administrator stays one. A new
-// password for another user removes their second factor, so that a user who lost their phone and
-// recovery codes can log in again.
+// UpdateUser changes a user and ends their sessions. It rejects a change that would leave no
+// enabled administrator. A new password for another user removes their second factor, so that a
+// user who lost their phone and recovery codes can log in again.
 //
 // Errors: invalid (the role or the password), not_found, conflict (the only administrator),
 // forbidden.
@@ -247,7 +246,7 @@ func (a *Accounts) changeUser(
 type UserLink struct {
 	Meta    `json:"-"`
 	User    string // id or name
-	Subject string // empty: the link ends
+	Subject string // empty: unlink the user
 }
 
 // LinkUser links a user to a subject of the identity provider, and ends all their sessions.
@@ -282,14 +281,14 @@ func (a *Accounts) LinkUser(ctx context.Context, req UserLink) (domain.User, err
 	return a.changeUser(ctx, LinkUser, req.Meta, req, req.User, "", edit, nil)
 }
 
-// UserNamed names a user.
+// UserNamed identifies a user.
 type UserNamed struct {
 	Meta `json:"-"`
 	User string // id or name
 }
 
-// MakeLoginLink makes the secret of a link, /login/link?token=SECRET. The link logs a user in once
-// within ten minutes, if no other way works. Only a local command may make one.
+// MakeLoginLink returns the secret of a link, /login/link?token=SECRET. The link logs a user in
+// once within ten minutes, if no other way works. Only a local command may request it.
 //
 // Errors: not_found, conflict (the user is disabled), too_many, already_done, forbidden.
 func (a *Accounts) MakeLoginLink(ctx context.Context, req UserNamed) (string, error) {
@@ -330,7 +329,7 @@ type SignOut struct {
 	Meta    `json:"-"`
 	User    string // id or name
 	Session string // the hash of the session to end, as returned by Sessions; empty: all sessions
-	Keep    string // the hash of one that stays; empty: none stays
+	Keep    string // the hash of the session to keep; empty: none
 }
 
 // SignOut ends sessions of a user. Only admins may end sessions of others.

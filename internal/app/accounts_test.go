@@ -20,8 +20,8 @@ func newUser(t *testing.T, w *apptest.World, name string, role domain.Role) doma
 	return u
 }
 
-// A user is made once by a key. Neither the password nor a digest of it belongs to the
-// record of the key.
+// A user is created once per key. The record of the key contains neither the password nor a digest
+// of it.
 func TestAUserIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
@@ -85,8 +85,8 @@ func TestASecretIsShownOnce(t *testing.T) {
 	}
 }
 
-// The owner of an account may do to it what else only an admin may; a stranger learns not
-// even whether there is one.
+// The owner of an account may perform some operations that otherwise require an admin. Another user
+// does not even learn whether the account exists.
 func TestOwnersAndOtherUsers(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
@@ -114,7 +114,7 @@ func TestOwnersAndOtherUsers(t *testing.T) {
 		}},
 		{"remove a second factor", func(by domain.Actor, user string) error {
 			err := w.Accounts.RemoveSecondFactor(t.Context(), app.UserNamed{Meta: app.Meta{By: by}, User: user})
-			if domain.CodeOf(err) == domain.CodeConflict { // she has none
+			if domain.CodeOf(err) == domain.CodeConflict { // ada has no second factor
 				return nil
 			}
 			return err
@@ -137,7 +137,7 @@ func TestOwnersAndOtherUsers(t *testing.T) {
 	}
 }
 
-// A change of an account beside a login is not lost: both read and write in one
+// A change of an account during a login is not lost, because both read and write in one
 // transaction.
 func TestALoginDoesNotUndoAChange(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestALoginDoesNotUndoAChange(t *testing.T) {
 	go func() {
 		defer close(done)
 		for range 5 {
-			_, _, _ = w.Config.Auth.Login(t.Context(), "marta", password, "192.0.2.1", "") // some are refused
+			_, _, _ = w.Config.Auth.Login(t.Context(), "marta", password, "192.0.2.1", "") // some logins are rejected
 		}
 	}()
 	if _, err := w.Accounts.UpdateUser(t.Context(),

@@ -9,7 +9,7 @@ import (
 // Agents are the operations on agents.
 type Agents struct{ *kernel }
 
-// List gives the agents by id.
+// List returns the agents by id.
 //
 // Errors: forbidden.
 func (a *Agents) List(ctx context.Context, by domain.Actor) ([]domain.AgentInfo, error) {
@@ -19,7 +19,7 @@ func (a *Agents) List(ctx context.Context, by domain.Actor) ([]domain.AgentInfo,
 	return a.tools().Agents(ctx)
 }
 
-// Get gives one agent.
+// Get returns one agent.
 //
 // Errors: not_found, forbidden.
 func (a *Agents) Get(ctx context.Context, by domain.Actor, id string) (domain.AgentInfo, error) {
@@ -36,7 +36,7 @@ func (a *Agents) Get(ctx context.Context, by domain.Actor, id string) (domain.Ag
 // Providers are the operations on providers of models.
 type Providers struct{ *kernel }
 
-// List gives the providers by name, with how their calls went.
+// List returns the providers by name, with the results of their calls.
 //
 // Errors: forbidden.
 func (p *Providers) List(ctx context.Context, by domain.Actor) ([]domain.ProviderInfo, error) {
@@ -46,7 +46,7 @@ func (p *Providers) List(ctx context.Context, by domain.Actor) ([]domain.Provide
 	return p.tools().Providers(ctx)
 }
 
-// Get gives one provider.
+// Get returns one provider.
 //
 // Errors: not_found, forbidden.
 func (p *Providers) Get(ctx context.Context, by domain.Actor, name string) (domain.ProviderInfo, error) {
@@ -67,10 +67,9 @@ func (p *Providers) named(name string) func(ctx context.Context) (domain.Provide
 	}
 }
 
-// Disable is [Tools.Disable] for a provider.
+// Disable disables a provider; see [Tools.Disable].
 //
-// Errors: not_found, invalid (there is no reason), unavailable (nothing is stored here),
-// forbidden.
+// Errors: not_found, invalid (there is no reason), unavailable (there is no store), forbidden.
 func (p *Providers) Disable(ctx context.Context, req DisableRequest) (domain.ProviderInfo, error) {
 	return change(ctx, p.kernel, DisableProvider, req.Meta, req, p.named(req.Name), func(ctx context.Context, keep *keeper) error {
 		if err := reasoned(req.Reason); err != nil {
@@ -80,10 +79,9 @@ func (p *Providers) Disable(ctx context.Context, req DisableRequest) (domain.Pro
 	})
 }
 
-// Enable is [Tools.Enable] for a provider, which has one circuit.
+// Enable enables a provider, which has one circuit; see [Tools.Enable].
 //
-// Errors: not_found, invalid (a host is given), unavailable (nothing is stored here),
-// forbidden.
+// Errors: not_found, invalid (a host is given), unavailable (there is no store), forbidden.
 func (p *Providers) Enable(ctx context.Context, req EnableRequest) (domain.ProviderInfo, error) {
 	find := findOr(p.named(req.Name), domain.ProviderInfo{Name: req.Name})
 	return change(ctx, p.kernel, EnableProvider, req.Meta, req, find, func(ctx context.Context, keep *keeper) error {

@@ -1,4 +1,4 @@
-// Package app holds the operations of kairosd, one method each. The HTTP API, the dashboard, and
+// Package app contains the operations of kairosd, one method each. The HTTP API, the dashboard, and
 // the command line call these methods and no lower package.
 //
 // Every method takes the principal of the request, and the policy decides whether they may use it.
@@ -28,23 +28,22 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// Config is what an [App] works with; Log may be nil, and Now defaults to time.Now.
+// Config configures an [App]. Log may be nil, and Now defaults to time.Now.
 type Config struct {
 	Store  Store
 	Engine *engine.Engine
-	// Bulk executes bulk operations; required.
+	// Bulk executes bulk operations. It is required.
 	Bulk *bulk.Service
-	// Drafts plans drafts, and Planner plans all other requests; required.
+	// Drafts plans drafts, and Planner plans all other requests. Both are required.
 	Drafts  *draft.Service
 	Planner Planner
 	// Auth authenticates people and programs. It is required.
 	Auth *auth.Service
-	// Checker verifies the audit log; required.
+	// Checker verifies the audit log. It is required.
 	Checker *store.AuditChecker
-	// Tools gives the tools, agents, and providers of the configuration that is active
-	// now; required.
+	// Tools returns the tools, agents, and providers of the active configuration. It is required.
 	Tools func() *tool.Box
-	// Server and Settings are the running server; required. Where there is none, they
+	// Server and Settings describe the running server. They are required. Without a daemon, they
 	// are [NoServer].
 	Server   Server
 	Settings Settings
@@ -54,28 +53,28 @@ type Config struct {
 	Log  *slog.Logger
 }
 
-// Planner makes plans of requests.
+// Planner plans requests.
 type Planner interface {
-	// Classify judges a request without a model.
+	// Classify estimates the complexity of a request without a model.
 	Classify(query string) domain.Classification
 	// Ask stores the plan for a request, and starts a run of it with the receipt of the request. If
 	// there is no plan, the error wraps a *domain.PlanError.
 	Ask(ctx context.Context, by domain.Actor, r domain.AskRequest) (domain.PlannerAnswer, error)
-	// PlanRequest stores the plan that answers a planning request, and starts nothing.
+	// PlanRequest stores the plan for a planning request, and starts no run.
 	PlanRequest(ctx context.Context, by domain.Actor, r domain.PlanningRequest) (domain.PlannerPlan, error)
-	// Describe gives a stored version as the answer to a request.
+	// Describe returns a stored version in the form of an answer to a request.
 	Describe(p domain.Plan, v domain.Version) domain.PlannerPlan
-	// Directed takes a request apart that names the agent that answers: "/agent text".
+	// Directed parses "/agent text", which names the agent that answers.
 	Directed(query string) (agent, text string, ok bool)
-	// Alternative stores an alternative of a plan as a version of it.
+	// Alternative stores an alternative of a plan as a version of the plan.
 	Alternative(ctx context.Context, by domain.Actor, v domain.Version, kind string, askFirst bool) (domain.PlannerPlan, error)
 }
 
-// Store is what operations read and the transactions by which they write.
+// Store reads the data of operations, and runs the transactions that they write in.
 type Store interface {
 	Do(o store.Operation, f func(tx *store.Tx) (object string, err error)) (object string, repeated bool, err error)
 	Audit(ctx context.Context, r domain.AuditRecord) error
-	// Done finds the object of an operation that its key has executed before.
+	// Done finds the object of an operation that was executed before with the same key.
 	Done(ctx context.Context, o store.Operation) (object string, done bool, err error)
 	accountStore
 	approvalStore
@@ -90,7 +89,7 @@ type Store interface {
 	memoryStore
 }
 
-// App is the operations by subject.
+// App contains the operations by subject.
 type App struct {
 	Accounts    *Accounts
 	Agents      *Agents
@@ -113,7 +112,7 @@ type App struct {
 	Views       *Views
 }
 
-// New makes an App. It panics if something that is required is missing.
+// New returns an App. It panics if a required field is missing.
 func New(c Config) *App {
 	if c.Store == nil || c.Engine == nil || c.Auth == nil || c.Bulk == nil || c.Drafts == nil || c.Planner == nil || c.Checker == nil ||
 		c.Tools == nil ||
@@ -148,19 +147,18 @@ func New(c Config) *App {
 		Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 
-// AccountsOf gives the operations on accounts alone, for commands that work while no
-// daemon runs.
+// AccountsOf returns the operations on accounts, for commands that work without a daemon.
 func AccountsOf(s Store, a *auth.Service, now func() time.Time) (*Accounts, *Tokens) {
 	k := &kernel{store: s, auth: a, now: stored(now), log: slog.New(slog.DiscardHandler)}
 	return &Accounts{k}, &Tokens{k}
 }
 
-// stored is a clock with times as the store keeps them.
+// stored returns a clock with the precision of the store.
 func stored(now func() time.Time) func() time.Time {
 	return func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 }
 
-// kernel is what the subjects share.
+// kernel contains the fields that the subjects share.
 type kernel struct {
 	store    Store
 	engine   *engine.Engine
@@ -178,23 +176,24 @@ type kernel struct {
 	keys     keylock.Locks // keys of active commands
 }
 
-// Meta has the fields of every request that changes something.
+// Meta contains the fields of every request that changes something.
 type Meta struct {
 	// By is the principal.
 	By domain.Actor
-	// Key is the idempotency key that the client chose; empty: it may be done again.
+	// Key is the idempotency key of the client. If it is empty, a repeated request is executed
+	// again.
 	Key string
-	// Repeated, if not nil, is set when the operation was done before with the same key.
+	// Repeated, if not nil, is set to true if the operation was executed before with the same key.
 	Repeated *bool
 }
 
-// allow refuses a principal without permission for an operation. It records the refusal if the
-// operation changes something.
+// allow returns an error if the principal may not use an operation. If the operation changes
+// something, it records the refusal.
 func (k *kernel) allow(ctx context.Context, op Operation, who domain.Actor, object string) error {
 	return k.permit(ctx, op, who, object, Allow(who, op))
 }
 
-// permit records that an operation which would change something is refused.
+// permit records the refusal of an operation that changes something. It returns err.
 func (k *kernel) permit(ctx context.Context, op Operation, who domain.Actor, object string, err error) error {
 	if domain.CodeOf(err) != domain.CodeForbidden || policy[op].Kind == Query {
 		return err
@@ -216,15 +215,14 @@ func (k *kernel) permit(ctx context.Context, op Operation, who domain.Actor, obj
 	return err
 }
 
-// object is how perform names what an operation returns, and finds it again for a
-// repetition.
+// object describes the result of an operation: its id, and how a repetition finds it.
 type object[T any] struct {
 	id   func(T) string
 	find func(ctx context.Context, id string) (T, error)
 }
 
-// counted is an operation that returns how many things it changed: a repetition gets
-// the same number.
+// counted is the object of operations that return a number of changes. A repetition returns the
+// same number.
 var counted = object[int64]{
 	id:   func(n int64) string { return strconv.FormatInt(n, 10) },
 	find: func(_ context.Context, n string) (int64, error) { return strconv.ParseInt(n, 10, 64) },
@@ -293,8 +291,8 @@ func transact[T any](
 }
 
 // before checks the policy, and finds the result of an earlier operation with this key. It is for
-// operations that check or read something before their transaction. A repetition is not checked
-// again.
+// operations that check or read something before their transaction. A repetition skips these
+// checks.
 func before[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T]) (out T, done bool, err error) {
 	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
 		return out, false, err
@@ -312,7 +310,7 @@ func before[T any](ctx context.Context, k *kernel, op Operation, m Meta, request
 	return out, true, err
 }
 
-// encode is a detail of an audit record: plain values only.
+// encode encodes the detail of an audit record, which contains plain values.
 func encode(v any) domain.RawJSON {
 	text, err := json.Marshal(v)
 	if err != nil {

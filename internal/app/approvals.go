@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Approvals has the operations on approval requests.
+// Approvals contains the operations on approval requests.
 type Approvals struct{ *kernel }
 
 type approvalStore interface {
@@ -16,7 +16,7 @@ type approvalStore interface {
 	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
 }
 
-// List gives the approvals that match a filter, the longest open first.
+// List returns the approvals that match a filter, the one that has been open longest first.
 //
 // Errors: invalid (the filter), forbidden.
 func (a *Approvals) List(ctx context.Context, by domain.Actor, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
@@ -26,7 +26,7 @@ func (a *Approvals) List(ctx context.Context, by domain.Actor, f domain.Approval
 	return a.store.Approvals(ctx, f)
 }
 
-// Get gives one approval.
+// Get returns one approval.
 //
 // Errors: not_found, forbidden.
 func (a *Approvals) Get(ctx context.Context, by domain.Actor, id string) (domain.Approval, error) {
@@ -90,7 +90,7 @@ func (a *Approvals) Decide(ctx context.Context, req DecideRequest) (domain.Appro
 	)
 }
 
-// repeats reports whether the same person gave the same answer before, and reads the request.
+// repeats reports whether the same person gave the same answer before, and returns the request.
 func (a *Approvals) repeats(ctx context.Context, req DecideRequest, p *domain.Approval) bool {
 	now, err := a.store.Approval(ctx, req.Approval)
 	if err != nil || req.Answer == "" || now.Answer != req.Answer || now.DecidedBy != req.By.Name {
@@ -100,7 +100,7 @@ func (a *Approvals) repeats(ctx context.Context, req DecideRequest, p *domain.Ap
 	return true
 }
 
-// Assignees gives the names of the people who may be given approvals.
+// Assignees returns the names of the people to whom approvals can be assigned.
 //
 // Errors: forbidden.
 func (a *Approvals) Assignees(ctx context.Context, by domain.Actor) ([]string, error) {

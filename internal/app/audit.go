@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Audit are the operations on the audit log.
+// Audit contains the operations on the audit log.
 type Audit struct{ *kernel }
 
 type auditStore interface {
@@ -20,7 +20,7 @@ type auditStore interface {
 	domain.ExportSigner
 }
 
-// List gives a page of the events that a filter matches, newest first.
+// List returns a page of the events that a filter matches, newest first.
 //
 // Errors: invalid (the position of a page), forbidden.
 func (a *Audit) List(ctx context.Context, by domain.Actor, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
@@ -30,7 +30,7 @@ func (a *Audit) List(ctx context.Context, by domain.Actor, f domain.AuditFilter)
 	return a.store.AuditEvents(ctx, f)
 }
 
-// Event gives one event with its journal rows.
+// Event returns one event with its journal rows.
 //
 // Errors: not_found, forbidden.
 func (a *Audit) Event(ctx context.Context, by domain.Actor, seq int64) (domain.AuditEvent, error) {
@@ -40,7 +40,7 @@ func (a *Audit) Event(ctx context.Context, by domain.Actor, seq int64) (domain.A
 	return a.store.AuditEvent(ctx, seq)
 }
 
-// Link gives the position of an event in the chain of the log.
+// Link returns the position of an event in the chain of the log.
 //
 // Errors: forbidden.
 func (a *Audit) Link(ctx context.Context, by domain.Actor, seq int64) (domain.AuditLink, error) {
@@ -50,18 +50,18 @@ func (a *Audit) Link(ctx context.Context, by domain.Actor, seq int64) (domain.Au
 	return a.store.AuditLink(ctx, seq)
 }
 
-// exportPage is how many events an export reads at a time.
+// exportPage is the number of events that an export reads at a time.
 const exportPage = 200
 
-// AuditExport is an export that was begun; Write does the rest of it.
+// AuditExport is an export that has begun. Write writes it.
 type AuditExport struct {
 	*kernel
 	filter domain.AuditFilter
 	page   domain.List[domain.AuditEvent]
 }
 
-// Export begins an export of the events that a filter matches, newest first. It reads
-// the first of them, so that an error can still be answered.
+// Export begins an export of the events that a filter matches, newest first. It reads the first
+// events, so that the caller can still respond to an error.
 //
 // Errors: forbidden.
 func (a *Audit) Export(ctx context.Context, by domain.Actor, f domain.AuditFilter) (*AuditExport, error) {
@@ -107,8 +107,7 @@ func (e *AuditExport) Write(ctx context.Context, w io.Writer, flush func() error
 	}
 }
 
-// Check returns the verification of the log that is in progress, or else the last one, or the zero
-// value.
+// Check returns the verification in progress, or else the last one, or the zero value.
 //
 // Errors: forbidden.
 func (a *Audit) Check(ctx context.Context, by domain.Actor) (domain.AuditCheck, error) {

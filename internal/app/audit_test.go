@@ -21,7 +21,7 @@ func TestAVerificationOfTheAuditLog(t *testing.T) {
 		s := storetest.Open(t)
 		w := apptest.On(t, s)
 		config := w.Config
-		config.Checker = store.NewAuditChecker(s, slog.New(slog.DiscardHandler)) // nothing runs it
+		config.Checker = store.NewAuditChecker(s, slog.New(slog.DiscardHandler)) // this checker does not run
 		a := app.New(config).Audit
 		if _, err := a.Verify(t.Context(), app.Meta{By: apptest.Viewer}); domain.CodeOf(err) != domain.CodeForbidden {
 			t.Errorf("by a viewer: %v", err)

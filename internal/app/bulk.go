@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Bulk has the operations on bulk operations: one action on many runs. Start stores a bulk
-// operation, and a worker in internal/bulk executes it.
+// Bulk contains the operations on bulk operations, which apply one action to many runs. Start
+// stores a bulk operation, and a worker in internal/bulk executes it.
 type Bulk struct{ *kernel }
 
 type bulkStore interface {
@@ -18,7 +18,7 @@ type bulkStore interface {
 	BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
 }
 
-// List gives the newest bulk operations.
+// List returns the newest bulk operations.
 //
 // Errors: forbidden.
 func (b *Bulk) List(ctx context.Context, by domain.Actor, limit int) ([]domain.Bulk, error) {
@@ -28,7 +28,7 @@ func (b *Bulk) List(ctx context.Context, by domain.Actor, limit int) ([]domain.B
 	return b.store.Bulks(ctx, limit)
 }
 
-// Get gives one bulk operation.
+// Get returns one bulk operation.
 //
 // Errors: not_found, forbidden.
 func (b *Bulk) Get(ctx context.Context, by domain.Actor, id string) (domain.Bulk, error) {
@@ -38,7 +38,7 @@ func (b *Bulk) Get(ctx context.Context, by domain.Actor, id string) (domain.Bulk
 	return b.store.Bulk(ctx, id)
 }
 
-// Items gives the runs of a bulk operation after a position.
+// Items returns the runs of a bulk operation after a position.
 //
 // Errors: forbidden.
 func (b *Bulk) Items(ctx context.Context, by domain.Actor, id string, after int64, limit int) ([]domain.BulkItem, error) {
@@ -98,7 +98,7 @@ func (b *Bulk) Start(ctx context.Context, req BulkStart) (domain.Bulk, error) {
 	return out, err
 }
 
-// BulkChange names a bulk operation.
+// BulkChange identifies a bulk operation.
 type BulkChange struct {
 	Meta   `json:"-"`
 	Bulk   string

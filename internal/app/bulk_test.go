@@ -36,7 +36,7 @@ func TestABulkOperationIsStartedOnce(t *testing.T) {
 		t.Errorf("a viewer starts one: %v", err)
 	}
 	stop := app.BulkChange{Meta: app.Meta{By: apptest.Operator, Key: "s"}, Bulk: first.ID, Reason: "enough"}
-	for range 2 { // the second time by the key
+	for range 2 { // the second request has the same key
 		if b, err := w.Bulk.Stop(t.Context(), stop); err != nil || b.State != domain.BulkStopped {
 			t.Errorf("stop: %+v, %v", b, err)
 		}

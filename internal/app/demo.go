@@ -9,20 +9,20 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Demo are the operations on the demonstration of a recovery; see package demo.
+// Demo contains the operations on the demonstration of a recovery; see package demo.
 type Demo struct{ *kernel }
 
-// Demonstrator makes demonstrations, one at a time.
+// Demonstrator runs demonstrations, one at a time.
 type Demonstrator interface {
 	State() demo.State
-	// Begin starts one; CodeConflict if one is in progress.
+	// Begin starts a demonstration. If one is in progress, the error is CodeConflict.
 	Begin(by string, idempotent bool) error
-	// Answer gives an answer, or stops the demonstration; CodeConflict if there is nothing
-	// to answer.
+	// Answer answers the question of the demonstration, or stops it. If there is no question, the
+	// error is CodeConflict.
 	Answer(a demo.Answer) error
 }
 
-// Get gives the newest demonstration since the start of the server.
+// Get returns the newest demonstration since the start of the server.
 //
 // Errors: unavailable (no daemon), forbidden.
 func (d *Demo) Get(ctx context.Context, by domain.Actor) (demo.State, error) {
@@ -50,7 +50,7 @@ func (d *Demo) Begin(ctx context.Context, req DemoStart) error {
 	})
 }
 
-// DemoAnswer answers whether the payment of a demonstration happened, or stops it.
+// DemoAnswer states whether the payment of a demonstration happened, or stops the demonstration.
 type DemoAnswer struct {
 	Meta   `json:"-"`
 	Answer demo.Answer
@@ -58,8 +58,8 @@ type DemoAnswer struct {
 
 // Answer continues or stops a demonstration.
 //
-// Errors: conflict (there is nothing to answer), invalid (no such answer), unavailable (no
-// daemon), forbidden.
+// Errors: conflict (there is no question), invalid (no such answer), unavailable (no daemon),
+// forbidden.
 func (d *Demo) Answer(ctx context.Context, req DemoAnswer) error {
 	return d.act(ctx, AnswerDemo, req.Meta, req, map[string]string{"answer": string(req.Answer)}, func(r Demonstrator) error {
 		return r.Answer(req.Answer)

@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Drafts has the operations on drafts of plans. Start stores a draft, and a worker in
+// Drafts contains the operations on drafts of plans. Start stores a draft, and a worker in
 // internal/draft plans it. No part of a draft runs before it is accepted.
 type Drafts struct{ *kernel }
 
@@ -19,7 +19,7 @@ type draftStore interface {
 	DraftsFrom(ctx context.Context, parent string) ([]domain.Draft, error)
 }
 
-// List gives the newest drafts: the open ones, or all.
+// List returns the newest drafts: the open ones, or all.
 //
 // Errors: forbidden.
 func (d *Drafts) List(ctx context.Context, by domain.Actor, all bool, limit int) ([]domain.Draft, error) {
@@ -29,7 +29,7 @@ func (d *Drafts) List(ctx context.Context, by domain.Actor, all bool, limit int)
 	return d.store.Drafts(ctx, all, limit)
 }
 
-// Get gives one draft.
+// Get returns one draft.
 //
 // Errors: not_found, forbidden.
 func (d *Drafts) Get(ctx context.Context, by domain.Actor, id string) (domain.Draft, error) {
@@ -43,7 +43,7 @@ func (d *Drafts) Get(ctx context.Context, by domain.Actor, id string) (domain.Dr
 	return draft, err
 }
 
-// OfVersion gives the newest draft whose plan is a version.
+// OfVersion returns the newest draft whose plan is a version.
 //
 // Errors: not_found, forbidden.
 func (d *Drafts) OfVersion(ctx context.Context, by domain.Actor, hash string) (domain.Draft, error) {
@@ -53,7 +53,7 @@ func (d *Drafts) OfVersion(ctx context.Context, by domain.Actor, hash string) (d
 	return d.store.DraftOfVersion(ctx, hash)
 }
 
-// Refinements gives the drafts that refine a draft, oldest first.
+// Refinements returns the drafts that refine a draft, oldest first.
 //
 // Errors: forbidden.
 func (d *Drafts) Refinements(ctx context.Context, by domain.Actor, parent string) ([]domain.Draft, error) {
@@ -63,7 +63,7 @@ func (d *Drafts) Refinements(ctx context.Context, by domain.Actor, parent string
 	return d.store.DraftsFrom(ctx, parent)
 }
 
-// Planners gives the providers whose models can plan.
+// Planners returns the providers whose models can plan.
 func (d *Drafts) Planners() []string { return d.drafts.Planner.Planners() }
 
 func (d *Drafts) object() object[domain.Draft] {
@@ -101,7 +101,7 @@ func (d *Drafts) begin(ctx context.Context, op Operation, m Meta, request any, d
 	return out, err
 }
 
-// DraftRefinement describes what should be different from a draft.
+// DraftRefinement describes how a draft should differ from an earlier one.
 type DraftRefinement struct {
 	Meta  `json:"-"`
 	Draft string
@@ -128,15 +128,15 @@ func (d *Drafts) Refine(ctx context.Context, req DraftRefinement) (domain.Draft,
 	return d.begin(ctx, RefineDraft, req.Meta, request, draft)
 }
 
-// DraftChange names a draft.
+// DraftChange identifies a draft.
 type DraftChange struct {
 	Meta   `json:"-"`
 	Draft  string
 	Reason string // kept in the audit log
 }
 
-// Discard gives a draft up, and ends its planning. Its plan is archived, unless it is in
-// use. A discarded draft is returned unchanged.
+// Discard discards a draft, and ends its planning. Its plan is archived, unless it is in use. A
+// discarded draft is returned unchanged.
 //
 // Errors: not_found, conflict (it was accepted), forbidden.
 func (d *Drafts) Discard(ctx context.Context, req DraftChange) (domain.Draft, error) {
@@ -171,7 +171,7 @@ func (d *Drafts) Discard(ctx context.Context, req DraftChange) (domain.Draft, er
 	return out, err
 }
 
-// unused is the plan of a draft if only this draft uses it, else nil.
+// unused returns the plan of a draft if only this draft uses it, and nil otherwise.
 func unused(tx *store.Tx, draft domain.Draft) (*domain.Plan, error) {
 	plan, err := tx.Plan(draft.Plan.Key)
 	if err != nil {
@@ -187,7 +187,8 @@ func unused(tx *store.Tx, draft domain.Draft) (*domain.Plan, error) {
 	return &plan, nil
 }
 
-// acceptance makes a version the current one of its plan, and decides who is refused.
+// acceptance returns a function that makes a version the current one of its plan. It returns an
+// error if the principal may not do that.
 func (k *kernel) acceptance(
 	ctx context.Context,
 	op Operation,

@@ -18,11 +18,11 @@ type DraftAcceptance struct {
 	domain.DraftAcceptance
 }
 
-// Accept takes the plan of a draft, or an alternative of it, into use; of a plan in use,
-// that version becomes the current one. An accepted draft is returned unchanged.
+// Accept accepts the plan of a draft, or an alternative of it. If the draft changes a plan in use,
+// its version becomes the current one. An accepted draft is returned unchanged.
 //
-// Errors: not_found, conflict (there is nothing to accept, or it was accepted in another
-// form), stale (the plan has another current version meanwhile), forbidden.
+// Errors: not_found, conflict (there is nothing to accept, or it was accepted in another form),
+// stale (the current version of the plan has changed), forbidden.
 func (d *Drafts) Accept(ctx context.Context, req DraftAcceptance) (domain.Draft, error) {
 	request := []any{req.Draft, req.DraftAcceptance}
 	if known, done, err := before(ctx, d.kernel, AcceptDraft, req.Meta, request, d.object()); done || err != nil {
@@ -57,7 +57,7 @@ func (d *Drafts) Accept(ctx context.Context, req DraftAcceptance) (domain.Draft,
 		if err != nil {
 			return decided, err
 		}
-		if !moved { // decided by another request meanwhile
+		if !moved { // another request has decided in the meantime
 			return decided, acceptable(decided, req.Alternative)
 		}
 		_, err = accept(tx)
@@ -69,8 +69,8 @@ func (d *Drafts) Accept(ctx context.Context, req DraftAcceptance) (domain.Draft,
 	return accepted, nil
 }
 
-// acceptable refuses to accept a draft that is not ready, unless it was accepted in the
-// same form.
+// acceptable returns an error if a draft is not ready. A draft that was accepted in the same form
+// is acceptable.
 func acceptable(draft domain.Draft, alternative string) error {
 	switch {
 	case draft.State != domain.DraftAccepted:
@@ -81,8 +81,7 @@ func acceptable(draft domain.Draft, alternative string) error {
 	return nil
 }
 
-// alternative stores an alternative of a version. It is the same version however often
-// it is stored.
+// alternative stores an alternative of a version. Repeated calls return the same version.
 func (d *Drafts) alternative(ctx context.Context, by domain.Actor, hash, kind string, askFirst bool) (domain.PlannerPlan, error) {
 	v, err := d.store.VersionByHash(ctx, hash)
 	if err != nil {
@@ -91,15 +90,15 @@ func (d *Drafts) alternative(ctx context.Context, by domain.Actor, hash, kind st
 	return d.planner.Alternative(ctx, by, v, kind, askFirst)
 }
 
-// AlternativeAcceptance accepts an alternative of a version that has no draft.
+// AlternativeAcceptance accepts an alternative of a version without a draft.
 type AlternativeAcceptance struct {
 	Meta `json:"-"`
 	Hash string
 	domain.DraftAcceptance
 }
 
-// AcceptAlternative takes an alternative of a version that a program requested, and that
-// has no draft, into use.
+// AcceptAlternative accepts an alternative of a version that a program requested, and that has no
+// draft.
 //
 // Errors: invalid (there is no such alternative), not_found, conflict, stale, forbidden.
 func (d *Drafts) AcceptAlternative(ctx context.Context, req AlternativeAcceptance) (domain.Plan, error) {
@@ -180,8 +179,7 @@ func (d *Drafts) run(ctx context.Context, req DraftRun, receipt *domain.Receipt)
 	)
 }
 
-// startable refuses to start a run of a draft without a plan, or of one that has to be
-// accepted first.
+// startable returns an error for a draft without a plan, or one that must be accepted before a run.
 func startable(draft domain.Draft, accept bool) error {
 	switch draft.State {
 	case domain.DraftFailed:

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// slowPlanner is a planner that never comes to an end, and has one alternative.
+// slowPlanner is a planner that never returns a plan. It has one alternative.
 type slowPlanner struct {
 	app.Planner
 	alternative domain.PlannerPlan
@@ -28,7 +28,7 @@ func (p slowPlanner) Alternative(context.Context, domain.Actor, domain.Version, 
 	return p.alternative, nil
 }
 
-// generated stores a plan as a planner does.
+// generated stores a plan like a planner.
 func generated(t *testing.T, w *apptest.World, src string) domain.Version {
 	t.Helper()
 	_, v, _, _, err := w.Engine.SavePlan(t.Context(), apptest.Author, []byte(src), planner.FormatYAML, "planner", "")
@@ -38,7 +38,7 @@ func generated(t *testing.T, w *apptest.World, src string) domain.Version {
 	return v
 }
 
-// withDrafts is a world whose planner is slow.
+// withDrafts returns a world with a slow planner.
 func withDrafts(t *testing.T, w *apptest.World, p slowPlanner) *app.App {
 	t.Helper()
 	c := w.Config
@@ -61,7 +61,7 @@ func ready(t *testing.T, w *apptest.World, d domain.Draft, v domain.Version) {
 	}
 }
 
-// Each operation on a draft is done once by its key, and recorded once with its effect.
+// Each operation on a draft is executed once per key, and its effect is recorded once.
 func TestDraftsAreChangedOnceByAKey(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
@@ -96,7 +96,7 @@ func TestDraftsAreChangedOnceByAKey(t *testing.T) {
 		next.Parent != first.ID {
 		t.Errorf("refine: %+v %v, again %+v %v", next, err, again, againErr)
 	}
-	for range 2 { // the second time by the key
+	for range 2 { // the second request has the same key
 		if d, err := a.Drafts.Accept(t.Context(), accept); err != nil || d.State != domain.DraftAccepted {
 			t.Errorf("accept: %+v %v", d, err)
 		}
@@ -125,8 +125,8 @@ func TestDraftsAreChangedOnceByAKey(t *testing.T) {
 	}
 }
 
-// A discarded draft takes its plan out of lists, with one record each; an acceptance
-// that the plan does not allow leaves the draft as it was.
+// Discarding a draft archives its plan, with one record each. A rejected acceptance leaves the
+// draft unchanged.
 func TestADraftAndItsPlanChangeTogether(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
@@ -161,7 +161,7 @@ func TestADraftAndItsPlanChangeTogether(t *testing.T) {
 	}
 }
 
-// Viewers read drafts, and change none.
+// Viewers can read drafts but cannot change them.
 func TestViewersChangeNoDrafts(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)

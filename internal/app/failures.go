@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Failures are the operations on groups of failed runs.
+// Failures contains the operations on failure groups.
 type Failures struct{ *kernel }
 
 type failureStore interface {
@@ -20,7 +20,7 @@ type failureStore interface {
 	FailedRuns(ctx context.Context, ref domain.FailureRef, acknowledged bool) (store.FailedRuns, error)
 }
 
-// List gives the groups of failures that need attention, the newest failure first.
+// List returns the failure groups that need attention, newest failure first.
 //
 // Errors: forbidden.
 func (f *Failures) List(ctx context.Context, by domain.Actor, limit int) ([]domain.FailureGroup, error) {
@@ -30,9 +30,9 @@ func (f *Failures) List(ctx context.Context, by domain.Actor, limit int) ([]doma
 	return f.store.FailureGroups(ctx, limit)
 }
 
-// Origin gives the run that failed first in a group, and the last success before it.
+// Origin returns the first failed run of a group, and the last successful run before it.
 //
-// Errors: not_found (none of the group needs attention), forbidden.
+// Errors: not_found (no run of the group needs attention), forbidden.
 func (f *Failures) Origin(ctx context.Context, by domain.Actor, ref domain.FailureRef) (domain.FailureOrigin, error) {
 	if err := f.allow(ctx, ListFailures, by, ""); err != nil {
 		return domain.FailureOrigin{}, err
@@ -40,7 +40,7 @@ func (f *Failures) Origin(ctx context.Context, by domain.Actor, ref domain.Failu
 	return f.store.FailureOrigin(ctx, ref)
 }
 
-// Acknowledged gives the acknowledgments since a time, the newest first.
+// Acknowledged returns the acknowledgments since a time, newest first.
 //
 // Errors: forbidden.
 func (f *Failures) Acknowledged(ctx context.Context, by domain.Actor, since time.Time, limit int) ([]domain.FailureAck, error) {
@@ -51,9 +51,9 @@ func (f *Failures) Acknowledged(ctx context.Context, by domain.Actor, since time
 }
 
 const (
-	// standingGroups bounds the groups among which a run's is looked for.
+	// standingGroups is the maximum number of groups that are searched for a run's group.
 	standingGroups = 100
-	// standingFor is how long it is shown who acknowledged a failure.
+	// standingFor is how long an acknowledgment is shown.
 	standingFor = 30 * 24 * time.Hour
 )
 
@@ -87,7 +87,7 @@ func (f *Failures) Standing(ctx context.Context, by domain.Actor, run domain.Run
 	return s, err
 }
 
-// acknowledgment finds who acknowledged a run that failed, or all that failed like it.
+// acknowledgment finds the acknowledgment of a failed run, or of its failure group.
 func (f *Failures) acknowledgment(ctx context.Context, run domain.Run, ref domain.FailureRef) (*domain.FailureAck, error) {
 	acks, err := f.store.FailureAcks(ctx, run.EndedAt, standingGroups)
 	if err != nil {
@@ -118,12 +118,13 @@ func (f *Failures) acknowledgment(ctx context.Context, run domain.Run, ref domai
 	}, nil
 }
 
-// FailureChange names a group of failures.
+// FailureChange identifies a failure group.
 type FailureChange struct {
 	Meta `json:"-"`
 	domain.FailureRef
-	Note string // of an acknowledgment: why; may be empty
-	// ResumeAt is when the runs are resumed, first one of them; zero: not by themselves.
+	Note string // reason of an acknowledgment; may be empty
+	// ResumeAt is the time at which the runs are resumed, starting with one of them. If it is zero,
+	// they are not resumed automatically.
 	ResumeAt time.Time
 }
 
@@ -176,7 +177,8 @@ func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (n int64,
 	return n, err
 }
 
-// Unacknowledge takes an acknowledgment back. It returns how many runs of the group need attention.
+// Unacknowledge withdraws an acknowledgment. It returns the number of runs in the group that need
+// attention.
 //
 // Errors: not_found (the plan), forbidden.
 func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (n int64, err error) {
@@ -236,7 +238,7 @@ func (f *Failures) resolveRef(ctx context.Context, ref domain.FailureRef) (domai
 		Suggest("also name the plan, the node, and the code")
 }
 
-// acked returns the acknowledgment of a group; nil if there is none.
+// acked returns the acknowledgment of a group, or nil.
 func (f *Failures) acked(ctx context.Context, ref domain.FailureRef) (*domain.FailureAck, error) {
 	acks, err := f.store.FailureAcks(ctx, time.Time{}, standingGroups)
 	if i := slices.IndexFunc(acks, func(a domain.FailureAck) bool { return a.Covers(ref) }); i >= 0 {
@@ -253,9 +255,9 @@ func (f *Failures) record(tx *store.Tx, req FailureChange, n int64) {
 	)
 }
 
-// change marks the runs of a group as they are listed now. Large groups take several transactions,
-// so that others can write in between. The first one writes the record. A crash between two
-// transactions leaves some runs unmarked, but none marked without a record.
+// change marks the runs of a group as listed now. Large groups take several transactions, so that
+// others can write in between. The first one writes the record. A crash between two transactions
+// leaves some runs unmarked, but none marked without a record.
 func (f *Failures) change(
 	ctx context.Context,
 	op Operation,

@@ -78,7 +78,7 @@ func TestAcknowledgeFailures(t *testing.T) {
 	if _, err := w.Failures.Acknowledge(t.Context(), late); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a time that is past: %v", err)
 	}
-	// The bulk operation that resumes the runs is stored with the acknowledgment: once.
+	// The bulk operation that resumes the runs is stored once, together with the acknowledgment.
 	late = req(apptest.Operator, "later", "")
 	late.ResumeAt = time.Now().Add(time.Hour)
 	for range 2 {

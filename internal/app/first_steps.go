@@ -7,13 +7,14 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// FirstSteps has the operations on the checklist of a new server. The list completes automatically.
+// FirstSteps contains the operations on the checklist of a new server. The list completes
+// automatically.
 type FirstSteps struct{ *kernel }
 
-// FirstStep names an entry of the list.
+// FirstStep identifies an entry of the list.
 type FirstStep string
 
-// First steps, in their order.
+// First steps, in order.
 const (
 	FirstRun      FirstStep = "run"      // a run has completed
 	FirstDecision FirstStep = "decision" // a person has decided an approval request
@@ -31,8 +32,9 @@ type StepState struct {
 // dismissed is the preference that hides the list.
 const dismissed = "first-steps"
 
-// Get gives the list for a principal; nil if all is done, or they dismissed it. Nothing of it
-// is stored: each entry is derived from runs, the audit log, and the configuration.
+// Get returns the list for a principal. It returns nil if every step is done, or if the principal
+// dismissed the list. The list is not stored: each entry is derived from runs, the audit log, and
+// the configuration.
 //
 // Errors: forbidden.
 func (f *FirstSteps) Get(ctx context.Context, by domain.Actor) ([]StepState, error) {
@@ -80,7 +82,7 @@ func (f *FirstSteps) model(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(list, func(p domain.ProviderInfo) bool { return p.Type != "offline" }), err
 }
 
-// Dismiss removes the list for the principal.
+// Dismiss hides the list from the principal.
 //
 // Errors: forbidden.
 func (f *FirstSteps) Dismiss(ctx context.Context, m Meta) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Memory has the operations on the memory of sessions. A session belongs to the person who started
-// its runs. Only admins see sessions of others.
+// Memory contains the operations on the memory of sessions. A session belongs to the person who
+// started its runs. Only admins see sessions of others.
 type Memory struct{ *kernel }
 
 type memoryStore interface {
@@ -17,8 +17,8 @@ type memoryStore interface {
 	Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error)
 }
 
-// Sessions lists the sessions of an owner that remember something, by name. An empty
-// owner is the principal.
+// Sessions lists the sessions of an owner that have a memory, by name. An empty owner means the
+// principal.
 //
 // Errors: invalid (the position of a page), forbidden.
 func (m *Memory) Sessions(ctx context.Context, by domain.Actor, owner string, p domain.Page) (domain.List[domain.MemorySession], error) {
@@ -29,7 +29,7 @@ func (m *Memory) Sessions(ctx context.Context, by domain.Actor, owner string, p 
 	return m.store.MemorySessions(ctx, owner, p)
 }
 
-// Exchanges lists what a session remembers, newest first. An empty owner is the
+// Exchanges lists the exchanges that a session remembers, newest first. An empty owner means the
 // principal.
 //
 // Errors: invalid (the position of a page), forbidden.
@@ -49,14 +49,14 @@ func (m *Memory) owner(ctx context.Context, op Operation, by domain.Actor, owner
 	return owner, domain.CheckMemoryOwner(by, owner)
 }
 
-// SessionChange names a session.
+// SessionChange identifies a session.
 type SessionChange struct {
 	Meta           `json:"-"`
-	Owner, Session string // an empty owner is the principal
+	Owner, Session string // an empty owner means the principal
 	Reason         string // kept in the audit log
 }
 
-// Forget clears the memory of a session, and returns the number of removed exchanges. The journals
+// Forget deletes the memory of a session, and returns the number of deleted exchanges. The journals
 // of its runs stay.
 //
 // Errors: forbidden.

@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// NoServer is a [Server] and [Settings] where no daemon runs: it refuses everything.
+// NoServer implements [Server] and [Settings] without a daemon: every method returns an error.
 type NoServer struct{ Refusal error }
 
 func (n NoServer) Server(context.Context) (domain.Server, error) {

@@ -35,7 +35,7 @@ func change[T any](ctx context.Context, k *kernel, op Operation, m Meta, request
 	})
 }
 
-// keeper stores what an operation changes with its record; it is a tool.Recorder.
+// keeper stores the changes of an operation together with its record. It implements tool.Recorder.
 type keeper struct {
 	k    *kernel
 	op   store.Operation
@@ -45,7 +45,7 @@ type keeper struct {
 func (s *keeper) keep(records []domain.AuditRecord, f func(tx *store.Tx) error) error {
 	object := ""
 	for _, r := range records {
-		s.op.Action, object = r.Action, r.Object // there is one
+		s.op.Action, object = r.Action, r.Object // the change has its own record
 	}
 	_, _, err := s.k.store.Do(s.op, func(tx *store.Tx) (string, error) {
 		for _, r := range records {
@@ -77,7 +77,7 @@ func (s *keeper) EnableAs(_ context.Context, key, value string, list []domain.St
 	})
 }
 
-// PutToolPins stores definitions of tools that were accepted.
+// PutToolPins stores accepted definitions of tools.
 func (s *keeper) PutToolPins(_ context.Context, pins []domain.ToolPin, records ...domain.AuditRecord) error {
 	return s.keep(records, func(tx *store.Tx) error { return tx.PutToolPins(pins) })
 }

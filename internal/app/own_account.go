@@ -11,16 +11,16 @@ import (
 // Enrollment is a second factor that users set up for themselves.
 type Enrollment struct {
 	Meta   `json:"-"`
-	Secret string `json:"-"` // in base32, as auth.Service.NewSecondFactor gives it
-	Code   string `json:"-"` // of the secret, as the app shows it now
-	Keep   string // the hash of the session that stays; the others end
+	Secret string `json:"-"` // in base32, from auth.Service.NewSecondFactor
+	Code   string `json:"-"` // current code of the authenticator app
+	Keep   string // the hash of the session to keep; the others end
 }
 
-// AddSecondFactor gives a principal a second factor, and returns recovery codes, which are
-// shown only here. All other sessions end.
+// AddSecondFactor adds a second factor to the principal's account, and returns recovery codes,
+// which are shown only once. All other sessions end.
 //
-// Errors: invalid (the secret or the code), conflict (there is one already, or the account
-// has no password), too_many, already_done, forbidden.
+// Errors: invalid (the secret or the code), conflict (there is one already, or the account has no
+// password), too_many, already_done, forbidden.
 func (a *Accounts) AddSecondFactor(ctx context.Context, req Enrollment) ([]string, error) {
 	codes := shownOnce(
 		func([]string) string { return req.By.Name },
@@ -61,13 +61,13 @@ type PasswordChange struct {
 	Meta `json:"-"`
 	Old  string `json:"-"`
 	New  string `json:"-"`
-	Keep string // the hash of the session that stays; the others end
+	Keep string // the hash of the session to keep; the others end
 }
 
-// ChangePassword changes the password of a principal who gives the old one. All other
-// sessions end.
+// ChangePassword changes the password of a principal who supplies the old one. All other sessions
+// end.
 //
-// Errors: invalid (the new password), conflict (it was changed meanwhile), too_many,
+// Errors: invalid (the new password), conflict (it was changed in the meantime), too_many,
 // forbidden (the old password is wrong).
 func (a *Accounts) ChangePassword(ctx context.Context, req PasswordChange) error {
 	if _, done, err := before(ctx, a.kernel, ChangePassword, req.Meta, req, a.object()); err != nil || done {
@@ -94,7 +94,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, req PasswordChange) error
 	return err
 }
 
-// SessionHash is the public name of a session: the stored hash of its secret.
+// SessionHash returns the public name of a session: the stored hash of its secret.
 func SessionHash(secret string) string {
 	if secret == "" {
 		return ""

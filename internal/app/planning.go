@@ -8,10 +8,10 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Planning are the operations that make a plan of a request while the client waits.
+// Planning contains the operations that plan a request while the client waits.
 type Planning struct{ *kernel }
 
-// Classify judges a request without a model.
+// Classify estimates the complexity of a request without a model.
 //
 // Errors: forbidden.
 func (p *Planning) Classify(ctx context.Context, by domain.Actor, query string) (domain.Classification, error) {
@@ -27,12 +27,13 @@ type AskRequest struct {
 	domain.AskRequest
 }
 
-// unstarted begins the object of a key whose request started no run: a version.
+// unstarted is the prefix of an idempotency key's object if the request started no run. A version
+// follows it.
 const unstarted = "version:"
 
-// Ask stores the plan for a request, and starts a run of it unless only the plan is requested or it
-// has to be accepted first. The key commits with the run. Where no run is started, it is recorded
-// after the plan is stored: if kairosd is killed between them, a repetition plans again.
+// Ask stores the plan for a request, and starts a run of it, unless only the plan is requested or
+// it must be accepted first. The key commits with the run. If no run is started, the key is
+// recorded after the plan is stored. If kairosd is killed between both, a repetition plans again.
 //
 // Errors: invalid (there is no plan for the request), too_large, forbidden, unavailable.
 func (p *Planning) Ask(ctx context.Context, req AskRequest) (domain.PlannerAnswer, error) {
@@ -55,7 +56,7 @@ func (p *Planning) Ask(ctx context.Context, req AskRequest) (domain.PlannerAnswe
 		})
 }
 
-// asked is the result of a request that was executed before: the run that it started, or the
+// asked returns the result of a request that was executed before: the run that it started, or the
 // version that it stored.
 func (p *Planning) asked(ctx context.Context, r domain.AskRequest, id string) (domain.PlannerAnswer, error) {
 	out := domain.PlannerAnswer{Classification: p.planner.Classify(r.Query), Agent: r.Agent}
@@ -98,9 +99,8 @@ type PlanningRequest struct {
 	domain.PlanningRequest
 }
 
-// Make stores the plan that answers a planning request, and starts nothing. The key is
-// recorded after the plan is stored: if kairosd is killed between them, a repetition
-// plans again.
+// Make stores the plan for a planning request, and starts no run. The key is recorded after the
+// plan is stored. If kairosd is killed between both, a repetition plans again.
 //
 // Errors: invalid (there is no plan for the request), forbidden, unavailable.
 func (p *Planning) Make(ctx context.Context, req PlanningRequest) (domain.PlannerPlan, error) {

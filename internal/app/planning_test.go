@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// quickPlanner answers each request with one version, and counts how often it plans.
+// quickPlanner answers each request with one version, and counts its calls.
 type quickPlanner struct {
 	slowPlanner
 	w      *apptest.World
@@ -40,7 +40,7 @@ func (q quickPlanner) Ask(ctx context.Context, by domain.Actor, r domain.AskRequ
 	return out, err
 }
 
-// A repeated key plans a request once, with a run and without one.
+// With the same key, a request is planned once, with or without a run.
 func TestARequestIsPlannedOnce(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
@@ -93,7 +93,7 @@ func TestARequestIsPlannedOnce(t *testing.T) {
 	}
 }
 
-// A repeated key starts one dry run of a document. An operator may not start one.
+// With the same key, a document has one dry run. An operator may not start one.
 func TestADryRunStartsOnce(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Plans are the operations on stored plans.
+// Plans contains the operations on stored plans.
 type Plans struct{ *kernel }
 
 type planStore interface {
@@ -21,7 +21,7 @@ type planStore interface {
 	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
 }
 
-// List gives a page of the plans that a filter matches, latest change first.
+// List returns a page of the plans that a filter matches, latest change first.
 //
 // Errors: invalid (the position of a page), forbidden.
 func (p *Plans) List(ctx context.Context, by domain.Actor, f domain.PlanFilter) (domain.List[domain.Plan], error) {
@@ -31,7 +31,7 @@ func (p *Plans) List(ctx context.Context, by domain.Actor, f domain.PlanFilter) 
 	return p.store.Plans(ctx, f)
 }
 
-// Get finds a plan by id or key, archived ones included.
+// Get finds a plan by id or key, including archived plans.
 //
 // Errors: not_found, forbidden.
 func (p *Plans) Get(ctx context.Context, by domain.Actor, idOrKey string) (domain.Plan, error) {
@@ -41,7 +41,7 @@ func (p *Plans) Get(ctx context.Context, by domain.Actor, idOrKey string) (domai
 	return p.store.Plan(ctx, idOrKey)
 }
 
-// Versions gives the versions of a plan, newest first, without their documents.
+// Versions returns the versions of a plan, newest first, without their documents.
 //
 // Errors: not_found, forbidden.
 func (p *Plans) Versions(ctx context.Context, by domain.Actor, idOrKey string) ([]domain.Version, error) {
@@ -55,7 +55,7 @@ func (p *Plans) Versions(ctx context.Context, by domain.Actor, idOrKey string) (
 	return p.store.Versions(ctx, plan.ID)
 }
 
-// Version gives one version of a plan with its document; number 0 is the current one.
+// Version returns one version of a plan with its document. Number 0 means the current version.
 //
 // Errors: not_found, forbidden.
 func (p *Plans) Version(ctx context.Context, by domain.Actor, idOrKey string, number int) (domain.Version, error) {
@@ -69,8 +69,8 @@ func (p *Plans) Version(ctx context.Context, by domain.Actor, idOrKey string, nu
 	return p.store.VersionByNumber(ctx, plan.ID, cmp.Or(number, plan.Latest))
 }
 
-// Flow counts how the newest runs of a plan since a time went through its nodes; version 0 is any.
-// It reads a bounded number of runs.
+// Flow describes the paths of a plan's newest runs since a time. Version 0 means all versions. It
+// reads a bounded number of runs.
 //
 // Errors: not_found, forbidden.
 func (p *Plans) Flow(ctx context.Context, by domain.Actor, idOrKey string, version int, since time.Time) (domain.PlanFlow, error) {
@@ -88,15 +88,15 @@ func (p *Plans) object() object[domain.Plan] {
 	return object[domain.Plan]{id: func(plan domain.Plan) string { return plan.ID }, find: p.store.Plan}
 }
 
-// PlanChange names a plan and the reason of its change.
+// PlanChange identifies a plan and the reason of its change.
 type PlanChange struct {
 	Meta   `json:"-"`
 	Plan   string // id or key
 	Reason string // shown with the plan and in the audit log
 }
 
-// Pause stops new runs of a plan from starting. Active runs finish; existing runs can
-// still be resumed, rerun, and forked. A paused plan is returned unchanged.
+// Pause prevents new runs of a plan from starting. Active runs finish; existing runs can still be
+// resumed, rerun, and forked. A paused plan is returned unchanged.
 //
 // Errors: not_found, forbidden.
 func (p *Plans) Pause(ctx context.Context, req PlanChange) (domain.Plan, error) {
@@ -114,8 +114,7 @@ func (p *Plans) Pause(ctx context.Context, req PlanChange) (domain.Plan, error) 
 	)
 }
 
-// Unpause lets runs of a paused plan start again. A plan that is not paused is returned
-// unchanged.
+// Unpause ends the pause of a plan. A plan that is not paused is returned unchanged.
 //
 // Errors: not_found, forbidden.
 func (p *Plans) Unpause(ctx context.Context, req PlanChange) (domain.Plan, error) {
@@ -151,8 +150,7 @@ func (p *Plans) Archive(ctx context.Context, req PlanChange) (domain.Plan, error
 	)
 }
 
-// Unarchive shows an archived plan in lists again. A plan that is not archived is
-// returned unchanged.
+// Unarchive restores an archived plan to lists. A plan that is not archived is returned unchanged.
 //
 // Errors: not_found, forbidden.
 func (p *Plans) Unarchive(ctx context.Context, req PlanChange) (domain.Plan, error) {
@@ -169,7 +167,7 @@ func (p *Plans) Unarchive(ctx context.Context, req PlanChange) (domain.Plan, err
 	)
 }
 
-// change performs an operation on one plan, unless the plan is so already.
+// change performs an operation on one plan, unless the plan already has the requested state.
 func (p *Plans) change(
 	ctx context.Context,
 	op Operation,
@@ -187,7 +185,7 @@ func (p *Plans) change(
 	})
 }
 
-// changed is the detail of an audit record about something that is or is not so.
+// changed returns the audit detail of a boolean change.
 func changed(what string, from, to bool) domain.RawJSON {
 	return domain.ChangeDetail(map[string]bool{what: from}, map[string]bool{what: to})
 }

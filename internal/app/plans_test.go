@@ -63,7 +63,7 @@ func TestArchiveAndUnarchive(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	storetest.Plan(t, w.Store, report)
-	for range 2 { // the second time nothing changes
+	for range 2 { // the second request changes nothing
 		if p, err := w.Plans.Archive(t.Context(), change(apptest.Author, "", "replaced")); err != nil || !p.Archived {
 			t.Fatalf("%+v %v", p, err)
 		}
@@ -122,7 +122,7 @@ func TestAKeyIdentifiesOneOperation(t *testing.T) {
 	if _, err := w.Plans.Pause(t.Context(), change(apptest.Operator, "k", "why")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Plans.Unpause(t.Context(), change(apptest.Operator, "k", "over")); err != nil { // another operation has keys of its own
+	if _, err := w.Plans.Unpause(t.Context(), change(apptest.Operator, "k", "over")); err != nil { // keys of other operations are separate
 		t.Fatal(err)
 	}
 	w.Engine.Close()

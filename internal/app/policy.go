@@ -20,13 +20,13 @@ const (
 	Query   Kind = iota // reads and changes nothing
 	Entity              // one transaction of the store; see perform
 	Command             // one message to the runner of a run
-	Job                 // stores a job, which a worker then does
+	Job                 // stores a job that a worker executes
 )
 
 // Rule defines who may use an operation.
 type Rule struct {
 	Kind Kind
-	// Role is the lowest role. If it is empty, no login is required.
+	// Role is the lowest permitted role. If it is empty, no login is required.
 	Role domain.Role
 	// Scope is required of a token with scopes. If it is empty, any token is accepted.
 	Scope string
@@ -370,7 +370,7 @@ var policy = map[Operation]Rule{
 	RevokeToken:        {Entity, domain.RoleAdmin, "tokens", "token.revoke"},
 }
 
-// Policy gives the rule of an operation; ok is false for one that does not exist.
+// Policy returns the rule of an operation. ok is false if the operation does not exist.
 func Policy(op Operation) (r Rule, ok bool) {
 	r, ok = policy[op]
 	return r, ok

@@ -8,9 +8,9 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Every operation by every role, scope, and interface: a principal may what the role
-// includes, and a token with scopes only what one of them names. The interface changes
-// nothing.
+// Every combination of operation, role, scope, and interface follows the policy. A principal has
+// the permissions of the role. A token with scopes has only the permissions of its scopes. The
+// interface does not matter.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	cells := 0

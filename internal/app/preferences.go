@@ -7,15 +7,14 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Preferences are what a person chose about how the dashboard looks to them. They are
-// not in the audit log.
+// Preferences contains the display preferences of people. They are not in the audit log.
 type Preferences struct{ *kernel }
 
 type preferenceStore interface {
 	Preference(ctx context.Context, owner, key string) (string, error)
 }
 
-// Get gives what a principal chose under a key; empty if nothing.
+// Get returns the value that a principal stored under a key, or "".
 //
 // Errors: forbidden.
 func (p *Preferences) Get(ctx context.Context, by domain.Actor, key string) (string, error) {
@@ -25,7 +24,7 @@ func (p *Preferences) Get(ctx context.Context, by domain.Actor, key string) (str
 	return p.store.Preference(ctx, by.Name, key)
 }
 
-// Preference is one choice of a person.
+// Preference is one preference of a person.
 type Preference struct {
 	Meta       `json:"-"`
 	Key, Value string

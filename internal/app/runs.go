@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Runs are the operations on runs.
+// Runs contains the operations on runs.
 type Runs struct{ *kernel }
 
 type runStore interface {
@@ -28,9 +28,9 @@ type runStore interface {
 	RecentNotes(ctx context.Context, since time.Time, limit int) ([]domain.Note, error)
 }
 
-// Notes lists what people wrote about a run, oldest first.
+// Notes lists the notes of a run, oldest first.
 //
-// Errors: not_found, conflict (the id is of several runs), forbidden.
+// Errors: not_found, conflict (the id matches several runs), forbidden.
 func (r *Runs) Notes(ctx context.Context, by domain.Actor, run string) ([]domain.Note, error) {
 	if err := r.allow(ctx, ListNotes, by, ""); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (r *Runs) Notes(ctx context.Context, by domain.Actor, run string) ([]domain
 	return r.store.Notes(ctx, found.ID)
 }
 
-// RecentNotes lists notes about any run since a time, newest first.
+// RecentNotes lists notes of all runs since a time, newest first.
 //
 // Errors: forbidden.
 func (r *Runs) RecentNotes(ctx context.Context, by domain.Actor, since time.Time, limit int) ([]domain.Note, error) {
@@ -55,7 +55,7 @@ func (r *Runs) RecentNotes(ctx context.Context, by domain.Actor, since time.Time
 // NoteRequest is a note about a run.
 type NoteRequest struct {
 	Meta `json:"-"`
-	Run  string // id, or enough of it
+	Run  string // id, or an unambiguous part of it
 	Text string // at most domain.MaxNoteLength characters
 }
 
@@ -98,8 +98,8 @@ func (r *Runs) AddNote(ctx context.Context, req NoteRequest) (domain.Note, error
 // AcknowledgeRequest acknowledges a failed run.
 type AcknowledgeRequest struct {
 	Meta     `json:"-"`
-	Run      string    // id, or enough of it
-	Note     string    // kept with the run; may be empty
+	Run      string    // id, or an unambiguous part of it
+	Note     string    // stored with the run; may be empty
 	ResumeAt time.Time // when to resume the run; zero means never
 }
 
@@ -160,7 +160,7 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 	return r.store.FindRun(ctx, run.ID)
 }
 
-// clip is the beginning of a text, of at most n characters.
+// clip shortens a text to at most n characters.
 func clip(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"

@@ -13,12 +13,12 @@ type StartRequest struct {
 	domain.StartRequest
 }
 
-// Start creates a run; it is durable when Start returns. A request with the Key of a
-// run that exists returns that run.
+// Start creates a run, which is durable when Start returns. A request with the Key of an existing
+// run returns that run.
 //
-// Errors: invalid (labels, or an input that does not match the plan's schema), not_found
-// (the plan or its version), conflict (the plan is paused or archived, or its concurrency
-// rule refuses another run), forbidden, unavailable.
+// Errors: invalid (labels, or an input that does not match the plan's schema), not_found (the plan
+// or its version), conflict (the plan is paused or archived, or its concurrency rule refuses
+// another run), forbidden, unavailable.
 func (r *Runs) Start(ctx context.Context, req StartRequest) (domain.Run, error) {
 	if err := domain.CheckLabels(req.Labels); err != nil {
 		return domain.Run{}, err
@@ -83,7 +83,7 @@ func (r *Runs) Act(ctx context.Context, req ActRequest) (domain.Run, error) {
 	})
 }
 
-// repeated reports whether a run is as an action that was refused would leave it.
+// repeated reports whether a run already has the state that the refused action leads to.
 func repeated(a domain.Action, run domain.Run, refusal error) bool {
 	switch a {
 	case domain.ActionPause, domain.ActionUnpause:

@@ -121,8 +121,8 @@ func TestAKeyExecutesOneAction(t *testing.T) {
 	}
 }
 
-// Pausing a paused run and continuing one that is not paused change nothing; deleting
-// with the same key twice is answered twice.
+// Pausing a paused run and continuing one that is not paused have no effect. A repeated deletion
+// with the same key succeeds.
 func TestRepeatedActions(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
@@ -160,7 +160,7 @@ func TestRepeatedActions(t *testing.T) {
 	}
 }
 
-// The same person can repeat an answer; another answer, or another person, gets a conflict.
+// The same person can repeat an answer. Another answer, or another person, is a conflict.
 func TestAnAnswerIsRepeated(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
@@ -219,7 +219,7 @@ func TestResolveADoubt(t *testing.T) {
 	}
 }
 
-// Who may not act does not, and the refusal is audited.
+// A principal without permission cannot act on a run. The refusal is recorded in the audit log.
 func TestRunActionsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)

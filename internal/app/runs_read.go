@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/handoff"
 )
 
-// find finds a run by its id, or by at least four characters at the start or end of a unique id. A
-// text that cannot be part of an id is not searched for.
+// find finds a run by its id, or by at least four characters at the start or end of a unique id. It
+// does not search for a text that cannot be part of an id.
 func (r *Runs) find(ctx context.Context, id string) (domain.Run, error) {
 	if len(id) < 4 || len(id) > domain.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
 		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "there is no run %.64q", id)
@@ -28,13 +28,13 @@ func (r *Runs) seen(ctx context.Context, op Operation, by domain.Actor, id strin
 	return r.find(ctx, id)
 }
 
-// Find gives a run without its journal; see [Runs.Get].
+// Find returns a run without its journal; see [Runs.Get].
 func (r *Runs) Find(ctx context.Context, by domain.Actor, id string) (domain.Run, error) {
 	return r.seen(ctx, GetRun, by, id)
 }
 
-// List gives the runs that match a filter, newest first. The filter may name a plan by
-// its id or its key; a plan that does not exist has no runs.
+// List returns the runs that match a filter, newest first. The filter may name a plan by its id or
+// its key; a plan that does not exist has no runs.
 //
 // Errors: invalid (the filter), forbidden.
 func (r *Runs) List(ctx context.Context, by domain.Actor, f domain.RunFilter) (domain.List[domain.Run], error) {
@@ -55,16 +55,16 @@ func (r *Runs) List(ctx context.Context, by domain.Actor, f domain.RunFilter) (d
 	return r.store.Runs(ctx, f)
 }
 
-// Facts has all stored details of a run.
+// Facts contains all stored details of a run.
 type Facts struct {
 	domain.RunDetail
-	// Lineage are the runs that it came from, and those that came from it.
+	// Lineage contains the runs that it came from, and those that came from it.
 	Lineage []domain.Run
 }
 
-// Get gives a run with its journal, its waits, and its relatives.
+// Get returns a run with its journal, its waits, and its relatives.
 //
-// Errors: not_found, conflict (the id is of several runs), forbidden.
+// Errors: not_found, conflict (the id matches several runs), forbidden.
 func (r *Runs) Get(ctx context.Context, by domain.Actor, id string) (Facts, error) {
 	run, err := r.seen(ctx, GetRun, by, id)
 	if err != nil {
@@ -78,18 +78,19 @@ func (r *Runs) Get(ctx context.Context, by domain.Actor, id string) (Facts, erro
 	return Facts{d, lineage}, err
 }
 
-// JournalPart are consecutive rows of a journal.
+// JournalPart contains consecutive rows of a journal.
 type JournalPart struct {
 	Rows []domain.Entry
-	// More reports that rows follow.
+	// More reports whether more rows follow.
 	More bool
-	// Damage is why the journal ends here: the row that follows is damaged. Empty: none is.
+	// Damage is the reason why the journal ends here: the next row is damaged. It is empty
+	// otherwise.
 	Damage string
 }
 
-// Journal gives rows of a run's journal: at most limit, in order, with Seq > after.
+// Journal returns rows of a run's journal: at most limit, in order, with Seq > after.
 //
-// Errors: not_found, conflict (the id is of several runs), forbidden.
+// Errors: not_found, conflict (the id matches several runs), forbidden.
 func (r *Runs) Journal(ctx context.Context, by domain.Actor, id string, after int64, limit int) (JournalPart, error) {
 	run, err := r.seen(ctx, GetJournal, by, id)
 	if err != nil {
@@ -106,10 +107,10 @@ func (r *Runs) Journal(ctx context.Context, by domain.Actor, id string, after in
 	return part, nil
 }
 
-// Step gives the journal rows of a visit, or of one of its items: of which the row with
-// the number seq is one.
+// Step returns the journal rows of the visit, or of the item of a visit, that the row with the
+// number seq belongs to.
 //
-// Errors: not_found, conflict (the id is of several runs), forbidden.
+// Errors: not_found, conflict (the id matches several runs), forbidden.
 func (r *Runs) Step(ctx context.Context, by domain.Actor, id string, seq int64) (run domain.Run, part JournalPart, err error) {
 	if run, err = r.seen(ctx, GetStep, by, id); err != nil {
 		return run, part, err
@@ -145,7 +146,7 @@ func (r *Runs) SearchSteps(ctx context.Context, by domain.Actor, f domain.StepFi
 
 // Conversation returns the messages and the handoffs of a run's agents.
 //
-// Errors: not_found, conflict (the id is of several runs), forbidden.
+// Errors: not_found, conflict (the id matches several runs), forbidden.
 func (r *Runs) Conversation(ctx context.Context, by domain.Actor, id string) (domain.Conversation, error) {
 	run, err := r.seen(ctx, ListMessages, by, id)
 	if err != nil {
@@ -154,7 +155,7 @@ func (r *Runs) Conversation(ctx context.Context, by domain.Actor, id string) (do
 	return r.store.Conversation(ctx, run.ID)
 }
 
-// Handoffs lists which agent gave what to which, over all runs, newest first.
+// Handoffs lists the handoffs of all runs, newest first.
 //
 // Errors: invalid (the filter), forbidden.
 func (r *Runs) Handoffs(ctx context.Context, by domain.Actor, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error) {
@@ -207,10 +208,10 @@ func (r *Runs) Preview(ctx context.Context, by domain.Actor, req domain.ActionRe
 	return p, nil
 }
 
-// Compare puts two runs side by side; an empty b is the last run of the same plan that
-// went well.
+// Compare compares two runs. If b is empty, it compares a with the last successful run of the same
+// plan.
 //
-// Errors: not_found, conflict (the id is of several runs), forbidden.
+// Errors: not_found, conflict (the id matches several runs), forbidden.
 func (r *Runs) Compare(ctx context.Context, by domain.Actor, a, b string) (rundiff.Comparison, error) {
 	if err := r.allow(ctx, CompareRuns, by, ""); err != nil {
 		return rundiff.Comparison{}, err
@@ -218,9 +219,9 @@ func (r *Runs) Compare(ctx context.Context, by domain.Actor, a, b string) (rundi
 	return rundiff.Read(ctx, source{r.store, r}, a, b, r.now())
 }
 
-// Export gives everything that is known of a run as one file.
+// Export returns all stored data of a run for one file.
 //
-// Errors: not_found, conflict (the id is of several runs), forbidden.
+// Errors: not_found, conflict (the id matches several runs), forbidden.
 func (r *Runs) Export(ctx context.Context, by domain.Actor, id string) (domain.Run, *bundle.Bundle, error) {
 	run, err := r.seen(ctx, ExportRun, by, id)
 	if err != nil {
@@ -230,7 +231,7 @@ func (r *Runs) Export(ctx context.Context, by domain.Actor, id string) (domain.R
 	return run, b, err
 }
 
-// source is where a comparison and an export read runs.
+// source reads the runs of a comparison and an export.
 type source struct {
 	Store
 	runs *Runs

@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// ResumeRequest resumes a run by the action that its state needs.
+// ResumeRequest resumes a run with the action that its state requires.
 type ResumeRequest struct {
 	Meta `json:"-"`
 	domain.ActionRequest
@@ -16,12 +16,11 @@ type ResumeRequest struct {
 	StartNow bool // start a run that is scheduled for later
 }
 
-// Resume continues a run in the state that it is in: it runs the failed steps of a run
-// that ended again, ends a pause, starts the next attempt of a step now, starts a
-// scheduled run, or releases a run.
+// Resume continues a run from its current state. It runs the failed steps of an ended run again,
+// ends a pause, starts the next attempt of a step now, starts a scheduled run, or releases a run.
 //
-// Errors: those of [Runs.Act]. The reason of a conflict names what the run needs instead:
-// in_doubt, approval, release, or start_now.
+// Errors: those of [Runs.Act]. The reason of a conflict names the required action: in_doubt,
+// approval, release, or start_now.
 func (r *Runs) Resume(ctx context.Context, req ResumeRequest) (domain.Run, error) {
 	return command(ctx, r.kernel, ResumeRun, req.Meta, req, r.store.FindRun,
 		func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
@@ -48,7 +47,7 @@ func (r *Runs) PreviewResume(ctx context.Context, req ResumeRequest) (domain.Pre
 	return r.Preview(ctx, req.By, verb)
 }
 
-// resumption is the action that a run needs to continue.
+// resumption returns the action that a run needs to continue.
 func (r *Runs) resumption(ctx context.Context, req ResumeRequest) (domain.ActionRequest, error) {
 	verb := req.ActionRequest
 	run, err := r.find(ctx, req.Run)
@@ -67,7 +66,7 @@ func (r *Runs) resumption(ctx context.Context, req ResumeRequest) (domain.Action
 	return verb, err
 }
 
-// ResumeAction is the action that resumes a run, by the first of its states that matches.
+// ResumeAction returns the action that resumes a run. The first matching state decides.
 func ResumeAction(r domain.Run, waits []domain.Wait, release, startNow bool, at time.Time) (domain.Action, error) {
 	short := domain.ShortID(r.ID)
 	waiting := func(reason domain.WaitReason) (domain.Wait, bool) {
@@ -90,7 +89,7 @@ func ResumeAction(r domain.Run, waits []domain.Wait, release, startNow bool, at 
 	}
 	switch {
 	case release && parked != "":
-		return domain.ActionRelease, nil // also with an open approval, which stays open
+		return domain.ActionRelease, nil // also with a pending approval, which stays pending
 	case release:
 		return refuse(domain.CodeInvalid, "not_held", "leave release out", "run %s is neither quarantined nor held", short)
 	}
@@ -119,7 +118,7 @@ func ResumeAction(r domain.Run, waits []domain.Wait, release, startNow bool, at 
 		return domain.ActionUnpause, nil
 	}
 	if _, ok := waiting(domain.WaitBudget); ok {
-		return domain.ActionResume, nil // possible if a price was missing; otherwise the refusal names the limit
+		return domain.ActionResume, nil // possible if a price was missing; otherwise, the error names the limit
 	}
 	if _, ok := waiting(domain.WaitRetry); ok {
 		return domain.ActionRetryNow, nil

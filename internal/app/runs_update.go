@@ -10,14 +10,14 @@ import (
 // RunUpdate changes the limits and the labels of a run.
 type RunUpdate struct {
 	Meta `json:"-"`
-	// ActionRequest names the run, and has what [domain.ActionLimits] takes.
+	// ActionRequest identifies the run, and contains the fields of [domain.ActionLimits].
 	domain.ActionRequest
 }
 
 // Update changes the limits of a run, and adds labels, which replace labels with the same keys. All
 // changes are made or none.
 //
-// Errors: invalid (nothing to change, a limit below what the run has used, a label), not_found,
+// Errors: invalid (nothing to change, a limit below the usage of the run, a label), not_found,
 // conflict (limits of a run that has ended), stale (Rev), forbidden.
 func (r *Runs) Update(ctx context.Context, req RunUpdate) (domain.Run, error) {
 	limits, err := checkUpdate(req.ActionRequest)
@@ -68,7 +68,7 @@ func checkUpdate(req domain.ActionRequest) (limits bool, err error) {
 	return limits, domain.CheckLabels(req.Labels)
 }
 
-// label adds labels to a run, also to one that has ended.
+// label adds labels to a run, which may have ended.
 func (r *Runs) label(ctx context.Context, req RunUpdate) (domain.Run, error) {
 	found := object[domain.Run]{id: func(run domain.Run) string { return run.ID }, find: r.store.FindRun}
 	run, done, err := before(ctx, r.kernel, UpdateRun, req.Meta, req, found)

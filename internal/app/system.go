@@ -9,19 +9,18 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// System are the operations on the server as a whole.
+// System contains the operations on the server as a whole.
 type System struct{ *kernel }
 
-// Server is what looks after the server as a whole. Where no daemon runs, its methods
-// give CodeUnavailable.
+// Server operates on the whole server. Without a daemon, its methods return CodeUnavailable.
 type Server interface {
 	Server(ctx context.Context) (domain.Server, error)
 	HealthMetrics(ctx context.Context) (domain.HealthMetrics, error)
 	Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error)
-	// Maintain lets no step start any more, or lets them start again, once keep has
-	// stored it; CodeConflict when that is so already.
+	// Maintain begins or ends maintenance after keep has stored it. If the server already has the
+	// requested state, the error is CodeConflict.
 	Maintain(ctx context.Context, keep Recorder, by domain.Actor, on bool, reason string) (*domain.Maintenance, error)
-	// BackUp makes a verified backup in the configured directory, with its audit record.
+	// BackUp creates a verified backup in the configured directory, with its audit record.
 	BackUp(ctx context.Context, by domain.Actor) (domain.Backup, error)
 	// Retain applies the retention rules, with an audit record, or only reports what it would
 	// delete.
@@ -33,14 +32,15 @@ type Recorder interface {
 	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
 }
 
-// Settings is what the configuration sets.
+// Settings returns the configuration, and tests and rotates parts of it.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
-	// TestChannel sends a message at once, and gives what came of it, with its audit
-	// record; CodeNotFound.
+	// TestChannel sends a message at once, with an audit record, and returns its result. If the
+	// channel does not exist, the error is CodeNotFound.
 	TestChannel(ctx context.Context, by domain.Actor, channel string) (domain.Delivery, error)
-	// RotateSecret applies the current value of a secret's file, with an audit record. It does nothing
-	// if the value is already active. It returns CodeNotFound, or CodeConflict for a secret without a file.
+	// RotateSecret applies the current value of a secret's file, with an audit record. It does
+	// nothing if the value is already active. The error is CodeNotFound, or CodeConflict for a
+	// secret without a file.
 	RotateSecret(ctx context.Context, by domain.Actor, name, reason string) error
 }
 
@@ -54,7 +54,7 @@ func (s *System) Get(ctx context.Context, by domain.Actor) (domain.Server, error
 	return s.server.Server(ctx)
 }
 
-// HealthMetrics gives the health metrics of the server, now and of the last day.
+// HealthMetrics returns the health metrics of the server, now and of the last day.
 //
 // Errors: unavailable (no daemon), forbidden.
 func (s *System) HealthMetrics(ctx context.Context, by domain.Actor) (domain.HealthMetrics, error) {
@@ -64,8 +64,8 @@ func (s *System) HealthMetrics(ctx context.Context, by domain.Actor) (domain.Hea
 	return s.server.HealthMetrics(ctx)
 }
 
-// Log gives the newest lines of the server's log, newest first, of a level or worse
-// (empty: all) that contain a text (empty: any).
+// Log returns lines of the server's log, newest first. level is the least severe level to return,
+// and text a text that the lines contain; empty values match every line.
 //
 // Errors: unavailable (no daemon), forbidden.
 func (s *System) Log(ctx context.Context, by domain.Actor, level, text string) ([]domain.DaemonLog, error) {
@@ -75,7 +75,7 @@ func (s *System) Log(ctx context.Context, by domain.Actor, level, text string) (
 	return s.server.Log(ctx, level, text)
 }
 
-// Settings gives what the configuration sets, without any secret.
+// Settings returns the configuration without secrets.
 //
 // Errors: unavailable (no daemon), forbidden.
 func (s *System) Settings(ctx context.Context, by domain.Actor) (domain.Settings, error) {
@@ -88,12 +88,12 @@ func (s *System) Settings(ctx context.Context, by domain.Actor) (domain.Settings
 // MaintenanceChange begins or ends maintenance.
 type MaintenanceChange struct {
 	Meta   `json:"-"`
-	On     bool   // true: no step starts any more
-	Reason string // kept in the audit log, and shown on every page
+	On     bool   // true: no step starts
+	Reason string // stored in the audit log, and shown on every page
 }
 
-// Maintain pauses or resumes all execution. Running steps finish. Maintenance survives
-// restarts. It returns the maintenance, nil for none. A repetition changes nothing.
+// Maintain pauses or resumes all execution. Running steps finish. Maintenance survives restarts. It
+// returns the current maintenance, or nil. A repetition changes nothing.
 //
 // Errors: unavailable (no daemon), forbidden.
 func (s *System) Maintain(ctx context.Context, req MaintenanceChange) (*domain.Maintenance, error) {
@@ -117,13 +117,13 @@ func (s *System) Maintain(ctx context.Context, req MaintenanceChange) (*domain.M
 			return err
 		}
 		if m, unread := find(ctx); unread == nil && (m != nil) == req.On {
-			return nil // it is so already
+			return nil // the server already has the requested state
 		}
 		return err
 	})
 }
 
-// BackUp makes a verified backup in the configured directory. It continues when ctx ends.
+// BackUp creates a verified backup in the configured directory. It continues when ctx ends.
 //
 // Errors: conflict (a backup or retention is in progress), unavailable (no daemon), no_space,
 // forbidden.
@@ -137,7 +137,7 @@ func (s *System) BackUp(ctx context.Context, m Meta) (domain.Backup, error) {
 					return b, nil
 				}
 			}
-			return domain.Backup{}, err // it was removed since
+			return domain.Backup{}, err // the backup was removed in the meantime
 		},
 	}
 	return effect(
@@ -159,7 +159,7 @@ type RetentionRequest struct {
 }
 
 // RunRetention applies the retention rules, or only reports what it would delete. It continues when
-// ctx ends. A repeated key deletes what is left.
+// ctx ends. With a repeated key, it deletes the remaining data.
 //
 // Errors: conflict (a backup or retention is in progress), unavailable (no daemon), forbidden.
 func (s *System) RunRetention(ctx context.Context, req RetentionRequest) (domain.RetentionResult, error) {
@@ -174,18 +174,17 @@ func (s *System) RunRetention(ctx context.Context, req RetentionRequest) (domain
 	})
 }
 
-// SecretChange names a secret of the configuration.
+// SecretChange identifies a secret of the configuration.
 type SecretChange struct {
 	Meta   `json:"-"`
 	Name   string
 	Reason string // kept in the audit log
 }
 
-// RotateSecret applies the value that the file of a secret holds now. It returns the
-// secret, never its value. A secret whose file has not changed is returned unchanged.
+// RotateSecret applies the current value in a secret's file. It returns the secret without its
+// value. A secret whose file has not changed is returned unchanged.
 //
-// Errors: not_found, conflict (the secret has no file), unavailable (no daemon),
-// forbidden.
+// Errors: not_found, conflict (the secret has no file), unavailable (no daemon), forbidden.
 func (s *System) RotateSecret(ctx context.Context, req SecretChange) (domain.SecretInfo, error) {
 	secret := object[domain.SecretInfo]{
 		id: func(info domain.SecretInfo) string { return info.Name },
@@ -196,7 +195,7 @@ func (s *System) RotateSecret(ctx context.Context, req SecretChange) (domain.Sec
 			}
 			info, err := named(set.Secrets, name, "secret", func(info domain.SecretInfo) string { return info.Name })
 			if err != nil {
-				info = domain.SecretInfo{Name: name} // the configuration was changed since
+				info = domain.SecretInfo{Name: name} // the configuration has changed in the meantime
 			}
 			return info, nil
 		},
@@ -209,14 +208,14 @@ func (s *System) RotateSecret(ctx context.Context, req SecretChange) (domain.Sec
 	})
 }
 
-// ChannelTest names a notification channel.
+// ChannelTest identifies a notification channel.
 type ChannelTest struct {
 	Meta    `json:"-"`
 	Channel string
 }
 
-// TestNotifications sends a test message at once, and gives what came of it. A repeated
-// key gets the newest message of the channel.
+// TestNotifications sends a test message at once, and returns its result. A repeated key returns
+// the newest message of the channel.
 //
 // Errors: not_found, unavailable (no daemon), forbidden.
 func (s *System) TestNotifications(ctx context.Context, req ChannelTest) (domain.Delivery, error) {
@@ -237,15 +236,15 @@ func (s *System) TestNotifications(ctx context.Context, req ChannelTest) (domain
 	})
 }
 
-// HeldRuns names runs that are held after a restore.
+// HeldRuns selects runs that are held after a restore.
 type HeldRuns struct {
 	Meta   `json:"-"`
-	Plan   string // only those of this plan, by id or key: the hold lasts; empty: all
+	Plan   string // id or key of a plan; the hold then stays; empty: all runs
 	Reason string // kept in the audit log
 }
 
-// Release ends a hold: held runs continue, and new ones are executed again. It returns
-// how many runs continue: none if nothing is held.
+// Release ends a hold: held runs continue, and new ones are executed again. It returns the number
+// of runs that continue, or 0 if nothing is held.
 //
 // Errors: not_found (the plan), forbidden.
 func (s *System) Release(ctx context.Context, req HeldRuns) (int64, error) {
@@ -256,8 +255,8 @@ func (s *System) Release(ctx context.Context, req HeldRuns) (int64, error) {
 }
 
 // effect carries out an operation whose effect is outside the database, and which writes its own
-// audit record. It continues when ctx ends. The record of the key is written after the effect, so
-// if kairosd is killed between them, a repeated request has the effect again.
+// audit record. It continues when ctx ends. The record of the key is written after the effect. If
+// kairosd is killed between both, a repeated request has the effect again.
 func effect[T any](
 	ctx context.Context,
 	k *kernel,

@@ -85,7 +85,7 @@ func TestMaintenance(t *testing.T) {
 	}
 }
 
-// What has its effect outside the database is done once for a key.
+// An operation with an effect outside the database is executed once per key.
 func TestBackupsAndSecrets(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)

@@ -11,10 +11,10 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Tokens are the operations on API tokens.
+// Tokens contains the operations on API tokens.
 type Tokens struct{ *kernel }
 
-// List gives all tokens, newest first, revoked ones included.
+// List returns all tokens, newest first, including revoked tokens.
 //
 // Errors: forbidden.
 func (t *Tokens) List(ctx context.Context, by domain.Actor) ([]domain.Token, error) {
@@ -24,7 +24,7 @@ func (t *Tokens) List(ctx context.Context, by domain.Actor) ([]domain.Token, err
 	return t.store.Tokens(ctx)
 }
 
-// Get gives one token.
+// Get returns one token.
 //
 // Errors: not_found, forbidden.
 func (t *Tokens) Get(ctx context.Context, by domain.Actor, id string) (domain.Token, error) {
@@ -34,23 +34,23 @@ func (t *Tokens) Get(ctx context.Context, by domain.Actor, id string) (domain.To
 	return t.store.TokenByID(ctx, id)
 }
 
-// NewToken is a token that is to be made.
+// NewToken describes a token to create.
 type NewToken struct {
 	Meta     `json:"-"`
 	Name     string
 	Role     domain.Role
-	Scopes   []string      // none: all that the role allows
-	Lifetime time.Duration // 0: 90 days, or the rest of the token that makes it
+	Scopes   []string      // empty: all permissions of the role
+	Lifetime time.Duration // 0: 90 days, or the remaining lifetime of the creating token
 }
 
-// madeToken is a token with its text, which is shown once.
+// madeToken is a token with its text, which is shown only once.
 type madeToken struct {
 	text string
 	domain.Token
 }
 
-// Create makes a token and returns its text, which cannot be seen again. A token makes
-// only tokens that may no more than itself, and no longer.
+// Create creates a token and returns its text, which is not stored. A token can only create tokens
+// with at most its own permissions and lifetime.
 //
 // Errors: invalid, already_done, forbidden.
 func (t *Tokens) Create(ctx context.Context, req NewToken) (string, domain.Token, error) {
@@ -91,14 +91,14 @@ func (d directory) User(_ context.Context, idOrName string) (domain.User, error)
 	return d.tx.User(idOrName)
 }
 
-// TokenChange names a token.
+// TokenChange identifies a token.
 type TokenChange struct {
 	Meta   `json:"-"`
 	Token  string // id
 	Reason string // kept in the audit log
 }
 
-// Revoke ends a token at once, and with it the tokens that it made.
+// Revoke ends a token and all tokens that it created.
 //
 // Errors: not_found, forbidden.
 func (t *Tokens) Revoke(ctx context.Context, req TokenChange) error {

@@ -8,10 +8,10 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Tools are the operations on tools and on the MCP servers that offer some of them.
+// Tools contains the operations on tools and MCP servers.
 type Tools struct{ *kernel }
 
-// List gives the tools by name.
+// List returns the tools by name.
 //
 // Errors: forbidden.
 func (t *Tools) List(ctx context.Context, by domain.Actor) ([]domain.ToolInfo, error) {
@@ -21,7 +21,7 @@ func (t *Tools) List(ctx context.Context, by domain.Actor) ([]domain.ToolInfo, e
 	return t.tools().Tools(ctx)
 }
 
-// Get gives one tool.
+// Get returns one tool.
 //
 // Errors: not_found, forbidden.
 func (t *Tools) Get(ctx context.Context, by domain.Actor, name string) (domain.ToolInfo, error) {
@@ -42,7 +42,7 @@ func (t *Tools) named(name string) func(ctx context.Context) (domain.ToolInfo, e
 	}
 }
 
-// named finds one of a list by its name.
+// named finds an element of a list by its name.
 func named[T any](list []T, want, what string, name func(T) string) (found T, err error) {
 	for _, x := range list {
 		if name(x) == want {
@@ -52,7 +52,7 @@ func named[T any](list []T, want, what string, name func(T) string) (found T, er
 	return found, domain.Errorf(domain.CodeNotFound, "there is no %s %q", what, want).Suggest("kairos %ss lists them", what)
 }
 
-// Server gives one MCP server.
+// Server returns one MCP server.
 //
 // Errors: not_found, forbidden.
 func (t *Tools) Server(ctx context.Context, by domain.Actor, name string) (domain.ToolServer, error) {
@@ -63,7 +63,7 @@ func (t *Tools) Server(ctx context.Context, by domain.Actor, name string) (domai
 	return named(list, name, "tool server", func(s domain.ToolServer) string { return s.Name })
 }
 
-// Servers gives the MCP servers by name.
+// Servers returns the MCP servers by name.
 //
 // Errors: forbidden.
 func (t *Tools) Servers(ctx context.Context, by domain.Actor) ([]domain.ToolServer, error) {
@@ -73,16 +73,16 @@ func (t *Tools) Servers(ctx context.Context, by domain.Actor) ([]domain.ToolServ
 	return t.tools().ToolServers(ctx)
 }
 
-// ToolAcceptance names a definition of a tool.
+// ToolAcceptance accepts a definition of a tool.
 type ToolAcceptance struct {
 	Meta   `json:"-"`
 	Tool   string
-	Digest string // of the change that was read; empty: whatever the server offers now
+	Digest string // of the change that was shown; empty: the current definition
 	Reason string // kept in the audit log
 }
 
-// Accept takes the definition that an MCP server offers now for the accepted one. A tool
-// whose definition has not changed is returned unchanged.
+// Accept accepts the definition that an MCP server offers now. A tool whose definition has not
+// changed is returned unchanged.
 //
 // Errors: not_found, stale (the server offers another one than Digest), forbidden.
 func (t *Tools) Accept(ctx context.Context, req ToolAcceptance) (domain.ToolInfo, error) {
@@ -91,16 +91,15 @@ func (t *Tools) Accept(ctx context.Context, req ToolAcceptance) (domain.ToolInfo
 	})
 }
 
-// ServerRetry names an MCP server.
+// ServerRetry identifies an MCP server.
 type ServerRetry struct {
 	Meta   `json:"-"`
 	Server string
 	Reason string // kept in the audit log
 }
 
-// RetryServer starts a disabled MCP server again; one that runs lists its tools again.
-// The record of the key is written after that: if kairosd is killed between them, a
-// repetition starts the server again.
+// RetryServer starts a disabled MCP server again. A running server lists its tools again. The key
+// is recorded after that. If kairosd is killed between both, a repetition starts the server again.
 //
 // Errors: not_found, conflict (it may not be run), forbidden.
 func (t *Tools) RetryServer(ctx context.Context, req ServerRetry) (domain.ToolServer, error) {
@@ -120,11 +119,11 @@ func (t *Tools) RetryServer(ctx context.Context, req ServerRetry) (domain.ToolSe
 	})
 }
 
-// DisableRequest names a tool or a provider to disable.
+// DisableRequest identifies a tool or a provider to disable.
 type DisableRequest struct {
 	Meta   `json:"-"`
 	Name   string
-	Reason string // required; kept in the audit log, and part of the error of a refused call
+	Reason string // required; kept in the audit log, and part of the error of rejected calls
 }
 
 // Disable rejects new calls of a tool until it is enabled, also after a restart. Active calls
@@ -140,7 +139,7 @@ func (t *Tools) Disable(ctx context.Context, req DisableRequest) (domain.ToolInf
 	})
 }
 
-// reasoned refuses to disable something without a reason.
+// reasoned returns an error if a request to disable something has no reason.
 func reasoned(reason string) error {
 	if strings.TrimSpace(reason) == "" {
 		return domain.Errorf(domain.CodeInvalid, "missing reason").Suggest("pass --reason, or reason in the request")
@@ -148,21 +147,20 @@ func reasoned(reason string) error {
 	return nil
 }
 
-// EnableRequest names a tool or a provider to enable.
+// EnableRequest identifies a tool or a provider to enable.
 type EnableRequest struct {
 	Meta   `json:"-"`
 	Name   string
-	Host   string // close only the circuit of this host, of a tool that has one for each
+	Host   string // close only the circuit of this host, for a tool with a circuit per host
 	Reason string // kept in the audit log
 }
 
-// Enable allows calls of a tool that is disabled, and closes its circuits. With a host, it
-// closes only the circuit of that host. An enabled tool whose circuits are closed is
-// returned unchanged. A tool that is no longer configured can be enabled; it is returned
-// with its name alone.
+// Enable allows calls of a disabled tool, and closes its circuits. With a host, it closes only the
+// circuit of that host. An enabled tool whose circuits are closed is returned unchanged. A tool
+// that is no longer configured can be enabled; it is returned with its name alone.
 //
-// Errors: not_found, invalid (the tool has no circuit for each host), unavailable (nothing
-// is stored here), forbidden.
+// Errors: not_found, invalid (the tool has no circuit per host), unavailable (there is no store),
+// forbidden.
 func (t *Tools) Enable(ctx context.Context, req EnableRequest) (domain.ToolInfo, error) {
 	find := findOr(t.named(req.Name), domain.ToolInfo{Name: req.Name})
 	return change(ctx, t.kernel, EnableTool, req.Meta, req, find, func(ctx context.Context, keep *keeper) error {

@@ -77,7 +77,7 @@ func TestAToolIsDisabledAndEnabled(t *testing.T) {
 	if err := enable(apptest.Operator, "", ""); err != nil || info().Disabled != nil {
 		t.Errorf("enabled twice: %+v %v", info().Disabled, err)
 	}
-	for key, reason := range map[string]string{"k": "they migrate", "k3": "another reason"} { // also one that changed nothing
+	for key, reason := range map[string]string{"k": "they migrate", "k3": "another reason"} { // also a request that changed nothing
 		if err := disable(apptest.Operator, key, reason); err != nil || info().Disabled != nil {
 			t.Errorf("the key %s again: %+v %v", key, info().Disabled, err)
 		}
@@ -116,8 +116,8 @@ func TestAToolIsDisabledAndEnabled(t *testing.T) {
 	}
 }
 
-// A retry of a server that may not be run is refused each time, also with one key, and is
-// not recorded.
+// A retry of a server that may not be run is rejected each time, also with the same key, and is not
+// recorded.
 func TestARefusedRetryIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
@@ -149,7 +149,7 @@ func openCircuit(w *apptest.World, host string) {
 	board.Leave(pass, circuit.Unwell, errors.New("no answer"))
 }
 
-// What sessions remember is for their owner, and for admins.
+// Only the owner of a session and admins can read its memory.
 func TestMemoryBelongsToItsOwner(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)

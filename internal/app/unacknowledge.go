@@ -7,10 +7,10 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// RunRequest names a run to change.
+// RunRequest identifies a run to change.
 type RunRequest struct {
 	Meta `json:"-"`
-	Run  string // id, or enough of it
+	Run  string // id, or an unambiguous part of it
 }
 
 // Unacknowledge withdraws the acknowledgment of a failed run: it needs attention again.

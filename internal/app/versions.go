@@ -8,8 +8,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Check validates a document without storing it. Problems are returned also for one that
-// could be stored (warnings).
+// Check validates a document without storing it. It also returns the warnings of a valid document.
 //
 // Errors: forbidden.
 func (p *Plans) Check(ctx context.Context, by domain.Actor, source []byte, f planner.Format) (*planner.Document, planner.Problems, error) {
@@ -25,25 +24,24 @@ type PlanDocument struct {
 	Meta   `json:"-"`
 	Source []byte
 	Format planner.Format
-	Origin string // where it comes from: upload, cli, try
+	Origin string // source of the document: upload, cli, or try
 	Reason string // kept with the version
-	Base   string // hash of the version that it was made from; empty: any
+	Base   string // hash of the version that the document is based on; empty: no check
 }
 
-// StoredPlan is a version that is stored.
+// StoredPlan is a stored version.
 type StoredPlan struct {
 	Plan    domain.Plan
 	Version domain.Version
-	Created bool // else its content was known
-	// Problems are those of the document: warnings, if it is stored.
+	Created bool // false: the content was already stored
+	// Problems contains the warnings about the document.
 	Problems planner.Problems
 }
 
-// Store stores a document as a new version of its plan. Known content gives the existing
-// version. Problems are returned also with an error.
+// Store stores a document as a new version of its plan. If the content is already stored, it
+// returns the existing version. It returns problems together with an error.
 //
-// Errors: invalid (the document), stale (the plan has a newer version than Base),
-// forbidden.
+// Errors: invalid (the document), stale (the plan has a newer version than Base), forbidden.
 func (p *Plans) Store(ctx context.Context, req PlanDocument) (StoredPlan, error) {
 	if err := p.allow(ctx, StorePlan, req.By, string(StorePlan)); err != nil {
 		return StoredPlan{}, err
@@ -85,12 +83,12 @@ type PlanTrial struct {
 	Source []byte
 	Format planner.Format
 	Input  domain.RawJSON
-	// Offline leaves undone what reads from outside as well.
+	// Offline also skips steps that read from other systems.
 	Offline bool
 }
 
-// Try starts a dry run of a document without saving it: no plan has another version for
-// it. Problems are returned also when it runs.
+// Try starts a dry run of a document without saving it. No plan gets another version. It also
+// returns the warnings of a valid document.
 //
 // Errors: invalid (the document or the input), forbidden, unavailable.
 func (p *Plans) Try(ctx context.Context, req PlanTrial) (run domain.Run, problems planner.Problems, err error) {
@@ -110,20 +108,19 @@ func (p *Plans) Try(ctx context.Context, req PlanTrial) (run domain.Run, problem
 	return run, problems, err
 }
 
-// VersionChange names a version of a plan that becomes its current one.
+// VersionChange makes a version the current one of its plan.
 type VersionChange struct {
 	Meta   `json:"-"`
 	Plan   string // id or key
-	Number int    // of the version; 0: the plan's current one
-	Base   string // hash of the version that is current now; empty: any
+	Number int    // of the version; 0: the current one
+	Base   string // hash of the version that the caller saw as current; empty: no check
 	Reason string // kept in the audit log
 }
 
-// Restore makes an earlier version of a plan its current one: runs that are started from
-// now on follow it.
+// Restore makes an earlier version of a plan its current one. New runs then follow it.
 //
-// Errors: not_found, stale (the current one is not
-// Base), invalid (it can no longer be read), forbidden.
+// Errors: not_found, stale (the current one is not Base), invalid (it can no longer be read),
+// forbidden.
 func (p *Plans) Restore(ctx context.Context, req VersionChange) (domain.Plan, error) {
 	if plan, done, err := before(ctx, p.kernel, RestoreVersion, req.Meta, req, p.object()); done || err != nil {
 		return plan, err
@@ -152,12 +149,12 @@ func (p *Plans) Restore(ctx context.Context, req VersionChange) (domain.Plan, er
 	})
 }
 
-// Accept makes a version of a planner the plan's current one. If it is the current one already,
-// nothing changes. With Number 0, a plan that is not a draft is returned unchanged.
+// Accept makes a planner's version the plan's current one. If it is already current, nothing
+// changes. With Number 0, a plan that is not a draft is returned unchanged.
 //
-// Errors: not_found, conflict (a person made the version, or the plan is archived), stale (the plan
-// has another current version by now), forbidden (also if a person wrote the current version and
-// the principal may not write plans).
+// Errors: not_found, conflict (a person made the version, or the plan is archived), stale (the
+// current version has changed), forbidden (also if a person wrote the current version and the
+// principal may not write plans).
 func (p *Plans) Accept(ctx context.Context, req VersionChange) (domain.Plan, error) {
 	if plan, done, err := before(ctx, p.kernel, AcceptPlan, req.Meta, req, p.object()); done || err != nil {
 		return plan, err

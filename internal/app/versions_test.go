@@ -56,7 +56,7 @@ func TestAPlanIsStoredOnce(t *testing.T) {
 	}
 }
 
-// Operators accept what a planner made, but not in place of what a person wrote.
+// Operators may accept a planner's version, but not in place of a person's version.
 func TestAPlannersVersionIsAccepted(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)

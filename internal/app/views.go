@@ -12,18 +12,18 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// maxViewName is the length of a view's name in characters.
+// maxViewName is the maximum length of a view's name, in characters.
 const maxViewName = 80
 
-// Views are the operations on saved views: names for queries of the run list. A view
-// belongs to one person, or is shared with all users.
+// Views contains the operations on saved views: names for queries of the run list. A view belongs
+// to one person, or is shared with all users.
 type Views struct{ *kernel }
 
 type viewStore interface {
 	SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error)
 }
 
-// List gives the views of a principal and the shared ones.
+// List returns the views of a principal and the shared ones.
 func (v *Views) List(ctx context.Context, by domain.Actor) ([]domain.SavedView, error) {
 	if err := v.allow(ctx, ListViews, by, ""); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (v *Views) List(ctx context.Context, by domain.Actor) ([]domain.SavedView, 
 	return v.store.SavedViews(ctx, by.Name)
 }
 
-// Get gives a view of the principal, or the shared view of that name.
+// Get returns a view of the principal, or the shared view with that name.
 //
 // Errors: not_found, forbidden.
 func (v *Views) Get(ctx context.Context, by domain.Actor, name string, shared bool) (domain.SavedView, error) {
@@ -50,11 +50,11 @@ func (v *Views) Get(ctx context.Context, by domain.Actor, name string, shared bo
 	return domain.SavedView{}, domain.Errorf(domain.CodeNotFound, "view %q not found", name)
 }
 
-// ViewChange names a view.
+// ViewChange describes a view.
 type ViewChange struct {
 	Meta   `json:"-"`
 	Name   string // one line of at most 80 characters
-	Query  string // in the grammar of the run list
+	Query  string // in the filter language of the run list
 	Shared bool   // all users see it
 }
 
@@ -66,7 +66,7 @@ func (c ViewChange) view() domain.SavedView {
 	return view
 }
 
-// viewObject keeps the view itself with the key: a repetition of a deletion returns it, too.
+// viewObject stores the view itself with the key, so that a repeated deletion returns it too.
 var viewObject = object[domain.SavedView]{
 	id: func(view domain.SavedView) string { return string(encode(view)) },
 	find: func(_ context.Context, text string) (view domain.SavedView, err error) {
@@ -74,7 +74,7 @@ var viewObject = object[domain.SavedView]{
 	},
 }
 
-// Save keeps a view, in place of one with its name.
+// Save stores a view. It replaces a view with the same name.
 //
 // Errors: invalid (the name, or a query that cannot be read), forbidden.
 func (v *Views) Save(ctx context.Context, req ViewChange) (domain.SavedView, error) {
@@ -97,7 +97,7 @@ func (v *Views) Save(ctx context.Context, req ViewChange) (domain.SavedView, err
 	})
 }
 
-// Delete removes a view, and returns it as it was.
+// Delete deletes a view, and returns it.
 //
 // Errors: not_found, forbidden.
 func (v *Views) Delete(ctx context.Context, req ViewChange) (domain.SavedView, error) {

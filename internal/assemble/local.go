@@ -26,15 +26,15 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// LocalOptions describe a database that one command uses.
+// LocalOptions configures [OpenLocal].
 type LocalOptions struct {
 	Config config.Config
-	// Path is the database file; empty: the database is kept in memory.
+	// Path is the database file. If it is empty, the database is in memory.
 	Path string
-	// Open opens the database file; nil: recovery.Open.
+	// Open opens the database file. If it is nil, recovery.Open is used.
 	Open Opening
-	// Mocks, if not nil, are the results of all nodes with side effects by node ID.
-	// No tool and no model is called then.
+	// Mocks, if not nil, contains the results of all nodes with side effects by node ID. Tools and
+	// models are then not called.
 	Mocks map[string]Mock
 }
 
@@ -46,7 +46,7 @@ type Opening func(context.Context, string, recovery.Options) (*store.Store, erro
 type Local struct {
 	// Handler serves the API. Every request acts as LocalActor, whatever it contains.
 	Handler http.Handler
-	// ReadOnly is why the database is open for reading only; nil: it is not.
+	// ReadOnly is the reason why the database is open for reading only, or nil.
 	ReadOnly error
 
 	api    *api.API
@@ -60,8 +60,8 @@ type Local struct {
 	background sync.WaitGroup
 }
 
-// OpenLocal opens a database and builds its API. On a full disk the database is
-// opened for reading. CodeLocked: another process has the database open.
+// OpenLocal opens a database and builds its API. On a full disk, it opens the database for reading.
+// If another process has the database open, the error is CodeLocked.
 func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	log := slog.New(slog.DiscardHandler)
 	l := &Local{}
@@ -73,7 +73,7 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 		l.store, err = store.OpenMemory(ctx, store.Options{Logger: log})
 	} else {
 		l.store, err = o.Open(ctx, o.Path, recovery.Options{Options: store.Options{Logger: log}, Recipients: o.Config.Backup.Recipients})
-		if domain.CodeOf(err) == domain.CodeNoSpace { // what is stored can still be read
+		if domain.CodeOf(err) == domain.CodeNoSpace { // stored data can still be read
 			l.ReadOnly = err
 			l.store, err = o.Open(ctx, o.Path, recovery.Options{Options: store.Options{Logger: log, ReadOnly: true}})
 		}
@@ -96,11 +96,11 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 		return nil, errors.Join(err, l.store.Close())
 	}
 	operations := bulk.Config{Store: l.store, Engine: l.engine, Log: log, Tools: l.tools.Tools, Host: l.tools.Host}
-	if l.tools.Models != nil { // nil: mocked runs call none
+	if l.tools.Models != nil { // nil: runs with mocks call none
 		operations.Providers = l.tools.Models.ProviderInfos
 	}
 	l.bulk = bulk.New(operations)
-	// No other process works on this database.
+	// No other process uses this database.
 	l.drafts = draft.New(draft.Config{Store: l.store, Planner: asker, Engine: l.engine, OnRead: true, Log: log})
 	checker := store.NewAuditChecker(l.store, log)
 	checking, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -126,10 +126,10 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	return l, nil
 }
 
-// localGrace is how long Close waits for running steps.
+// localGrace is the time that Close waits for running steps.
 const localGrace = 20 * time.Second
 
-// Close stops running steps, so that their runs can be resumed, and closes the database. No
+// Close stops running steps, so that their runs can be resumed later, and closes the database. No
 // request may be active.
 func (l *Local) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), localGrace)
@@ -146,15 +146,15 @@ func (l *Local) Close() error {
 	return errors.Join(err, l.store.Close())
 }
 
-// CursorKey authenticates the cursors of lists. It belongs to the database, so that a cursor is
-// valid in every process that serves it.
+// CursorKey returns the key that authenticates the cursors of lists. It belongs to the database, so
+// that a cursor is valid in every process that serves it.
 func CursorKey(s *store.Store) []byte {
 	m := hmac.New(sha256.New, s.InstanceKey())
 	m.Write([]byte("api cursors"))
 	return m.Sum(nil)
 }
 
-// noDaemon is the error of an operation that requires a daemon; path is the database.
+// noDaemon returns the error of an operation that requires a daemon. path is the database.
 func noDaemon(path string) error {
 	return domain.Errorf(domain.CodeUnavailable, "no daemon is running for %s", path).
 		Suggest("start it with kairosd serve, or pass --server URL; kairosd doctor and kairosd backup work without a daemon")

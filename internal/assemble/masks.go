@@ -19,48 +19,47 @@ import (
 	"unicode/utf8"
 )
 
-// Masks are the secret values to hide. Values are added and never removed, over every
-// configuration since the start: a former secret is still in stored data, and in active calls. The
-// zero value masks nothing.
+// Masks contains the secret values to hide. Values are added and never removed while the process
+// runs, because stored data and active calls still contain former secrets. The zero value masks
+// nothing.
 type Masks struct {
 	mu  sync.Mutex
 	now atomic.Pointer[[]masked] // longest first
 }
 
-// masked is a value in one of its forms, and the text that replaces it.
+// masked is one form of a secret value, and the text that replaces it.
 type masked struct {
 	value []byte
 	form  form
-	// before and after report that the characters next to a value in base64 contain bits of it
-	// too.
+	// before and after are true if the characters next to a base64 value also contain bits of it.
 	before, after bool
 	rule          string
 	shown         []byte
 }
 
-// form is how a value is encoded.
+// form is the encoding of a value.
 type form int
 
 const (
-	formText   form = iota // as it is, each character perhaps escaped
-	formHex                // two digits for each byte, in either case
-	formBase64             // the characters that depend on the value alone; line breaks may stand between them
+	formText   form = iota // the value itself; each character may be escaped
+	formHex                // two hexadecimal digits per byte, in either case
+	formBase64             // only the characters that depend on the value alone; line breaks may be between them
 )
 
 // dots replace a secret value.
 const dots = "••••"
 
-// escaping are the characters that escapes and line breaks begin with.
+// escaping contains the characters that begin escapes and line breaks.
 const escaping = "%\\&+ \t\r\n"
 
-// leastBase64 is how many characters of base64 distinguish a value from chance.
+// leastBase64 is the minimum number of base64 characters that distinguish a value from chance.
 const leastBase64 = 5
 
 // ruleName matches names that a mask may show: they appear in JSON, in addresses, and in logs.
 var ruleName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// show returns the replacement of a value: dots and the name of the rule. It leaves out a name
-// that contains a secret, or masking masked text would never end.
+// show sets the replacement of each value: dots and the name of the rule. It leaves out a name that
+// contains a secret, because masking the masked text would never end.
 func show(list []masked) {
 	for i, m := range list {
 		list[i].shown = []byte(dots)
@@ -71,9 +70,9 @@ func show(list []masked) {
 	}
 }
 
-// add masks the value of a rule from now on, in every form that it takes in what is
-// stored: as it is; escaped as in JSON, addresses and HTML; in hexadecimal; and in
-// base64 at each place that it can have between other text, as in HTTP Basic.
+// add masks the value of a rule in all its encodings: the value itself; escaped as in JSON, URLs,
+// and HTML; hexadecimal; and base64 at each of the three possible offsets, as in HTTP Basic
+// authentication.
 func (m *Masks) add(rule, value string) {
 	forms := []masked{{value: []byte(value), rule: rule}, {value: []byte(hex.EncodeToString([]byte(value))), form: formHex, rule: rule}}
 	for shift := range 3 {
@@ -98,7 +97,7 @@ func (m *Masks) add(rule, value string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := append(slices.Clone(m.list()), forms...)
-	// The longest is masked first: one may be a part of another.
+	// The longest is masked first, because a shorter one may be part of it.
 	slices.SortStableFunc(list, func(a, b masked) int {
 		return cmp.Or(cmp.Compare(len(b.value), len(a.value)), bytes.Compare(a.value, b.value), cmp.Compare(a.form, b.form))
 	})
@@ -156,7 +155,7 @@ func isBase64(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.IndexByte("+/-_", c) >= 0
 }
 
-// next returns the first position where the value may begin; -1: there is none.
+// next returns the first position at which the value may begin, or -1.
 func (m masked) next(text []byte, from int) int {
 	first := string(m.value[0])
 	if m.form == formHex {
@@ -179,7 +178,7 @@ func (m masked) next(text []byte, from int) int {
 	return -1
 }
 
-// match returns where the value that begins at a position ends; -1: it does not begin there.
+// match returns the end of the value if it begins at a position, or -1.
 func (m masked) match(text []byte, at int) int {
 	if at+1 < len(text) && len(m.value) > 1 && strings.IndexByte(escaping, text[at]) < 0 {
 		// The second character rules out nearly all positions.
@@ -187,7 +186,7 @@ func (m masked) match(text []byte, at int) int {
 			return -1
 		}
 	}
-	steps := 4*len(m.value) + 64 // an escape can be read in several ways
+	steps := 4*len(m.value) + 64 // limits the search, because an escape can be read in several ways
 	var rest func(at int, value []byte) int
 	rest = func(at int, value []byte) int {
 		if len(value) == 0 {
@@ -230,8 +229,8 @@ func lower(c byte) byte {
 	return c
 }
 
-// lineBreak is the length of the blanks, or of the escaped line break, that a text
-// begins with.
+// lineBreak returns the length of the white space, or of the escaped line break, at the start of a
+// text.
 func lineBreak(text []byte) int {
 	n := 0
 	for n < len(text) && strings.IndexByte(" \t\r\n", text[n]) >= 0 {
@@ -248,7 +247,7 @@ func lineBreak(text []byte) int {
 	return 0
 }
 
-// entities are what the texts of HTML escape by name.
+// entities are the named HTML entities that are decoded.
 var entities = map[string]string{
 	"&amp;":    "&",
 	"&lt;":     "<",
@@ -261,8 +260,8 @@ var entities = map[string]string{
 	"&nbsp;":   " ",
 }
 
-// unescape reads the escaped character at the start of a text: of an address, of JSON (perhaps
-// inside JSON), or of HTML; n is 0 if there is none.
+// unescape decodes the escaped character at the start of a text: of a URL, of JSON (which may be
+// inside JSON), or of HTML. n is 0 if there is none.
 func unescape(text []byte) (decoded []byte, n int) {
 	switch text[0] {
 	case '+':
@@ -315,7 +314,7 @@ func unescape(text []byte) (decoded []byte, n int) {
 	return nil, 0
 }
 
-// utf16Escape reads \uXXXX, or two of them that make one character.
+// utf16Escape decodes \uXXXX, or a surrogate pair of two.
 func utf16Escape(text []byte) (r rune, n int) {
 	unit := func(text []byte) (rune, bool) {
 		if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
@@ -337,10 +336,10 @@ func utf16Escape(text []byte) (r rune, n int) {
 	return high, 6
 }
 
-// Logger masks everything that is logged.
+// Logger returns a logger that masks all secrets.
 func (m *Masks) Logger(l *slog.Logger) *slog.Logger { return slog.New(maskedLog{l.Handler(), m}) }
 
-// maskedLog is a log handler in front of which secrets are masked.
+// maskedLog is a log handler that masks secrets.
 type maskedLog struct {
 	slog.Handler
 	m *Masks

@@ -21,7 +21,7 @@ type Mock struct {
 	Error  string `yaml:"error"`
 }
 
-// mockRegistry offers the catalog of a configuration, but runs mocks.
+// mockRegistry has the catalog of a configuration, but returns mocks.
 type mockRegistry struct {
 	engine.Registry
 	mocks map[string]Mock
@@ -42,7 +42,7 @@ func (m mockRegistry) Handler(node *walk.ProgramNode) (engine.Handler, bool) {
 	}), true
 }
 
-// mocked builds an engine that runs mocks.
+// mocked builds an engine that returns mocks.
 func (l *Local) mocked(ctx context.Context, o LocalOptions, log *slog.Logger) (*planning.Service, error) {
 	tools, registry, err := Offers(ctx, o.Config)
 	if err != nil {

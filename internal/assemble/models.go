@@ -30,10 +30,10 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// offlineProvider is the provider of a server that configures none.
+// offlineProvider is the provider of a server without configured providers.
 const offlineProvider = "offline"
 
-// newModels creates the providers and agents of a configuration. It calls nothing.
+// newModels creates the providers and agents of a configuration without calling them.
 func newModels(cfg config.Config) (*handler.Models, error) {
 	c := handler.Config{
 		Providers:       map[string]llm.Provider{offlineProvider: offline.Provider{}},
@@ -56,7 +56,7 @@ func newModels(cfg config.Config) (*handler.Models, error) {
 		}
 		c.Breakers[name] = p.Breaker
 		if cfg.DefaultProvider == "" && len(cfg.Providers) == 1 {
-			c.DefaultProvider = name // the only one there is
+			c.DefaultProvider = name // the only provider
 		}
 	}
 	c.DefaultProvider = cmp.Or(c.DefaultProvider, offlineProvider)
@@ -128,7 +128,7 @@ func apiKey(p config.Provider) (string, error) {
 	return os.Getenv(p.APIKeyEnv), nil
 }
 
-// keyInfo returns where a provider's key comes from, and the age of its file.
+// keyInfo returns the source of a provider's key, and the modification time of its file.
 func keyInfo(p config.Provider) *domain.KeyInfo {
 	key, err := apiKey(p)
 	info := &domain.KeyInfo{Set: err == nil && key != ""}
@@ -146,8 +146,8 @@ func keyInfo(p config.Provider) *domain.KeyInfo {
 	return info
 }
 
-// NewAsker creates the planner that turns requests into plans. With the offline provider there is
-// no model to plan with.
+// NewAsker creates the planner that converts requests to plans. With the offline provider, no model
+// plans.
 func NewAsker(e *engine.Engine, r *handler.Registry, tools *tool.Box, s *store.Store, cfg config.Config) *planning.Service {
 	p, m := cfg.Planner, r.Models()
 	general, _ := m.Agent("")
@@ -179,7 +179,7 @@ func NewAsker(e *engine.Engine, r *handler.Registry, tools *tool.Box, s *store.S
 		if provider.Type == "offline" {
 			continue
 		}
-		model, _ := m.Provider(name) // a configured one
+		model, _ := m.Provider(name) // the name is configured
 		g := &planning.Generator{
 			Provider:    model,
 			Name:        name,
@@ -196,8 +196,9 @@ func NewAsker(e *engine.Engine, r *handler.Registry, tools *tool.Box, s *store.S
 	return planning.NewService(planning.New(c), e, p.AutoAccept)
 }
 
-// ownState is the state of the daemon that planning takes into account: its load, the remaining
-// rate limits of the providers, and the tools, providers, and agents that are unavailable.
+// ownState returns the state of the daemon that planning takes into account: its load, the
+// remaining rate limits of the providers, and the tools, providers, and agents that are
+// unavailable.
 func ownState(e *engine.Engine, m *handler.Models, tools *tool.Box) planning.State {
 	out := planning.State{RateLimits: map[string]planning.RateLimit{}, Unavailable: map[string]string{}}
 	load := e.Load()
@@ -216,7 +217,7 @@ func ownState(e *engine.Engine, m *handler.Models, tools *tool.Box) planning.Sta
 			out.Unavailable[p.Name] = disabled(p.Disabled)
 		case p.Circuit.Refuses():
 			out.Unavailable[p.Name] = opened(p.Circuit)
-		case p.Key != nil && !p.Key.Set && p.BaseURL == "": // a local server may need none
+		case p.Key != nil && !p.Key.Set && p.BaseURL == "": // a local server may need no key
 			out.Unavailable[p.Name] = "the provider has no API key (" + p.Key.Source + ")"
 		}
 	}
@@ -291,7 +292,7 @@ func newSkills(cfg config.Config) []planning.Skill {
 	return out
 }
 
-// usesOf returns what a call of an agent uses: its provider, by name and by type.
+// usesOf returns the resources that a call of an agent uses: its provider, by name and by type.
 func usesOf(cfg config.Config, m *handler.Models, a handler.Agent) []string {
 	name := cmp.Or(a.Provider, m.DefaultProvider())
 	if kind := cfg.Providers[name].Type; kind != "" && kind != name {
@@ -300,7 +301,8 @@ func usesOf(cfg config.Config, m *handler.Models, a handler.Agent) []string {
 	return []string{name}
 }
 
-// MaxReplans is the engine's option, where an absent value means the default.
+// MaxReplans converts the configured value to the engine's option. An absent value means the
+// default.
 func MaxReplans(p config.Planner) int {
 	switch {
 	case p.MaxReplans == nil:

@@ -8,7 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// PeopleOf returns the people behind the names of actors, for rules that require two people.
+// PeopleOf returns a function that returns the people behind the name of an actor, for rules that
+// require two people.
 func PeopleOf(from auth.Directory) func(ctx context.Context, name string) ([]string, error) {
 	return func(ctx context.Context, name string) ([]string, error) { return auth.People(ctx, from, name) }
 }

@@ -23,8 +23,8 @@ import (
 type Secrets struct {
 	of map[string]config.Secret
 	*Masks
-	// readable are the secrets whose file other users of this machine can read. Containers mount
-	// them that way, so kairosd warns and does not refuse them.
+	// readable lists the secrets whose file other users of this machine can read. Containers mount
+	// them that way, so kairosd warns and does not reject them.
 	readable []string
 
 	rotating sync.Mutex
@@ -34,12 +34,12 @@ type Secrets struct {
 // secretValues are the values at one time.
 type secretValues struct {
 	of    map[string]string
-	taken map[string]time.Time // when each was read
+	taken map[string]time.Time // the time at which each was read
 }
 
 var _ engine.Secrets = (*Secrets)(nil)
 
-// minSecret is the shortest value that can be distinguished from ordinary text.
+// minSecret is the minimum length of a secret that can be distinguished from ordinary text.
 const minSecret = 4
 
 // newSecrets reads the secrets of a configuration. It also masks values that are passed to MCP
@@ -77,9 +77,9 @@ func NewSecretsIn(m *Masks, cfg config.Config) (*Secrets, error) {
 	return s, nil
 }
 
-// confidential are the configured secret values other than the secrets of plans: keys of
-// providers, of the identity provider, and of channels. A value that cannot be read is reported by
-// the component that needs it.
+// confidential returns the configured secret values other than the secrets of plans: keys of
+// providers, of the identity provider, and of channels. The component that needs a value reports it
+// if it cannot be read.
 func confidential(cfg config.Config) map[string]string {
 	out := map[string]string{}
 	for name, p := range cfg.Providers {
@@ -133,9 +133,9 @@ func readSecret(name string, c config.Secret) (string, error) {
 	return value, nil
 }
 
-// Rotate reads the file of a secret again. Active calls keep the value that they received.
-// CodeConflict if the value has not changed, or if the secret is in the environment, which a
-// running process cannot read again.
+// Rotate reads the file of a secret again. Active calls keep the value that they received. The
+// error is CodeConflict if the value has not changed, or if the secret is in the environment, which
+// a running process cannot read again.
 func (s *Secrets) Rotate(name string) (changed bool, err error) {
 	c, ok := s.of[name]
 	switch {
@@ -176,7 +176,7 @@ func (s *Secrets) RotateAll() (changed []string, failed error) {
 	return changed, failed
 }
 
-// TakenAt returns when the current value was read.
+// TakenAt returns the time at which the current value was read.
 func (s *Secrets) TakenAt(name string) time.Time { return s.now.Load().taken[name] }
 
 // ChangedSince returns the names of secrets that both have, with different values.
@@ -190,8 +190,8 @@ func (s *Secrets) ChangedSince(before *Secrets) (changed []string) {
 	return changed
 }
 
-// Secret gives a secret to a call of a tool that it names; a secret without tools is given to no
-// call. A secret with hosts is given only to calls of one of them.
+// Secret returns a secret for a call of one of its tools. A secret without tools is returned for no
+// call. A secret with hosts is returned only for calls to one of them.
 func (s *Secrets) Secret(name, toolName string, input any) (string, bool) {
 	v, ok := s.now.Load().of[name]
 	c := s.of[name]

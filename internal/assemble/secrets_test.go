@@ -103,7 +103,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// A mask names its rule; not where the name holds a secret, or could not stand in JSON.
+// A mask shows its rule, unless the name contains a secret or is not valid in JSON.
 func TestAMaskNamesItsRule(t *testing.T) {
 	t.Parallel()
 	m := &Masks{}
@@ -123,7 +123,7 @@ func TestAMaskNamesItsRule(t *testing.T) {
 	}
 }
 
-// A value is masked however a server that repeats it encodes it.
+// A value is masked in every encoding in which a server may repeat it.
 func TestSecretsAreMaskedInEveryEncoding(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"s3cret/v+1!x", `ends in "`, "1234567890", "päss wörd ☃", "abc>def?ghi~~", `back\slash\\es`} {

@@ -19,7 +19,7 @@ import (
 
 // This file builds a server from its configuration.
 
-// NewRegistry offers tools, and the agents and skills of a configuration.
+// NewRegistry returns a registry of tools and of the agents and skills of a configuration.
 func NewRegistry(cfg config.Config, tools *tool.Box) (*handler.Registry, error) {
 	r := handler.New(tools.Set())
 	m, err := newModels(cfg)
@@ -98,9 +98,9 @@ func NewEngineWith(
 	return e, asker, tools, registry, nil
 }
 
-// NewCatalog creates the tools of a configuration, with their servers, and the handlers of nodes
-// with their agents, models, and skills. The state of the previous catalog carries over; nil:
-// there was none.
+// NewCatalog creates the tools of a configuration with their servers, and the handlers of nodes
+// with their agents, models, and skills. It takes over the state of the previous catalog, which may
+// be nil.
 func NewCatalog(
 	ctx context.Context,
 	s *store.Store,
@@ -144,7 +144,7 @@ func NewCatalog(
 	}
 	models.Watch(tools.Calls, tools.Circuits)
 	for _, p := range registry.Catalog().Check() {
-		// Not fatal: the tools of a server that is down are missing too.
+		// This is not fatal, because the tools of an unavailable server are missing too.
 		log.Error(
 			"the configuration lists tools or skills that no plan can use",
 			"code",
@@ -182,7 +182,8 @@ func keep(ctx context.Context, s *store.Store, models *handler.Models, tools *to
 	return closeAll, nil
 }
 
-// pidFile is the file that lists the processes of tool servers; empty: the database is in memory.
+// pidFile returns the path of the file that lists the processes of tool servers. It is empty if the
+// database is in memory.
 func pidFile(s *store.Store) string {
 	if path := s.Files()[0]; path != "" {
 		return path + ".mcp"
@@ -190,7 +191,7 @@ func pidFile(s *store.Store) string {
 	return ""
 }
 
-// OwnFiles are the files of a database, which no tool may access.
+// OwnFiles returns the files of a database, which no tool may access.
 func OwnFiles(s *store.Store) []string {
 	own := s.Files()
 	if path := pidFile(s); path != "" {

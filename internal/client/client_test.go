@@ -201,7 +201,7 @@ func TestRunAndApproveOverTheNetwork(t *testing.T) {
 	}
 }
 
-// statusOf gives the status that a code is answered with.
+// statusOf returns the status that a code is answered with.
 func statusOf(err error) int {
 	switch domain.CodeOf(err) {
 	case domain.CodeConflict, domain.CodeStale, domain.CodeNotResumable:

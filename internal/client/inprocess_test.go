@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// transport gives the transport of a client in this process, and what closes it.
+// transport returns the transport of a client in this process, and what closes it.
 func transport(h http.HandlerFunc) (http.RoundTripper, func()) {
 	c := client.InProcess(h, func() error { return nil })
 	return client.Transport(c), func() { _ = c.Close() } // stop never fails

@@ -165,7 +165,7 @@ func (c *Client) Versions(ctx context.Context, idOrKey string) ([]domain.Version
 	return mapList(list[apitypes.PlanVersion]{Items: items}, apitypes.PlanVersion.Domain).Items, err
 }
 
-// VersionByNumber gives one version with its source; number 0 is the newest.
+// VersionByNumber returns one version with its source; number 0 is the newest.
 func (c *Client) VersionByNumber(ctx context.Context, idOrKey string, number int) (domain.Version, error) {
 	n := "latest"
 	if number != 0 {

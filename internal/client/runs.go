@@ -92,7 +92,7 @@ func joined[S ~string](list []S) string {
 
 func runPath(id string) string { return "/runs/" + url.PathEscape(id) }
 
-// View gives one run with its result so far, by id or by any part that its id
+// View returns one run with its result so far, by id or by any part that its id
 // alone begins or ends with.
 func (c *Client) View(ctx context.Context, id string) (apitypes.RunDetail, error) {
 	var out apitypes.RunDetail
@@ -234,7 +234,7 @@ func (c *Client) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain
 	return mapList(out, apitypes.Approval.Domain), err
 }
 
-// Approval gives one approval.
+// Approval returns one approval.
 func (c *Client) Approval(ctx context.Context, id string) (domain.Approval, error) {
 	var out apitypes.Approval
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id), into: &out})

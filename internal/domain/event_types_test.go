@@ -21,7 +21,7 @@ const (
 	referenceBegin = "<!-- reference: go test ./internal/domain -run TestEventReference -update -->\n"
 )
 
-// The event reference in docs/reference/events.md has every type with every field.
+// The event reference in docs/reference/events.md contains every type with every field.
 func TestEventReference(t *testing.T) {
 	text, err := os.ReadFile(referenceFile)
 	if err != nil {

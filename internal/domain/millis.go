@@ -15,7 +15,8 @@ func (m Millis) Duration() time.Duration { return time.Duration(m) }
 
 func (m Millis) String() string { return time.Duration(m).String() }
 
-// Age is the duration as the configuration writes ages, such as 90d or 12h; empty for zero.
+// Age formats the duration as the configuration writes ages, such as 90d or 12h. It returns "" for
+// zero.
 func (m Millis) Age() string {
 	const day = 24 * time.Hour
 	d := time.Duration(m)

@@ -3,7 +3,7 @@ package domain
 // PlannedTotals sums over the versions that a planner generated.
 type PlannedTotals struct {
 	Plans, Steps int64
-	// Confidence is the sum over the Sure plans whose planner gave a confidence.
+	// Confidence is the sum over the WithConfidence plans whose planner stated one.
 	WithConfidence int64
 	Confidence     float64
 	Last           int64 // the newest version that is included

@@ -46,8 +46,8 @@ type ServerStarts struct {
 	UncleanStarts int `json:"uncleanStarts"`
 	// StartTimes are the times of the starts, newest first.
 	StartTimes []time.Time `json:"startTimes,omitempty"`
-	// Continued is the number of unfinished runs that these starts continued. Undecided is the number
-	// of them that still wait for a person to resolve a step in doubt.
+	// Continued is the number of unfinished runs that these starts continued. Undecided is the
+	// number of these runs that still wait for a person to resolve a step in doubt.
 	Continued int64 `json:"continued"`
 	Undecided int64 `json:"undecided"`
 }
@@ -106,7 +106,7 @@ type Clock struct {
 	// Synced reports that the clock is synchronized. Its error is then at most Within.
 	Synced bool   `json:"synced"`
 	Within Millis `json:"uncertaintyMs,omitempty"`
-	// FailureCause reports that the clock was behind the newest record when the daemon started.
+	// Behind is set if the clock was behind the newest record when the daemon started.
 	Behind string `json:"behind,omitempty"`
 }
 

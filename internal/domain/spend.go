@@ -2,8 +2,8 @@ package domain
 
 import "time"
 
-// Spend is what the calls of a model used in a period that begins at From, for a plan and by an agent.
-// An empty agent or model was not recorded.
+// Spend is the usage of a model by an agent of a plan, in a period that begins at From. An empty
+// agent or model was not recorded.
 type Spend struct {
 	From    time.Time `json:"from"`
 	PlanKey string    `json:"plan"`

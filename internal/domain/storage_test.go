@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A disk that fills is known before it is full. See O12 in docs/internals/bad-inputs.md.
+// A disk is reported as nearly full before it is full. See O12 in docs/internals/bad-inputs.md.
 func TestAFullDiskIsRecognized(t *testing.T) {
 	t.Parallel()
 	const gib = 1 << 30

@@ -20,10 +20,10 @@ const (
 // Store is what the bus reads.
 type Store interface {
 	Run(ctx context.Context, id string) (domain.Run, error)
-	// Journal gives a run's rows with Seq > after, in order; CodeCorrupt names a
+	// Journal returns a run's rows with Seq > after, in order; CodeCorrupt names a
 	// damaged row, and the rows before it are given with it.
 	Journal(ctx context.Context, run string, after int64) ([]domain.Entry, error)
-	// EventsAfter gives audit events with Seq > after in order, with their
+	// EventsAfter returns audit events with Seq > after in order, with their
 	// journal rows, at most limit; run restricts to one run.
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	// LastEvent is the newest audit sequence number.
@@ -40,7 +40,7 @@ type Config struct {
 	Store Store
 	// Program compiles a stored version.
 	Program func(ctx context.Context, hash string) (*runstate.Compiled, error)
-	// Agent gives the identity of an agent; the zero value for one that is not known.
+	// Agent returns the identity of an agent; the zero value for one that is not known.
 	Agent func(id string) Agent
 	Now   func() time.Time
 	Log   *slog.Logger
@@ -89,7 +89,7 @@ type published struct {
 	done    bool
 }
 
-// events gives what a listener is sent.
+// events returns what a listener is sent.
 func (p *published) events(ctx context.Context, b *Bus) ([]domain.Event, error) {
 	if p.live != nil {
 		return []domain.Event{*p.live}, nil
@@ -412,7 +412,7 @@ func (d *delivery) catchUp(ctx context.Context) bool {
 	}
 }
 
-// Events gives the stored events after a position, in order: what Subscribe
+// Events returns the stored events after a position, in order: what Subscribe
 // would replay. It reads at most limit rows of the audit log and returns the
 // position up to which it has read; run restricts to one run.
 func (b *Bus) Events(ctx context.Context, after int64, run string, limit int) ([]domain.Event, int64, error) {

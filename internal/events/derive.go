@@ -45,7 +45,7 @@ func (d *deriver) add(typ string, runSeq int64, data map[string]any) {
 		Data: data, Seq: d.ev.Seq, Index: n, RunSeq: runSeq})
 }
 
-// record gives the events of a record that stands for no rows.
+// record returns the events of a record that stands for no rows.
 func (d *deriver) record() {
 	ev := d.ev
 	data := map[string]any{}
@@ -70,7 +70,7 @@ func (d *deriver) record() {
 	}
 }
 
-// row gives the events of one journal row: those of graphs, and for step plans
+// row returns the events of one journal row: those of graphs, and for step plans
 // those of [002].
 func (d *deriver) row(e *domain.Entry) {
 	if e.Failure != nil {
@@ -90,7 +90,7 @@ func (d *deriver) row(e *domain.Entry) {
 	d.stepEvents(e)
 }
 
-// about gives the fields that all events of a row share.
+// about returns the fields that all events of a row share.
 func (d *deriver) about(e *domain.Entry) map[string]any {
 	data := map[string]any{"runSeq": e.Seq}
 	if e.Node != "" {
@@ -117,7 +117,7 @@ func (d *deriver) about(e *domain.Entry) map[string]any {
 	return data
 }
 
-// nodeEvents gives the events that runs of every kind of plan have.
+// nodeEvents returns the events that runs of every kind of plan have.
 func (d *deriver) nodeEvents(e *domain.Entry) {
 	data := d.about(e)
 	switch e.Kind {

@@ -192,7 +192,7 @@ func (b *Bus) eventVersions(ctx context.Context, r domain.Run, current *runstate
 	return list, nil
 }
 
-// Derive gives the events of a stored record. Both live delivery and replays call it.
+// Derive returns the events of a stored record. Both live delivery and replays call it.
 func (b *Bus) Derive(ctx context.Context, ev domain.AuditEvent) ([]domain.Event, error) {
 	f, err := b.eventFacts(ctx, ev.Run)
 	if err != nil {

@@ -20,7 +20,7 @@ func (d *deriver) planEvent(typ string, runSeq int64, data map[string]any) {
 	d.add(typ, runSeq, data)
 }
 
-// agent gives the identity of an agent as events have it.
+// agent returns the identity of an agent as events have it.
 func (d *deriver) agent(id string) map[string]any {
 	return map[string]any{"agentId": id, "agentName": d.agents(id).Name}
 }
@@ -95,7 +95,7 @@ func (d *deriver) changed(runSeq int64, id string) {
 	d.add("agent_changed", runSeq, data)
 }
 
-// stepEvents gives the events of a row of a step plan's run.
+// stepEvents returns the events of a row of a step plan's run.
 func (d *deriver) stepEvents(e *domain.Entry) {
 	prog := d.facts.at(e.Seq)
 	if prog == nil {

@@ -43,7 +43,7 @@ func parseRat(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s)
 }
 
-// formatRat gives a number as JSON: exact where a decimal of reasonable length
+// formatRat returns a number as JSON: exact where a decimal of reasonable length
 // can be, else rounded to 16 significant digits; never with an exponent unless
 // it is very large or small.
 func formatRat(r *big.Rat) json.Number {

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Accounts are the operations on accounts and tokens, and authentication, for tests that concern
-// neither requests nor their keys.
+// Accounts contains the operations on accounts and tokens, and authentication, for tests that
+// concern neither requests nor their keys.
 type Accounts struct {
 	*auth.Service
 	Of     *app.Accounts
@@ -35,12 +35,12 @@ func (a Accounts) Users(ctx context.Context) ([]domain.User, error) { return a.R
 // Tokens lists all tokens, newest first.
 func (a Accounts) Tokens(ctx context.Context) ([]domain.Token, error) { return a.Reader.Tokens(ctx) }
 
-// CreateUser makes a user.
+// CreateUser creates a user.
 func (a Accounts) CreateUser(ctx context.Context, who domain.Actor, name, password string, role domain.Role) (domain.User, error) {
 	return a.Of.CreateUser(ctx, app.NewUser{Meta: by(who), Name: name, Password: password, Role: role})
 }
 
-// UpdateUser changes what is not nil.
+// UpdateUser changes the fields that are not nil.
 func (a Accounts) UpdateUser(
 	ctx context.Context,
 	who domain.Actor,
@@ -57,12 +57,12 @@ func (a Accounts) LinkUser(ctx context.Context, who domain.Actor, idOrName, subj
 	return a.Of.LinkUser(ctx, app.UserLink{Meta: by(who), User: idOrName, Subject: subject})
 }
 
-// LoginLink makes a login link.
+// LoginLink creates a login link.
 func (a Accounts) LoginLink(ctx context.Context, who domain.Actor, idOrName string) (string, error) {
 	return a.Of.MakeLoginLink(ctx, app.UserNamed{Meta: by(who), User: idOrName})
 }
 
-// EndSessions ends all sessions of a user but the one with the secret keep.
+// EndSessions ends all sessions of a user except the one with the secret keep.
 func (a Accounts) EndSessions(ctx context.Context, who domain.Actor, idOrName, keep string) error {
 	return a.Of.SignOut(ctx, app.SignOut{Meta: by(who), User: idOrName, Keep: app.SessionHash(keep)})
 }
@@ -72,7 +72,7 @@ func (a Accounts) EndSession(ctx context.Context, who domain.Actor, idOrName, ha
 	return a.Of.SignOut(ctx, app.SignOut{Meta: by(who), User: idOrName, Session: hash})
 }
 
-// EnableSecondFactor gives a user a second factor.
+// EnableSecondFactor adds a second factor to a user.
 func (a Accounts) EnableSecondFactor(ctx context.Context, u domain.User, secret, code, keep string) ([]string, error) {
 	return a.Of.AddSecondFactor(
 		ctx,
@@ -80,12 +80,12 @@ func (a Accounts) EnableSecondFactor(ctx context.Context, u domain.User, secret,
 	)
 }
 
-// DisableSecondFactor takes a second factor away.
+// DisableSecondFactor removes a second factor.
 func (a Accounts) DisableSecondFactor(ctx context.Context, who domain.Actor, idOrName string) error {
 	return a.Of.RemoveSecondFactor(ctx, app.UserNamed{Meta: by(who), User: idOrName})
 }
 
-// ChangePassword lets a user choose a new password.
+// ChangePassword changes the password of a user.
 func (a Accounts) ChangePassword(ctx context.Context, u domain.User, old, password, keep string) error {
 	return a.Of.ChangePassword(
 		ctx,
@@ -93,7 +93,7 @@ func (a Accounts) ChangePassword(ctx context.Context, u domain.User, old, passwo
 	)
 }
 
-// CreateToken makes a token and returns its text.
+// CreateToken creates a token and returns its text.
 func (a Accounts) CreateToken(
 	ctx context.Context,
 	who domain.Actor,
@@ -105,7 +105,7 @@ func (a Accounts) CreateToken(
 	return a.Keys.Create(ctx, app.NewToken{Meta: by(who), Name: name, Role: role, Scopes: scopes, Lifetime: lifetime})
 }
 
-// RevokeToken ends a token.
+// RevokeToken revokes a token.
 func (a Accounts) RevokeToken(ctx context.Context, who domain.Actor, id, reason string) error {
 	return a.Keys.Revoke(ctx, app.TokenChange{Meta: by(who), Token: id, Reason: reason})
 }

@@ -1,4 +1,4 @@
-// Package apptest makes an App on a real store and a real engine for tests.
+// Package apptest creates an App with a real store and a real engine for tests.
 package apptest
 
 import (
@@ -28,7 +28,7 @@ var (
 	Admin    = domain.Actor{Name: "adam", Role: domain.RoleAdmin, Surface: "ui"}
 )
 
-// World is an App with what it works on. It ends with the test.
+// World is an App with its store, engine, and services. The end of the test stops it.
 type World struct {
 	*app.App
 	Config app.Config // of the App
@@ -36,19 +36,19 @@ type World struct {
 	Engine *enginetest.Engine
 }
 
-// New makes an App on an empty store.
+// New creates an App with an empty store.
 func New(tb testing.TB) *World {
 	tb.Helper()
 	return On(tb, storetest.Open(tb))
 }
 
-// On makes an App on a store.
+// On creates an App with a store.
 func On(tb testing.TB, s *store.Store) *World {
 	tb.Helper()
 	return With(tb, s, enginetest.NewRegistry())
 }
 
-// With makes an App on a store, whose plans call the handlers of a registry.
+// With creates an App with a store. Its plans call the handlers of a registry.
 func With(tb testing.TB, s *store.Store, r *enginetest.Registry) *World {
 	tb.Helper()
 	e := enginetest.OpenOn(tb, s, r, engine.Options{})
@@ -56,7 +56,7 @@ func With(tb testing.TB, s *store.Store, r *enginetest.Registry) *World {
 	return &World{App: app.New(c), Config: c, Store: s, Engine: e}
 }
 
-// Config is what an App works with that has everything it requires.
+// Config returns the configuration of an App with all required fields.
 func Config(tb testing.TB, s *store.Store, e *engine.Engine) app.Config {
 	tb.Helper()
 	checker := store.NewAuditChecker(s, slog.New(slog.DiscardHandler))

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Bulk are the operations on bulk operations, and what carries them out, for tests that
-// are about neither the requests nor their keys.
+// Bulk contains the operations on bulk operations and their worker, for tests that concern neither
+// requests nor their keys.
 type Bulk struct {
 	*bulk.Service
 	Of     *app.Bulk
@@ -19,7 +19,7 @@ type Bulk struct {
 	}
 }
 
-// BulkOn is an App's with another service.
+// BulkOn returns the operations of an App with another service.
 func BulkOn(c app.Config, s *bulk.Service, reader interface {
 	Bulk(ctx context.Context, id string) (domain.Bulk, error)
 	BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
@@ -33,17 +33,17 @@ func (b Bulk) Start(ctx context.Context, who domain.Actor, r domain.BulkRequest)
 	return b.Of.Start(ctx, app.BulkStart{Meta: by(who), BulkRequest: r})
 }
 
-// Stop stops one.
+// Stop stops a bulk operation.
 func (b Bulk) Stop(ctx context.Context, who domain.Actor, id, reason string) (domain.Bulk, error) {
 	return b.Of.Stop(ctx, app.BulkChange{Meta: by(who), Bulk: id, Reason: reason})
 }
 
-// Bulk finds one.
+// Bulk finds a bulk operation.
 func (b Bulk) Bulk(ctx context.Context, id string) (domain.Bulk, error) {
 	return b.Reader.Bulk(ctx, id)
 }
 
-// Items gives the runs of one.
+// Items returns the runs of a bulk operation.
 func (b Bulk) Items(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
 	return b.Reader.BulkItems(ctx, id, after, limit)
 }

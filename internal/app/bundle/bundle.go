@@ -20,16 +20,15 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// MediaType is that of a bundle: a tar archive compressed with Zstandard
-// (RFC 8878).
+// MediaType is the media type of a bundle: a tar archive compressed with Zstandard (RFC 8878).
 const MediaType = "application/zstd"
 
-// Name is the file name of a run's bundle.
+// Name returns the file name of a run's bundle.
 func Name(run string) string { return "run-" + run + ".tar.zst" }
 
-// Source is where a run is read from.
+// Source reads a run.
 type Source interface {
-	// Detail is a run with its waits and its whole journal.
+	// Detail returns a run with its waits and its whole journal.
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)
 	Notes(ctx context.Context, run string) ([]domain.Note, error)
@@ -49,17 +48,17 @@ signature.json     the server's signature of all files before it, with the head 
                    audit log; check it with: kairosd audit verify-export FILE --public-key KEY
 `
 
-// Bundle is everything that is known of one run.
+// Bundle contains all stored data of one run.
 type Bundle struct {
 	detail       domain.RunDetail
 	conversation domain.Conversation
 	notes        []domain.Note
 	version      domain.Version
-	// signature makes the signature of the archive's files; nil: it has none.
+	// signature returns the signature of the archive's files. If it is nil, the archive has none.
 	signature func(sha256 []byte) (domain.ExportSignature, error)
 }
 
-// Read reads a run by its whole id.
+// Read reads a run by its complete id.
 func Read(ctx context.Context, from Source, run string) (*Bundle, error) {
 	d, err := from.Detail(ctx, run)
 	if err != nil {
@@ -82,7 +81,7 @@ func Read(ctx context.Context, from Source, run string) (*Bundle, error) {
 	return b, err
 }
 
-// Write writes the archive. The same run gives the same bytes.
+// Write writes the archive. The same run yields the same bytes.
 func (b *Bundle) Write(to io.Writer) error {
 	z, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -145,7 +144,7 @@ func (b *Bundle) Write(to io.Writer) error {
 		if err == nil {
 			err = put(signatureFile, text)
 		}
-		if err != nil && domain.CodeOf(err) != domain.CodeUnavailable { // without the key file nothing is signed
+		if err != nil && domain.CodeOf(err) != domain.CodeUnavailable { // without the key file, the archive is not signed
 			return err
 		}
 	}
@@ -158,14 +157,14 @@ func (b *Bundle) Write(to io.Writer) error {
 // signatureFile is the last file of an archive.
 const signatureFile = "signature.json"
 
-// hashFile adds a file to the hash that is signed.
+// hashFile adds a file to the signed hash.
 func hashFile(h hash.Hash, name string, text []byte) {
 	fmt.Fprintf(h, "%q %d\n", name, len(text))
 	h.Write(text)
 }
 
-// Verify checks the signature of an archive with the public key of the server that
-// wrote it. CodeCorrupt if it was changed, or was not signed with that key.
+// Verify checks the signature of an archive with the public key of the server that wrote it. If the
+// archive was changed, or was not signed with that key, the error is CodeCorrupt.
 func Verify(from io.Reader, publicKey string) (domain.ExportSignature, error) {
 	var s domain.ExportSignature
 	z, err := zstd.NewReader(from)
@@ -189,7 +188,7 @@ func Verify(from io.Reader, publicKey string) (domain.ExportSignature, error) {
 		if err != nil {
 			return s, domain.Errorf(domain.CodeCorrupt, "the export cannot be read: %w", err)
 		}
-		if signed { // it covers only what comes before it
+		if signed { // the signature covers only the files before it
 			return s, domain.Errorf(domain.CodeCorrupt, "the export has a file behind its signature: %s", h.Name)
 		}
 		name := path.Base(h.Name)
@@ -216,7 +215,7 @@ func (b *Bundle) journal() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// encode leaves < and & as they are: the files are read by people.
+// encode does not escape < and &, because people read the files.
 func encode(v any, indent string) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
