@@ -39,8 +39,8 @@ type Memory interface {
 // Option configures an Agent. It returns an error if it is invalid or contradicts another option.
 type Option func(*Agent) error
 
-// New makes an agent. provider is the model behind it, and may be nil if no step of the agent's
-// plan calls a model. The error is of an empty name or of an option.
+// New returns an agent. provider is the model behind it, and may be nil if no step of the agent's
+// plan calls a model. The error is about an empty name or an option.
 func New(name string, provider llm.Provider, options ...Option) (*Agent, error) {
 	if name == "" {
 		return nil, errors.New("agent: a name is required")
@@ -54,7 +54,7 @@ func New(name string, provider llm.Provider, options ...Option) (*Agent, error) 
 	return a, nil
 }
 
-// Name is the agent's name.
+// Name returns the agent's name.
 func (a *Agent) Name() string { return a.name }
 
 // WithPlanner makes the agent walk a graph in memory instead of looping. Nodes of the types tool,
@@ -74,8 +74,8 @@ func WithPlanner(g *planner.Graph, configure ...func(*planner.Executor)) Option 
 	}
 }
 
-// WithTools gives the agent tools. A tool cannot take the name of a built-in
-// node type, and no two tools have one name.
+// WithTools adds tools to the agent. A tool cannot have the name of a built-in node type, and no
+// two tools can have the same name.
 func WithTools(tools ...llm.Tool) Option {
 	return func(a *Agent) error {
 		for _, t := range tools {
@@ -95,7 +95,7 @@ func WithTools(tools ...llm.Tool) Option {
 	}
 }
 
-// WithMemory gives the agent a memory. The retrieved text becomes Outputs["memory"] of a plan, or
+// WithMemory sets the agent's memory. The retrieved text becomes Outputs["memory"] of a plan, or
 // part of the model's context.
 func WithMemory(m Memory) Option {
 	return func(a *Agent) error {

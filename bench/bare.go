@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// bareSystem is the limit that SQLite sets: a goroutine per run, one writer that
-// commits what waits, one INSERT and one narrow UPDATE per step, and nothing
-// else: no plan, no conditions, no hashes, no audit log, no recovery.
+// bareSystem measures the limit of SQLite: a goroutine per run, one writer that commits all waiting
+// work, and one INSERT and one narrow UPDATE per step. It has no plan, no conditions, no hashes, no
+// audit log, and no recovery.
 type bareSystem struct {
 	coded
 	db    *sql.DB
@@ -89,7 +89,7 @@ func (b *bareSystem) write() {
 var bareRuns int
 
 func (b *bareSystem) start(_ context.Context, s shape) error {
-	ahead := 1 // steps of a run that may be unacknowledged
+	ahead := 1 // maximum number of unacknowledged steps of a run
 	if s.pure {
 		ahead = 64
 	}

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// completion counts runs of a peer that have come to the end of their code. A
-// peer's clock stops there, before its last record is stored; kairosd's stops
-// when the end of every run is durable.
+// completion counts runs of a peer that have reached the end of their code. The clock of a peer
+// stops there, before its last record is stored. The clock of kairosd stops when the end of every
+// run is durable.
 type completion struct {
 	step func(run string, i int)
 
@@ -22,7 +22,7 @@ func newCompletion(step func(string, int)) *completion {
 	return &completion{step: step, seen: map[string]bool{}, done: make(chan struct{})}
 }
 
-// expect begins to count runs of a shape.
+// expect starts counting the runs of a shape.
 func (c *completion) expect(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,8 +33,8 @@ func (c *completion) expect(n int) {
 	}
 }
 
-// finished records the end of a run in the ledger as step -1, so that a process that takes over
-// finds what is left.
+// finished records the end of a run in the ledger as step -1, so that the process that continues
+// finds the unfinished runs.
 func (c *completion) finished(run string) {
 	c.step(run, -1)
 	c.mu.Lock()
@@ -70,7 +70,7 @@ func unfinished(ledger map[string]int, runs int) int {
 	return runs
 }
 
-// resume reads from the ledger of a killed process how many runs are left.
+// resume reads the number of unfinished runs from the ledger of a killed process.
 func (c *completion) resume(dir string) error {
 	lines, _, err := counted(ledgerIn(dir))
 	if err != nil {

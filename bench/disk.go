@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// syncRate is how many writes a second the disk acknowledges: 4 KiB over a
+// syncRate returns the number of writes that the disk acknowledges per second: 4 KiB to a
 // preallocated file, each followed by fdatasync. No commit can be faster.
 func syncRate(dir string, d time.Duration) (float64, error) {
 	f, err := os.Create(filepath.Join(dir, "disk"))

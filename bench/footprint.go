@@ -17,16 +17,15 @@ import (
 	"time"
 )
 
-// footprint is W6: the daemon itself, with its dashboard and API, as it is
-// shipped.
+// footprint is W6: the released daemon with its dashboard and API.
 type footprint struct {
 	binaryMB  float64
 	readyMS   float64
 	idleMB    float64
-	loadedMB  float64 // highest while it ran W2 over its API
+	loadedMB  float64 // maximum during W2 over its API
 	stepsRate float64 // of that W2, from the first request to the end of the last run
 	steps     int     // of that W2
-	cpu       float64 // seconds, of the daemon in that W2
+	cpu       float64 // of that W2
 }
 
 func measureFootprint(ctx context.Context, s shape) (footprint, error) {
@@ -55,7 +54,7 @@ func measureDaemon(ctx context.Context, binary, dir string, s shape) (footprint,
 	if err != nil {
 		return f, fmt.Errorf("create a token: %w", err)
 	}
-	// The first start made the database; what counts is every later one.
+	// The first start creates the database, so only later ones count.
 	begin := time.Now()
 	cmd := exec.CommandContext(ctx, binary, "serve", "--data", data, "--listen", "127.0.0.1:0")
 	out, err := cmd.StdoutPipe()
@@ -89,7 +88,7 @@ func measureDaemon(ctx context.Context, binary, dir string, s shape) (footprint,
 	begin = time.Now()
 	ids := make([]string, s.runs)
 	if err := together(s.runs, func(i int) error {
-		var run struct{ ID, RunID string } // the field's name differs between commits
+		var run struct{ ID, RunID string } // the name of the field differs between commits
 		err := api.call(ctx, "POST", "/runs", "application/json", []byte(`{"plan": "`+plan.ID+`", "input": {"x": 42}}`), &run)
 		ids[i] = cmp.Or(run.ID, run.RunID)
 		return err
@@ -130,7 +129,7 @@ func lastWord(s string) string {
 	return words[len(words)-1]
 }
 
-// memory reads a figure of /proc, in MB.
+// memory reads a value from /proc, in MB.
 func memory(pid int, field string) float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -146,7 +145,7 @@ func memory(pid int, field string) float64 {
 	return 0
 }
 
-// apiClient is the least that speaks the API.
+// apiClient is a minimal client of the API.
 type apiClient struct{ url, token string }
 
 func (c *apiClient) call(ctx context.Context, method, path, typ string, body []byte, into any) error {
@@ -173,13 +172,13 @@ func (c *apiClient) call(ctx context.Context, method, path, typ string, body []b
 	return json.Unmarshal(b, into)
 }
 
-// cpuOf is what a process has used so far, in seconds, at the kernel's 100 ticks a second.
+// cpuOf returns the CPU time of a process in seconds. The kernel counts 100 ticks per second.
 func cpuOf(pid int) float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(b), ") ") // the program's name may hold spaces
+	_, rest, _ := strings.Cut(string(b), ") ") // the name of the program may contain spaces
 	fields := strings.Fields(rest)
 	var ticks float64
 	for _, f := range fields[11:13] {

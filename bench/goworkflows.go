@@ -14,9 +14,9 @@ import (
 	"github.com/cschleiden/go-workflows/workflow"
 )
 
-// goWorkflows is go-workflows on SQLite in its fastest form: one process that
-// wakes its workers without polling, single-worker mode, a cache that holds
-// every run. It leaves synchronous at SQLite's default, FULL.
+// goWorkflows is go-workflows on SQLite with its fastest settings: one process that wakes its
+// workers without polling, single-worker mode, and a cache for every run. synchronous has SQLite's
+// default, FULL.
 type goWorkflows struct {
 	coded
 	backend backend.Backend

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// kairosd is the product's own engine and store, with everything that it
-// records: journal, hashes, decisions, audit chain; synchronous=FULL.
+// kairosdSystem is the engine and store of kairosd with all its records: journal, hashes,
+// decisions, and audit chain. It uses synchronous=FULL.
 type kairosdSystem struct {
 	store  *store.Store
 	engine *engine.Engine
@@ -23,8 +23,8 @@ type kairosdSystem struct {
 
 var operator = domain.Actor{Name: "bench", Role: domain.RoleAuthor, Surface: "bench"}
 
-// registry has two handlers: one whose effect needs a durable intent, and a pure one that counts
-// iterations.
+// registry has two handlers: one with a side effect that requires a durable intent, and a pure one
+// that counts iterations.
 type registry struct{ step func(string, int) }
 
 func (r registry) Handler(n *walk.ProgramNode) (engine.Handler, bool) {
@@ -54,8 +54,8 @@ func openKairosd(ctx context.Context, dir string, resume bool, step func(string,
 	return openWith(ctx, dir, resume, step, store.Options{Stay: true})
 }
 
-// openKairosdNormal is kairosd at the durability of the fastest peer: a power cut may
-// lose what was acknowledged since the last checkpoint of SQLite's log.
+// openKairosdNormal opens kairosd with the durability of the fastest peer. A power failure may lose
+// data that was acknowledged since the last checkpoint of SQLite's log.
 func openKairosdNormal(ctx context.Context, dir string, resume bool, step func(string, int)) (system, error) {
 	return openWith(ctx, dir, resume, step, store.Options{Stay: true}.SynchronousNormal())
 }
@@ -65,9 +65,9 @@ func openWith(ctx context.Context, dir string, resume bool, step func(string, in
 	if err != nil {
 		return nil, err
 	}
-	o := engine.Options{} // as the daemon has them: at most 64 runs work at once
+	o := engine.Options{} // like the daemon: at most 64 active runs
 	if resume || *phaseFlag == "die" {
-		o.MaxRunning = recovery.runs // all are in flight when the process is killed, as with the others
+		o.MaxRunning = recovery.runs // all runs are in flight when the process is killed, as in the other systems
 	}
 	e, err := engine.New(engine.Config{Store: s, Registry: registry{step}, Options: o})
 	if err != nil {
@@ -99,7 +99,7 @@ func (k *kairosdSystem) start(ctx context.Context, s shape) error {
 
 func (k *kairosdSystem) wait(ctx context.Context, s shape) error {
 	ids, ok := k.runs[s.name]
-	if !ok { // those of a killed process
+	if !ok { // the runs of a killed process
 		unfinished, err := k.store.Unfinished(ctx)
 		if err != nil {
 			return err

@@ -1,7 +1,7 @@
-// Command bench measures kairosd and the engines that do its job, side by side
-// on the same disk, and prints one table. Every measurement is a process of its
-// own on a new directory; repetitions are interleaved, so that a busy machine
-// slows all alike. Run it with `make bench` from the repository's root.
+// Command bench measures kairosd and comparable engines on the same disk, and prints one table.
+// Every measurement is a separate process with a new directory. Repetitions are interleaved, so
+// that other load on the machine slows all systems equally. Run it with `make bench` in the root of
+// the repository.
 package main
 
 import (
@@ -40,8 +40,8 @@ var (
 	atFlag    = flag.String("at", "", "internal: directory")
 )
 
-// peers are the systems of the table, in its order, with their workloads. The default run leaves
-// out workloads that take minutes.
+// peers are the systems of the table, in order, with their workloads. The default run leaves out
+// workloads that take minutes.
 var peers = []struct {
 	name, title string
 	workloads   string
@@ -95,7 +95,7 @@ func runChild(ctx context.Context) error {
 	return json.NewEncoder(os.Stdout).Encode(m)
 }
 
-// child is this program again, for one measurement.
+// child starts this program again for one measurement.
 func child(ctx context.Context, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	if err != nil {
@@ -107,10 +107,10 @@ func child(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, self, args...)
 }
 
-// sample is one measurement of a system, seen from outside.
+// sample is one measurement of a system from outside.
 type sample struct {
 	measured
-	rss float64 // MB, highest
+	rss float64 // maximum, in MB
 }
 
 func measureChild(ctx context.Context, name, workload string) (sample, error) {
@@ -142,7 +142,7 @@ func wanted(name string) bool {
 	return *only == "" || name == "kairosd" || slices.Contains(strings.Split(*only, ","), name)
 }
 
-// compare measures everything, repetition by repetition, and prints the table.
+// compare runs all measurements, repetition by repetition, and prints the table.
 func compare(ctx context.Context) error {
 	t := newTable()
 	asked := strings.Split(*workloads, ",")

@@ -13,15 +13,15 @@ import (
 	"text/tabwriter"
 )
 
-// figure is what decides whether one commit is slower than another in a workload.
+// figure is the value that decides whether one commit is slower than another in a workload.
 type figure struct {
 	workload, name, unit string
-	// of is the figure of one measurement; more is worse.
+	// of returns the value of one measurement. A larger value is worse.
 	of func(sample) float64
 }
 
-// figures are compared per workload: what a step costs where the processor is the
-// limit, and how long one takes where the disk is.
+// figures contains the compared values by workload: the CPU time of a step if the processor is the
+// limit, and the duration of a step if the disk is.
 var figures = []figure{
 	{"W1", "time", "µs/step", secondsPerStep},
 	{"W1p", "CPU", "µs/step", cpuPerStep},
@@ -34,11 +34,11 @@ var figures = []figure{
 func secondsPerStep(s sample) float64 { return 1e6 * s.Seconds / float64(s.Steps) }
 func cpuPerStep(s sample) float64     { return 1e6 * s.CPU / float64(s.Steps) }
 
-// built are the programs of one commit.
+// built contains the programs of one commit.
 type built struct{ bench, kairosd string }
 
-// pair measures kairosd of this working tree and of another commit in turn, and
-// prints the median of the paired ratios with its 95 % interval.
+// pair measures kairosd of this working tree and of another commit alternately, and prints the
+// median of the paired ratios with its 95 % interval.
 func pair(ctx context.Context, commit string) error {
 	dir, err := os.MkdirTemp(*dirFlag, "bench-pair-")
 	if err != nil {
@@ -64,7 +64,7 @@ func pair(ctx context.Context, commit string) error {
 				continue
 			}
 			var got [2]float64
-			for j := range sides { // the order changes from pair to pair
+			for j := range sides { // the order alternates between pairs
 				side := (i + j) % 2
 				s, err := sides[side].measure(ctx, f.workload)
 				if err != nil {
@@ -82,7 +82,7 @@ func pair(ctx context.Context, commit string) error {
 	return nil
 }
 
-// build makes the programs of the source tree at root.
+// build builds the programs of the source tree at root.
 func build(ctx context.Context, root, to string) (built, error) {
 	b := built{filepath.Join(to, "bench"), filepath.Join(to, "kairosd")}
 	if err := os.Mkdir(to, 0o755); err != nil {
@@ -101,7 +101,7 @@ func build(ctx context.Context, root, to string) (built, error) {
 
 func command(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
-	// Both sides are built as they are released, also where the environment disables optimization.
+	// Both sides are built like a release, even if the environment disables optimization.
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w %s", strings.Join(cmd.Args, " "), err, out)
@@ -109,7 +109,7 @@ func command(ctx context.Context, dir, name string, args ...string) error {
 	return nil
 }
 
-// measure runs a workload once, in a process of its own on a new database.
+// measure runs a workload once, in a separate process with a new database.
 func (b built) measure(ctx context.Context, workload string) (sample, error) {
 	var s sample
 	dir, err := os.MkdirTemp(*dirFlag, "bench-")
@@ -161,13 +161,13 @@ func printPairs(out io.Writer, commit string, ratios map[string][]float64, value
 	tw.Flush()
 }
 
-// interval is the confidence interval of a median, of at least 95 % from six values on,
-// whatever their distribution: the order statistics that the binomial distribution of
-// the values below the median allows (the sign test's interval).
+// interval returns the confidence interval of a median, with at least 95 % from six values on, for
+// any distribution. Its ends are the order statistics of the sign test: the number of values below
+// the median is binomially distributed.
 func interval(list []float64) (low, high float64) {
 	s := slices.Sorted(slices.Values(list))
 	n := len(s)
-	// k is the largest number of values that may be left out on each side.
+	// k is the maximum number of values that may be left out on each side.
 	k, tail, term := -1, 0.0, 1.0
 	for range n {
 		term /= 2

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// past is W7: repeated W2 on one database, to measure the cost of a long past. It takes minutes
-// and gigabytes, and is measured only on request.
+// past is W7: it repeats W2 on one database, to measure the cost of a long history. It takes
+// minutes and gigabytes, and only runs on request.
 type past struct {
-	// Early and Late are medians of three rounds of W2, with about 100,000 rows in
-	// the journal and at the end.
+	// Early and Late are medians of three rounds of W2, with about 100,000 rows in the journal and
+	// at the end.
 	Early, Late pastRate
 	Rows        int // journal rows at the end
 }
 
 type pastRate struct {
-	Steps float64 // a second
-	CPU   float64 // seconds for each step
+	Steps float64 // per second
+	CPU   float64 // seconds per step
 }
 
-// pastRows is how many journal rows W7 ends with.
+// pastRows is the number of journal rows at the end of W7.
 func pastRows() int {
 	if *tiny {
 		return 1000
@@ -31,7 +31,7 @@ func pastRows() int {
 	return 5_000_000
 }
 
-// live is the child of W7.
+// live is the child process of W7.
 func live(ctx context.Context, name, dir string) error {
 	sys, err := systems[name](ctx, dir, false, func(string, int) {})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// recovery is W5: runs in flight when the process is killed, finished by the next one. killAt is
-// the step at which the process is killed.
+// recovery is W5: runs that are in flight when the process is killed, and that the next process
+// finishes. The process is killed at step killAt.
 var recovery = struct {
 	shape
 	killAt int
@@ -20,14 +20,14 @@ var recovery = struct {
 
 func ledgerIn(dir string) string { return filepath.Join(dir, "ledger") }
 
-// die begins all runs and kills its own process in the middle.
+// die starts all runs and kills its own process in the middle.
 func die(ctx context.Context, name, dir string) error {
 	l, err := openLedger(ledgerIn(dir))
 	if err != nil {
 		return err
 	}
 	steps := make(chan struct{}, recovery.killAt)
-	begun := make(chan struct{}) // no step before every run is durable
+	begun := make(chan struct{}) // no step starts before every run is durable
 	kill := func(run string, i int) {
 		<-begun
 		l.step(run, i)
@@ -58,7 +58,7 @@ func die(ctx context.Context, name, dir string) error {
 	return fmt.Errorf("%s finished before it could be killed", name)
 }
 
-// finish takes over from a killed process and reports when every run is done.
+// finish continues the runs of a killed process and reports when every run has ended.
 func finish(ctx context.Context, name, dir string) error {
 	l, err := openLedger(ledgerIn(dir))
 	if err != nil {
@@ -75,9 +75,9 @@ func finish(ctx context.Context, name, dir string) error {
 	return nil
 }
 
-// recovered is how a recovery went, seen from outside.
+// recovered is the result of a recovery, measured from outside.
 type recovered struct {
-	seconds float64 // from the start of the process
+	seconds float64 // since the start of the process
 	twice   int     // steps executed more than once
 	missing int     // steps that were never executed
 }

@@ -15,10 +15,10 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// riverSystem is River on SQLite. It is a queue, not a workflow engine: a run is
-// a chain of jobs, each inserting the next, which is less than a checkpoint (the
-// insertion and the completion are two transactions). Fetching is tuned to the
-// smallest intervals it allows; synchronous=FULL.
+// riverSystem is River on SQLite. It is a queue and not a workflow engine: a run is a chain of
+// jobs, each of which inserts the next. That is weaker than a checkpoint, because insertion and
+// completion are two transactions. Fetching uses the smallest permitted intervals, and
+// synchronous=FULL.
 type riverSystem struct {
 	coded
 	db     *sql.DB
@@ -35,7 +35,7 @@ type riverArgs struct {
 	Data  result `json:"data"`
 }
 
-// Kind names the job to River.
+// Kind returns the name of the job for River.
 func (riverArgs) Kind() string { return "step" }
 
 type riverWorker struct {
@@ -43,7 +43,7 @@ type riverWorker struct {
 	s *riverSystem
 }
 
-// Work is one step.
+// Work runs one step.
 func (w *riverWorker) Work(ctx context.Context, job *river.Job[riverArgs]) error {
 	a := job.Args
 	w.s.end.step(a.Run, a.I)

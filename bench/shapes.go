@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// result is what every step of every system returns: about 100 bytes of JSON.
+// result is the output of every step in every system: about 100 bytes of JSON.
 type result struct {
 	ID    int    `json:"id"`
 	Name  string `json:"name"`
@@ -17,19 +17,18 @@ func resultOf(i int) result {
 	return result{ID: i, Name: "a result of about one hundred bytes of JSON, as a step gives it", Value: 42, OK: true}
 }
 
-// shape is the work of a workload.
+// shape describes the work of a workload.
 type shape struct {
 	name string
 	runs int
-	// steps of each run, one after the other; with fan set, side by side and
-	// then joined by one more.
+	// steps per run, one after the other. If fan is set, they run in parallel, and one more step
+	// joins them.
 	steps int
 	fan   bool
-	// loop makes a run of kairosd pass through a loop of ten nodes, because a document holds
-	// 5,000.
+	// loop makes a run of kairosd use a loop of ten nodes, because a document has at most 5,000.
 	loop bool
-	// pure means that steps have no effect outside. A system that distinguishes them may use that.
-	// The others run the same steps as always.
+	// pure means that steps have no side effects. A system that distinguishes such steps may use
+	// that. The others run the same steps as always.
 	pure bool
 }
 
@@ -40,8 +39,8 @@ func (s shape) total() int {
 	return s.runs * s.steps
 }
 
-// shapes are the workloads that one process can measure alone. The tiny forms check that
-// everything runs.
+// shapes are the workloads that one process can measure. The tiny forms check that everything
+// works.
 func shapes(tiny bool) map[string]shape {
 	n := func(full, small int) int {
 		if tiny {
@@ -66,8 +65,8 @@ func shapes(tiny bool) map[string]shape {
 	return m
 }
 
-// plan is the shape as kairosd's plan. Effects need a row before and a row
-// after each step; "set" is the built-in pure node.
+// plan returns the shape as a plan of kairosd. Steps with side effects need a row before and after;
+// "set" is the built-in pure node.
 func (s shape) plan() string {
 	typ := "call"
 	if s.pure {

@@ -11,20 +11,21 @@ import (
 	"time"
 )
 
-// system is one engine under test, open on a directory of its own.
+// system is an engine under test, open in its own directory.
 type system interface {
-	// define declares a shape, for a system whose workflows are data; the others have them as
-	// code.
+	// define declares a shape, for a system whose workflows are data. Other systems have workflows
+	// in code.
 	define(ctx context.Context, s shape) error
-	// start begins all runs of a shape; each executed step calls step.
+	// start begins all runs of a shape. Each executed step calls step.
 	start(ctx context.Context, s shape) error
-	// wait returns when every run that start began has completed, also those of a killed process.
+	// wait returns when every run that start began has completed, including those of a killed
+	// process.
 	wait(ctx context.Context, s shape) error
 	close()
 }
 
-// opener opens a system. Every executed step that has an effect outside calls step. resume means
-// that the directory was used before.
+// opener opens a system. Every executed step with a side effect calls step. resume means that the
+// directory was used before.
 type opener func(ctx context.Context, dir string, resume bool, step func(run string, i int)) (system, error)
 
 var systems = map[string]opener{
@@ -36,12 +37,12 @@ var systems = map[string]opener{
 	"river":          openRiver,
 }
 
-// measured is what a child process reports on its standard output.
+// measured is the report of a child process on its standard output.
 type measured struct {
 	Seconds float64 `json:"seconds"`
-	CPU     float64 `json:"cpu"` // seconds, user and system
+	CPU     float64 `json:"cpu"` // in seconds, user and system
 	Steps   int     `json:"steps"`
-	Disk    float64 `json:"disk"` // what the disk acknowledged a second right before and right after
+	Disk    float64 `json:"disk"` // disk writes per second just before and after
 }
 
 // coded is a system whose workflows are part of its code.
@@ -69,7 +70,7 @@ func measure(ctx context.Context, name, dir string, s shape) (measured, error) {
 	}
 	rounds := 1
 	if s.fan {
-		rounds = 5 // one is over in milliseconds
+		rounds = 5 // one round takes only milliseconds
 	}
 	before, err := syncRate(dir, 200*time.Millisecond)
 	if err != nil {
@@ -93,7 +94,7 @@ func measure(ctx context.Context, name, dir string, s shape) (measured, error) {
 	return measured{Seconds: median(times), CPU: median(cpu), Steps: s.total(), Disk: (before + after) / 2}, err
 }
 
-// cpuTime is what this process has used so far, in seconds.
+// cpuTime returns the CPU time of this process in seconds.
 func cpuTime() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -109,7 +110,7 @@ func runAll(ctx context.Context, sys system, s shape) error {
 	return sys.wait(ctx, s)
 }
 
-// together calls fn for 0..n-1 side by side and returns the first error.
+// together calls fn for 0..n-1 concurrently and returns the first error.
 func together(n int, fn func(i int) error) error {
 	var wg sync.WaitGroup
 	errs := make(chan error, n)
@@ -129,8 +130,8 @@ func together(n int, fn func(i int) error) error {
 	}
 }
 
-// ledger is a file outside every database that lists the executed steps: one line each, written by
-// one call, so that a kill loses none.
+// ledger is a file outside every database that lists the executed steps: one line each, written
+// with one call, so that a kill loses none.
 type ledger struct{ f *os.File }
 
 func openLedger(path string) (*ledger, error) {
@@ -144,7 +145,7 @@ func (l *ledger) step(run string, i int) {
 	}
 }
 
-// counted is how often each step stands in a ledger.
+// counted returns how often a ledger lists each step.
 func counted(path string) (map[string]int, int, error) {
 	f, err := os.Open(path)
 	if os.IsNotExist(err) {

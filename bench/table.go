@@ -49,7 +49,7 @@ func medianOf[T any](list []T, f func(T) float64) float64 {
 	return median(values)
 }
 
-// rate is the median of steps a second.
+// rate returns the median of steps per second.
 func (t *table) rate(name, workload string) float64 {
 	return medianOf(t.samples[name+" "+workload], func(s sample) float64 { return float64(s.Steps) / s.Seconds })
 }
@@ -117,8 +117,8 @@ func (t *table) print(out io.Writer, asked []string) {
 	t.printPast(out)
 }
 
-// printOfDisk prints how close a workload of durable steps comes to the disk, each measurement
-// next to the disk's own rate just before and after it.
+// printOfDisk compares a workload of durable steps with the disk. Each measurement is compared with
+// the disk's own rate just before and after it.
 func (t *table) printOfDisk(out io.Writer, w string) {
 	fmt.Fprint(out, "steps for each write that the disk acknowledges at that time:")
 	for _, p := range peers {
@@ -130,7 +130,7 @@ func (t *table) printOfDisk(out io.Writer, w string) {
 }
 
 // printGrowth prints the cost of a step in a long run relative to a short run of the same shape,
-// start and end of the run included.
+// including start and end of the run.
 func (t *table) printGrowth(out io.Writer) {
 	fmt.Fprint(out, "CPU of a step beside a run of 1,000:")
 	for _, p := range peers {

@@ -15,10 +15,10 @@ import (
 //go:embed migrations/*.sql
 var files embed.FS
 
-// Migrations is the folder of goose migrations, in order.
+// Migrations returns the directory of goose migrations.
 func Migrations() fs.FS {
 	sub, err := fs.Sub(files, "migrations")
-	if err != nil { // the folder is embedded
+	if err != nil { // the directory is embedded
 		panic(err)
 	}
 	return sub

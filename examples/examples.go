@@ -1,5 +1,4 @@
-// Package examples holds the plans that come with kairosd, each one that a
-// person would want.
+// Package examples contains the plans that are part of kairosd.
 package examples
 
 import (
@@ -13,18 +12,17 @@ var files embed.FS
 //go:embed scripted
 var setup embed.FS
 
-// Setup returns the files that the examples need beside their plans: a
-// configuration kairos.yaml, scripted answers in the place of a model, and input
-// files.
+// Setup returns the files that the examples need in addition to their plans: a configuration
+// kairos.yaml, scripted answers in place of a model, and input files.
 func Setup() fs.FS {
 	sub, err := fs.Sub(setup, "scripted")
 	if err != nil {
-		panic(err) // the folder is embedded above
+		panic(err) // the directory is embedded above
 	}
 	return sub
 }
 
-// File is one example as it is written.
+// File is the file of one example.
 type File struct {
 	Name   string
 	Source []byte

@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli/kairos"
 )
 
-// runKairos runs a command in process on a database of its own.
+// runKairos runs a command in process with its own database.
 func runKairos(t *testing.T, dir string, args ...string) (string, string, int) {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -82,7 +82,7 @@ func TestExamplesDoWhatTheirDescriptionsSay(t *testing.T) {
 	}
 }
 
-// The examples that call models run with the answers of a file.
+// The examples that call models run with scripted answers.
 func TestExamplesWithModels(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -125,7 +125,7 @@ func TestExamplesWithModels(t *testing.T) {
 	}
 }
 
-// scriptedCopy is the configuration with the answers, where plans may write
+// scriptedCopy returns the configuration with scripted answers in a directory where plans may write
 // files.
 func scriptedCopy(t *testing.T, dir string) string {
 	t.Helper()
@@ -136,7 +136,7 @@ func scriptedCopy(t *testing.T, dir string) string {
 	return filepath.Join(to, "kairos.yaml")
 }
 
-// Invoices are read from files; what will be written is seen by a person first.
+// Invoices are read from files. A person sees the output before it is written.
 func TestInvoicesFromFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -187,7 +187,7 @@ func TestReadmeListsEveryExample(t *testing.T) {
 	}
 }
 
-// `kairos ask` makes a plan of an intent, shows it, runs it and answers.
+// `kairos ask` plans a request, shows the plan, runs it, and prints the answer.
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

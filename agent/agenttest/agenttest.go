@@ -1,5 +1,6 @@
-// Package agenttest tests agents and plans without a model. It has a provider with scripted replies
-// that records its requests, a tool that records its calls, and a memory that is a list.
+// Package agenttest supports tests of agents and plans without a model. It has a provider with
+// scripted replies that records its requests, a tool that records its calls, and a memory that is a
+// list.
 package agenttest
 
 import (
@@ -48,8 +49,9 @@ func Text(text string) Reply { return Reply{Text: text} }
 // Calling returns a reply that matches every request and requests one tool call.
 func Calling(tool string, args any) Reply { return Reply{Calls: []Call{{tool, args}}} }
 
-// Provider answers with its replies. Each reply is used once, and the first that matches is used.
-// Set When to tell apart conversations that run in parallel. A Provider is safe for concurrent use.
+// Provider answers with its replies. Each reply is used once, and the first matching reply is used.
+// Set When to distinguish conversations that run in parallel. A Provider is safe for concurrent
+// use.
 type Provider struct {
 	mu       sync.Mutex
 	replies  []Reply
@@ -59,8 +61,8 @@ type Provider struct {
 
 var _ llm.Provider = (*Provider)(nil)
 
-// NewProvider makes a provider. At the end of the test, it reports an error for each reply that was
-// not used.
+// NewProvider returns a provider. At the end of the test, it reports an error for each unused
+// reply.
 func NewProvider(t T, replies ...Reply) *Provider {
 	t.Helper()
 	p := &Provider{replies: slices.Clone(replies)}
@@ -161,8 +163,8 @@ type Tool struct {
 
 var _ llm.Tool = (*Tool)(nil)
 
-// NewTool makes a tool with effect read that accepts any arguments. If do is nil, the tool returns
-// null.
+// NewTool returns a tool with effect read that accepts any arguments. If do is nil, the tool
+// returns null.
 func NewTool(name string, do func(args map[string]any) (any, error)) *Tool {
 	return &Tool{
 		spec: llm.ToolSpec{Name: name, Description: "A tool of a test.", Effect: walk.EffectRead, Schema: map[string]any{"type": "object"}},

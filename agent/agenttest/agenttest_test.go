@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// An agent that a user tests: it looks something up, then answers.
+// This test of an agent looks something up and then answers.
 func TestAnAgentIsTestedWithoutAModel(t *testing.T) {
 	t.Parallel()
 	weather := agenttest.NewTool("weather", func(args map[string]any) (any, error) { return fmt.Sprintf("rain in %v", args["city"]), nil })

@@ -1,4 +1,4 @@
-// Package llm holds the interfaces between an agent, a model, and tools. A [Provider] completes
+// Package llm defines the interfaces between an agent, a model, and tools. A [Provider] completes
 // conversations, and a [Tool] is a function that a model may call.
 package llm
 

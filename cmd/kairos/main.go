@@ -1,4 +1,4 @@
-// Command kairos runs plans and looks after them.
+// Command kairos runs and manages plans.
 package main
 
 import (

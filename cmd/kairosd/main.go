@@ -1,4 +1,4 @@
-// Command kairosd stores plans, runs them durably and serves the dashboard.
+// Command kairosd stores plans, runs them durably, and serves the dashboard.
 package main
 
 import (

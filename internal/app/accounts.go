@@ -67,7 +67,7 @@ func (a *Accounts) subject(ctx context.Context, by domain.Actor, idOrName string
 	if err == nil && u.Name == by.Name {
 		op = own
 	}
-	if denied := a.allow(ctx, op, by, string(op)); denied != nil { // the answer must not reveal whether the account exists to a caller without permission
+	if denied := a.allow(ctx, op, by, string(op)); denied != nil { // do not reveal whether the account exists
 		return domain.User{}, op, denied
 	}
 	return u, op, err

@@ -28,8 +28,8 @@ const (
 	MaxTokenLifetime       = 366 * 24 * time.Hour
 	SetupLifetime          = time.Hour
 
-	// touchEvery is how often the last use of a session or token is stored, so that a request does
-	// not cost a write.
+	// touchEvery is the minimum time between two stored uses of a session or token, so that a
+	// request does not cost a write.
 	touchEvery = time.Minute
 )
 
@@ -51,14 +51,14 @@ type Config struct {
 	CreateUsers bool
 	// NoPassword disables password logins. The setup link and login links still work.
 	NoPassword bool
-	// SecondFactorFor are the roles that require a second factor if the user has a password.
+	// SecondFactorFor lists the roles that require a second factor if the user has a password.
 	// Stronger roles require it too.
 	SecondFactorFor []domain.Role
 	IdleTimeout     time.Duration // 0: DefaultIdleTimeout
 	SessionLifetime time.Duration // 0: DefaultSessionLifetime
 }
 
-// Access configures how people log in; the fields are those of [Config].
+// Access configures how people log in. The fields are those of [Config].
 type Access struct {
 	Provider        IdentityProvider
 	Issuer          string

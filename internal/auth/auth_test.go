@@ -49,7 +49,7 @@ func (h *house) restart(t *testing.T) {
 	h.use(s, h.store)
 }
 
-// use lets accounts be changed beside a service.
+// use attaches the operations on accounts to a service.
 func (h *house) use(s *auth.Service, on app.Store) {
 	users, tokens := app.AccountsOf(on, s, func() time.Time { return time.Unix(0, h.clock.Load()) })
 	h.Accounts = apptest.Accounts{Service: s, Of: users, Keys: tokens, Reader: h.store}
@@ -261,7 +261,7 @@ func TestSessionsExpire(t *testing.T) {
 		h.pass(15 * time.Minute)
 		_, err = h.Session(t.Context(), busy)
 	}
-	wantCode(t, err, domain.CodeUnauthorized) // 12 hours are absolute
+	wantCode(t, err, domain.CodeUnauthorized) // the limit of 12 hours is absolute
 
 	old := h.login(t, "marta")
 	h.pass(25 * time.Minute)
@@ -288,7 +288,7 @@ func TestLoginThrottle(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	h.user(t, "marta", domain.RoleOperator)
-	h.login(t, "marta") // from 192.0.2.1: a known device
+	h.login(t, "marta") // from 192.0.2.1, a known device
 
 	address := func(i int) string { return "198.51.100." + string(rune('0'+i/10)) + string(rune('0'+i%10)) }
 	var tooMany *domain.Error
@@ -314,7 +314,7 @@ func TestLoginThrottle(t *testing.T) {
 	for i := range 30 {
 		_, _, err = h.Login(t.Context(), "user"+address(i), "wrong password", "203.0.113.9", "")
 	}
-	wantCode(t, err, domain.CodeTooMany) // one address, many accounts
+	wantCode(t, err, domain.CodeTooMany) // attempts on many accounts from one address
 	h.pass(time.Minute)
 	if _, _, err = h.Login(t.Context(), "marta", good, "203.0.113.9", ""); err != nil {
 		t.Errorf("an address stays locked: %v", err)
@@ -341,7 +341,7 @@ func TestStormOfLoginsIsBounded(t *testing.T) {
 	}
 }
 
-// A user is found by id or by name: no name has the form of an id.
+// A user is found by id or by name. No name has the form of an id.
 func TestAnIDIsNotAName(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -405,18 +405,18 @@ func TestOldHashesAreRenewed(t *testing.T) {
 	h.login(t, "marta")
 }
 
-// TestUnknownNamesTakeTheSameTime compares the shortest times of interleaved attempts: a
-// name that exists must not be recognized by how long the refusal takes. Without a hash
-// for unknown names, they would be refused a hundred times faster, in every round. Other
-// work on the machine disturbs some rounds only. See A23 in docs/internals/bad-inputs.md.
+// TestUnknownNamesTakeTheSameTime compares the shortest times of interleaved attempts, because the
+// duration of a refusal must not reveal whether a name exists. Without a dummy hash, unknown names
+// would be rejected a hundred times faster in every round. Other work on the machine disturbs only
+// some rounds. See A23 in docs/internals/bad-inputs.md.
 func TestUnknownNamesTakeTheSameTime(t *testing.T) {
-	h := open(t) // not parallel: it measures
+	h := open(t) // not parallel, because it measures time
 	h.user(t, "marta", domain.RoleViewer)
 	least := map[string]time.Duration{"marta": time.Hour, "nobody": time.Hour}
 	ratio := 0.0
 	for round := 0; round < 6 || round < 100 && (ratio < 0.25 || ratio > 4); round++ {
 		for name := range least {
-			h.pass(time.Hour) // no throttle
+			h.pass(time.Hour) // avoids throttling
 			began := time.Now()
 			_, _, err := h.Login(t.Context(), name, "not the password", "192.0.2.1", "")
 			least[name] = min(least[name], time.Since(began))
@@ -445,7 +445,7 @@ func TestOnlyAdminsManage(t *testing.T) {
 		wantCode(t, h.EndSessions(t.Context(), a, "boss", ""), domain.CodeForbidden)
 	}
 	_, err := h.UpdateUser(t.Context(), root, "boss", new(domain.RoleViewer), nil, nil)
-	wantCode(t, err, domain.CodeConflict) // the last admin stays
+	wantCode(t, err, domain.CodeConflict) // the last admin keeps the role
 	_, err = h.UpdateUser(t.Context(), root, "boss", nil, nil, new(true))
 	wantCode(t, err, domain.CodeConflict)
 	_, err = h.CreateUser(t.Context(), root, "BOSS", good, domain.RoleViewer)

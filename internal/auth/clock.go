@@ -14,10 +14,10 @@ type clock struct {
 	latest time.Time
 }
 
-// now is the current time, but never before an earlier result.
+// now returns the current time, but never a time before an earlier result.
 func (c *clock) now() time.Time { return c.notBefore(time.Time{}) }
 
-// notBefore is now, but never before the given time of an earlier event.
+// notBefore returns the current time, but never a time before the given earlier event.
 func (c *clock) notBefore(seen time.Time) time.Time {
 	t := c.source()
 	c.mu.Lock()

@@ -9,10 +9,10 @@ import (
 )
 
 // ConfirmFor is how long a login or its confirmation is sufficient for actions of administrators.
-// Someone else may use an open browser.
+// After that, someone else may be using the open browser.
 const ConfirmFor = 15 * time.Minute
 
-// Confirmed returns when the user of a session last proved their identity, by login or
+// Confirmed returns the time at which the user of a session last proved their identity, by login or
 // confirmation. It returns CodeUnauthorized if the session does not exist.
 func (s *Service) Confirmed(ctx context.Context, secret string) (time.Time, error) {
 	hash := hashOf(secret)

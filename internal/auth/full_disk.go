@@ -143,7 +143,7 @@ func (s *fullDiskStore) touched(what string, at time.Time, err error) error {
 	return nil
 }
 
-// usedAt is when a token was last used. The store may have an earlier time.
+// usedAt returns the time at which a token was last used. The store may have an earlier time.
 func (s *fullDiskStore) usedAt(t domain.Token) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,7 +255,7 @@ func (s *fullDiskStore) codeUsed(userID string, step int64) {
 	s.steps[userID] = step
 }
 
-// lastCode is the last used code of a user, from the store or from memory.
+// lastCode returns the last used code of a user, from the store or from memory.
 func (s *fullDiskStore) lastCode(userID string, stored int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

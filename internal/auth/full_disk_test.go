@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// fullDisk is a store on a disk that is full while a test sets it: logins and their use cannot be
+// fullDisk is a store on a disk that the test can fill. Logins and their use can then not be
 // written.
 type fullDisk struct {
 	*store.Store
@@ -128,7 +128,7 @@ func TestPeopleLogInOnAFullDisk(t *testing.T) {
 	}
 
 	disk.full.Store(true)
-	// Used every 20 minutes for an hour, a session does not end as idle; one that is
+	// A session that is used every 20 minutes for an hour does not end as idle. A session that is
 	// not used does.
 	for range 3 {
 		h.pass(20 * time.Minute)

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// LinkLifetime is how long a login link works.
+// LinkLifetime is how long a login link is valid.
 const LinkLifetime = 10 * time.Minute
 
 // maxLinks limits the login links that are valid at the same time.
@@ -21,7 +21,7 @@ type loginLink struct {
 	ends time.Time
 }
 
-// OpenLink makes the secret of a link, /login/link?token=SECRET. The link logs a user in once
+// OpenLink returns the secret of a link, /login/link?token=SECRET. The link logs a user in once
 // within ten minutes, if no other way works.
 func (s *Service) OpenLink(userID string) (string, error) {
 	secret, now := newSecret(), s.clock.now()

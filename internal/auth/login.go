@@ -83,8 +83,8 @@ func (s *Service) welcome(ctx context.Context, u domain.User, password string, o
 	return fresh, err
 }
 
-// openSession always makes a new ID. It uses nothing that the client chose, which prevents session
-// fixation.
+// openSession always generates a new ID. It uses nothing that the client chose, which prevents
+// session fixation.
 func (s *Service) openSession(
 	ctx context.Context,
 	u domain.User,
@@ -183,7 +183,7 @@ func noSession() error {
 
 func foldName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-// shown makes a name from outside safe for a log.
+// shown removes characters from an outside name that are unsafe in a log.
 func shown(name string) string { return cut(shownAll(name), 64) }
 
 func shownAll(text string) string {

@@ -22,7 +22,7 @@ const (
 	MaxPassword = 256
 )
 
-// hashParams are OWASP's minimum for argon2id. A hash takes 19 MiB and about 50 ms.
+// hashParams are OWASP's minimum parameters for argon2id. A hash takes 19 MiB and about 50 ms.
 var hashParams = argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
 const (
@@ -82,7 +82,7 @@ type hasher struct {
 	dummy string
 }
 
-// newHasher makes a hasher. Its dummy hash is random bytes, because no password may match it.
+// newHasher returns a hasher. Its dummy hash is random bytes, because no password may match it.
 func newHasher() *hasher {
 	b := make([]byte, hashParams.SaltLength+hashParams.KeyLength)
 	rand.Read(b) // never fails (crypto/rand)

@@ -22,8 +22,8 @@ type Directory interface {
 	User(ctx context.Context, idOrName string) (domain.User, error)
 }
 
-// TokenActor is the actor name of a token. It contains the ID, because two tokens with the same
-// name are two principals.
+// TokenActor returns the actor name of a token. It contains the ID, because two tokens with the
+// same name are two principals.
 func TokenActor(t domain.Token) string { return tokenActor + t.Name + " " + t.ID }
 
 // tokenID returns the token ID of an actor name.
@@ -81,7 +81,7 @@ func unknownMaker(err error) error {
 	return fmt.Errorf("find the maker of a token: %w", err)
 }
 
-// role is the current role of the token: the weakest of the roles of its creators. It returns
+// role returns the current role of the token: the weakest of the roles of its creators. It returns
 // CodeUnauthorized if one of them has ended.
 func (l lineage) role(now time.Time) (domain.Role, error) {
 	role := l.tokens[0].Role

@@ -23,7 +23,7 @@ import (
 const (
 	codeStep     = 30 * time.Second
 	codeDigits   = 6
-	codeSlack    = 1  // steps by which the clock of the phone may be off
+	codeSlack    = 1  // maximum clock difference of the phone, in steps
 	codeSecret   = 20 // bytes
 	recoveryMany = 10
 )
@@ -31,7 +31,7 @@ const (
 // factor is the stored form of a second factor.
 type factor struct {
 	Secret []byte   `json:"secret"`
-	Step   int64    `json:"step"`  // step of the last used code, so that no code works twice
+	Step   int64    `json:"step"`  // step of the last used code, because a code is valid only once
 	Codes  []string `json:"codes"` // hashes of the unused recovery codes
 }
 
@@ -100,7 +100,7 @@ func (s *Service) NewSecondFactor() string {
 
 var codeText = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// Enrollment is a second factor that the user proved to have.
+// Enrollment is a second factor whose possession the user has proved.
 type Enrollment struct {
 	Stored string   // the form to store
 	Codes  []string // recovery codes, which are shown only once
@@ -215,7 +215,7 @@ func matches(secret []byte, code string, now time.Time, used int64) (int64, bool
 	code = strings.ReplaceAll(strings.TrimSpace(code), " ", "")
 	at := now.Unix() / int64(codeStep/time.Second)
 	found := int64(0)
-	for step := at - codeSlack; step <= at+codeSlack; step++ { // it compares all of them, so that the time reveals nothing
+	for step := at - codeSlack; step <= at+codeSlack; step++ { // it compares all steps, so that the time reveals nothing
 		if subtle.ConstantTimeCompare([]byte(codeAt(secret, step)), []byte(code)) == 1 && step > used {
 			found = step
 		}

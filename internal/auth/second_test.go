@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// The last six digits of RFC 6238's own test values, for SHA-1.
+// Codes match the test values of RFC 6238 for SHA-1, shortened to six digits.
 func TestCodesAreThoseOfTheStandard(t *testing.T) {
 	t.Parallel()
 	secret := []byte("12345678901234567890")
@@ -25,7 +25,7 @@ func TestCodesAreThoseOfTheStandard(t *testing.T) {
 	}
 }
 
-// clocked is a house whose clock a test moves.
+// clocked returns a house with a clock that the test moves.
 func clocked(t *testing.T) (*house, *atomic.Int64) {
 	t.Helper()
 	h := open(t)
@@ -34,9 +34,8 @@ func clocked(t *testing.T) (*house, *atomic.Int64) {
 	return h, h.clock
 }
 
-// A login with a second factor wants a code besides the password; a code works once,
-// a recovery code once, guesses are throttled, and a password that an admin sets takes the
-// factor away.
+// A login with a second factor requires a code besides the password. A code and a recovery code are
+// valid once, guesses are throttled, and a password that an admin sets removes the factor.
 func TestALoginWithASecondFactor(t *testing.T) {
 	t.Parallel()
 	s, at := clocked(t)
@@ -71,7 +70,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 		}
 		return need.Ticket
 	}
-	// The code that turned it on does not work again.
+	// The code that enabled the factor is not valid again.
 	if _, _, err := s.LoginCode(ctx, login(), code(), "10.0.0.1", ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a used code: %v", err)
 	}
@@ -87,7 +86,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	if _, _, err := s.LoginCode(ctx, ticket, code(), "10.0.0.1", ""); domain.CodeOf(err) != domain.CodeUnauthorized {
 		t.Errorf("a ticket works twice: %v", err)
 	}
-	// A recovery code, as people write it, once.
+	// A recovery code is valid once, in any usual spelling.
 	typed := strings.ToUpper(strings.ReplaceAll(recovery[3], "-", " "))
 	if _, _, err := s.LoginCode(ctx, login(), typed, "10.0.0.1", ""); err != nil {
 		t.Errorf("a recovery code: %v", err)
@@ -98,7 +97,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	if on, left, err := s.SecondFactor(ctx, u.ID); !on || left != auth.RecoveryMany-1 || err != nil {
 		t.Errorf("left: %v %d %v", on, left, err)
 	}
-	// Old tickets are worth nothing.
+	// Earlier tickets are invalid.
 	old := login()
 	at.Add(int64(6 * time.Minute))
 	if _, _, err := s.LoginCode(ctx, old, code(), "10.0.0.1", ""); domain.CodeOf(err) != domain.CodeUnauthorized {
@@ -108,7 +107,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	at.Add(int64(time.Hour))
 	throttled := false
 	for i := range 30 {
-		at.Add(int64(10 * time.Second)) // the address's own bucket fills again
+		at.Add(int64(10 * time.Second)) // refills the bucket of the address
 		_, _, err := s.Login(ctx, "marta", good, "10.6.6.6", "")
 		need, ok := errors.AsType[*auth.SecondFactorNeeded](err)
 		if !ok {
@@ -135,7 +134,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	}
 }
 
-// What is stored of a second factor is unreadable, and opens under no other user.
+// The stored form of a second factor is encrypted, and cannot be decrypted for another user.
 func TestStoredSecretsAreSealed(t *testing.T) {
 	t.Parallel()
 	s, at := clocked(t)
@@ -162,7 +161,7 @@ func TestStoredSecretsAreSealed(t *testing.T) {
 	}
 }
 
-// enrolled makes an admin with a second factor, and gives its secret.
+// enrolled creates an admin with a second factor, and returns its secret.
 func enrolled(t *testing.T, s *house, at *atomic.Int64) (domain.User, []byte) {
 	t.Helper()
 	u, err := s.CreateUser(
@@ -186,8 +185,7 @@ func enrolled(t *testing.T, s *house, at *atomic.Int64) (domain.User, []byte) {
 	return u, raw
 }
 
-// A login that waits for its code ends when the password changes, or when all logins
-// are ended.
+// A login that waits for its code ends when the password changes, or when all logins are ended.
 func TestAWaitingLoginEndsWithThePassword(t *testing.T) {
 	t.Parallel()
 	s, at := clocked(t)
@@ -203,7 +201,7 @@ func TestAWaitingLoginEndsWithThePassword(t *testing.T) {
 		return needed.Ticket
 	}
 	code := func() string {
-		at.Add(int64(time.Minute)) // a code works once
+		at.Add(int64(time.Minute)) // a code is valid only once
 		return auth.CodeAt(raw, at.Load()/int64(30*time.Second))
 	}
 	refused := func(why, ticket string) {
@@ -228,8 +226,8 @@ func TestAWaitingLoginEndsWithThePassword(t *testing.T) {
 	}
 }
 
-// A login is proof for a quarter of an hour; after that the password proves it again,
-// and nothing else does.
+// A login proves the user's identity for a quarter of an hour. After that, only the password can
+// confirm it.
 func TestALoginExpires(t *testing.T) {
 	t.Parallel()
 	s, at := clocked(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// setupSecret lets one person create the first administrator of a new server.
+// setupSecret permits one person to create the first administrator of a new server.
 type setupSecret struct {
 	hash    string // empty: none
 	expires time.Time
@@ -27,10 +27,10 @@ func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	return n == 0, nil
 }
 
-// BeginSetup makes the one-time setup secret of a server without users, for the link
+// BeginSetup generates the one-time setup secret of a server without users, for the link
 // /setup?token=SECRET, and writes it to the setup file. The secret is valid for an hour and
-// replaces an earlier one. If there are users, BeginSetup returns "" and removes a setup file from
-// before.
+// replaces an earlier one. If there are users, BeginSetup returns "" and deletes an earlier setup
+// file.
 func (s *Service) BeginSetup(ctx context.Context) (string, error) {
 	needed, err := s.NeedsSetup(ctx)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Service) removeSetupFile() error {
 }
 
 // writeSecretFile never writes into an existing file, because another process may have it open, or
-// its mode may be too wide.
+// its mode may be too permissive.
 func writeSecretFile(name, text string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

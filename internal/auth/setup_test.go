@@ -73,7 +73,7 @@ func TestSetupExpires(t *testing.T) {
 	wantCode(t, err, domain.CodeForbidden)
 }
 
-// The setup link is void once there is a user, however it was made.
+// The setup link is void once there is a user, in whatever way the user was created.
 func TestTheFirstUserDeletesTheSetupFile(t *testing.T) {
 	t.Parallel()
 	h := open(t)

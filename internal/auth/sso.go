@@ -27,7 +27,7 @@ func (s *Service) LoginMethods() (password bool, provider string) {
 	return !w.NoPassword, provider
 }
 
-// label is the name of the provider in messages.
+// label returns the name of the provider for messages.
 func (s *Service) label() string {
 	p := s.access.Load().Provider
 	if p == nil {
@@ -36,8 +36,8 @@ func (s *Service) label() string {
 	return p.Label()
 }
 
-// BeginSSO starts a login at the identity provider. address is the address to send the browser to,
-// and kept is the value of a cookie. Nothing is stored.
+// BeginSSO starts a login at the identity provider. address is the address to which the browser is
+// sent, and kept is the value of a cookie. Nothing is stored.
 func (s *Service) BeginSSO(ctx context.Context, redirect, next string) (address, kept string, err error) {
 	p := s.access.Load().Provider
 	if p == nil {
@@ -55,7 +55,7 @@ func (s *Service) FinishSSO(
 	answer url.Values,
 	address, userAgent string,
 ) (secret string, u domain.User, next string, err error) {
-	w := s.access.Load() // the same configuration for the whole login
+	w := s.access.Load() // one configuration for the whole login
 	if w.Provider == nil {
 		return "", u, "", domain.Errorf(domain.CodeNotFound, "no identity provider is configured")
 	}
@@ -124,7 +124,7 @@ func (s *Service) admit(ctx context.Context, w *Access, id oidc.Identity) (domai
 func (s *Service) seen(ctx context.Context, u domain.User) (domain.User, error) {
 	now := s.clock.now()
 	known, err := s.store.ChangeUser(ctx, u.ID, domain.System, func(u *domain.User, _ int) (domain.UserChange, error) {
-		if u.Disabled { // in the meantime
+		if u.Disabled { // disabled in the meantime
 			return domain.UserChange{}, noSession()
 		}
 		u.LastSeenAt = now
@@ -184,7 +184,7 @@ func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (do
 	return u, nil
 }
 
-// Issuer is the identity provider that users are linked to, or "" if there is none.
+// Issuer returns the identity provider that users are linked to, or "" if there is none.
 func (s *Service) Issuer() string { return s.access.Load().Issuer }
 
 // CheckSubject rejects texts that cannot be a subject of an identity provider.

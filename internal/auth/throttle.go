@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// addressBurst is how often an address may fail at once, with one more attempt per refill.
+	// addressBurst is the number of failures that an address may cause at once. Each refill permits
+	// one more attempt.
 	addressBurst  = 10
 	addressRefill = 6 * time.Second
-	// accountFree is how often an account may fail before it has to wait. The wait doubles with
+	// accountFree is the number of failures of an account without a wait. The wait doubles with
 	// each further failure, up to accountWait.
 	accountFree = 5
 	accountWait = 5 * time.Minute
@@ -24,8 +25,8 @@ const (
 	throttleSize = 20_000
 )
 
-// throttle slows guessing: per address, and per account over all addresses. A person who logged in
-// from an address before is not slowed by attempts from other addresses on the same account.
+// throttle slows down guessing: per address, and per account over all addresses. Attempts from
+// other addresses on an account do not slow down a person who has logged in from an address before.
 type throttle struct {
 	mu        sync.Mutex
 	addresses map[string]*bucket
@@ -51,10 +52,10 @@ func newThrottle() *throttle {
 	return &throttle{addresses: map[string]*bucket{}, accounts: map[string]*failures{}, known: map[device]time.Time{}}
 }
 
-// allow returns how long this attempt has to wait; 0 allows it. first reports the first refusal of
-// a wait, which is worth recording. An allowed attempt counts as a failure at once, so that many
-// concurrent attempts cannot pass together; succeeded takes it back. If the account is not known
-// yet, only the address counts.
+// allow returns how long this attempt must wait; 0 permits it. first reports the first refusal of a
+// wait, which is worth recording. A permitted attempt counts as a failure at once, so that many
+// concurrent attempts cannot pass together; succeeded undoes that. If the account is not known yet,
+// only the address counts.
 func (t *throttle) allow(now time.Time, account, address string) (wait time.Duration, first bool) {
 	address = network(address)
 	t.mu.Lock()
@@ -98,7 +99,7 @@ func (t *throttle) allow(now time.Time, account, address string) (wait time.Dura
 	return 0, false
 }
 
-// succeeded takes the attempt back and remembers the device.
+// succeeded undoes the counting of the attempt and remembers the device.
 func (t *throttle) succeeded(now time.Time, account, address string) {
 	address = network(address)
 	t.mu.Lock()
@@ -157,8 +158,8 @@ func makeRoom[K comparable, V any](m map[K]V, at func(V) time.Time) {
 	}
 }
 
-// network returns the part of an address that counts as one: an IPv4 address, or the /64 that one
-// customer of an IPv6 network usually has.
+// network returns the part of an address that counts as one client: an IPv4 address, or the /64
+// that one customer of an IPv6 network usually has.
 func network(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {

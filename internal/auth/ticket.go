@@ -31,7 +31,7 @@ const (
 	maxTickets     = 1000
 )
 
-// tickets are the logins that wait for a code.
+// tickets contains the logins that wait for a code.
 type tickets struct {
 	mu     sync.Mutex
 	byHash map[string]*ticket

@@ -41,7 +41,7 @@ type NewToken struct {
 	ID       string
 	Name     string
 	Role     domain.Role
-	Scopes   []string      // none: all scopes of the role
+	Scopes   []string      // empty: all scopes of the role
 	Lifetime time.Duration // 0: 90 days, or the remaining lifetime of the token that creates it
 }
 

@@ -95,8 +95,8 @@ func TestATokenHasNoMoreRightsThanItsCreator(t *testing.T) {
 	wantCode(t, err, domain.CodeUnauthorized)
 }
 
-// A token that a token made ends with the person at the end of the chain, and may
-// no more than they may.
+// A token created by a token ends with the person at the end of the chain, and has at most that
+// person's permissions.
 func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -159,7 +159,7 @@ func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
 	_, err = h.Token(t.Context(), first)
 	wantCode(t, err, domain.CodeUnauthorized)
 
-	// A maker that does not exist answers for nothing.
+	// A token with an unknown creator is invalid.
 	stray := auth.NewTokenText()
 	storetest.Do(t, h.store, "token.create", func(tx *store.Tx) error {
 		return tx.CreateToken(domain.Token{ID: domain.NewID(), Name: "stray", SecretHash: auth.HashOf(stray), Role: domain.RoleAdmin,
@@ -169,8 +169,8 @@ func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
 	wantCode(t, err, domain.CodeUnauthorized)
 }
 
-// A token creates only tokens with a subset of its scopes, at most its role, and at
-// most the rest of its life.
+// A token creates only tokens with a subset of its scopes, at most its role, and at most the rest
+// of its lifetime.
 func TestATokenCreatesOnlyLesserTokens(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -205,7 +205,7 @@ func TestATokenCreatesOnlyLesserTokens(t *testing.T) {
 	}
 }
 
-// Two tokens of one name are two principals.
+// Two tokens with the same name are two principals.
 func TestTokensMayShareAName(t *testing.T) {
 	t.Parallel()
 	h := open(t)

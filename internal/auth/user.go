@@ -38,7 +38,7 @@ func (s *Service) HashPassword(ctx context.Context, name, password string) (stri
 // password and CodeTooMany for too many wrong ones.
 func (s *Service) CheckOldPassword(ctx context.Context, u domain.User, password string) error {
 	now := s.clock.now()
-	// It is counted apart from logins, which others can make fail.
+	// Attempts are counted separately from logins, because others can make logins fail.
 	counter := "change:" + u.Name
 	if wait, _ := s.throttle.allow(now, counter, counter); wait > 0 {
 		return tooMany(wait)
@@ -69,12 +69,12 @@ func newAccount(name string, role domain.Role, now time.Time) (domain.User, erro
 }
 
 // ChangeUser applies edit to a user. edit returns a description of the change, or "" if there is
-// none. The last administrator must stay one; others is the number of other enabled administrators.
-// If another program than kairosd changed the user, the credentials are removed and the sessions
-// end.
+// none. It returns an error if the change would leave no enabled administrator; others is the
+// number of other enabled administrators. If another program than kairosd changed the user, it
+// removes the credentials and ends the sessions.
 func ChangeUser(u *domain.User, others int, edit func(*domain.User) (string, error)) (domain.UserChange, error) {
 	was := *u
-	if u.Unsealed { // it is not known who chose them
+	if u.Unsealed { // it is not known who set the credentials
 		u.PasswordHash, u.Issuer, u.Subject = "", "", ""
 	}
 	what, err := edit(u)

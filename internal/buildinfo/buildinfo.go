@@ -12,14 +12,14 @@ import (
 // -ldflags "-X github.com/kairosd/kairosd/internal/buildinfo.Version=1.2.3".
 var Version = "dev"
 
-// Info is what a binary is made of.
+// Info describes a binary.
 type Info struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 	Schema  int64  `json:"schema"`
 	SQLite  string `json:"sqlite"`
 	Go      string `json:"go"`
-	// Modules is filled by the version command only.
+	// Only the version command sets Modules.
 	Modules []Module `json:"modules,omitempty"`
 }
 

@@ -13,21 +13,22 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// ID names a circuit.
+// ID identifies a circuit.
 type ID struct {
-	// Subject is what is called, as in the activity log: "tool:http".
+	// Subject is the target of the calls, as in the activity log: "tool:http".
 	Subject string
 	// Part is the host, for a tool that has a circuit per host.
 	Part string
 }
 
 const (
-	// maxCircuits bounds the number of circuits, because hosts come from plans and models. Only
+	// maxCircuits limits the number of circuits, because hosts come from plans and models. Only
 	// circuits that have failed are stored.
 	maxCircuits = 256
 	// remembered is how long an unused circuit is kept.
 	remembered = 24 * time.Hour
-	// maxKept bounds the stored text of a failure, and maxMessage the part of it that is shown.
+	// maxKept is the maximum length of the stored text of a failure, and maxMessage that of the
+	// part that is shown.
 	maxKept    = 1000
 	maxMessage = 300
 	maxPart    = 255
@@ -59,8 +60,8 @@ type entry struct {
 
 type counts struct{ opened, refused int64 }
 
-// NewBoard creates a board with all circuits closed. mask removes secrets from stored failures;
-// nil: failures contain none.
+// NewBoard returns a board with all circuits closed. mask removes secrets from stored failures; nil
+// means that failures contain none.
 func NewBoard(mask func([]byte) []byte) *Board {
 	return &Board{mask: mask, now: time.Now, of: map[ID]*entry{}, counts: map[string]*counts{}}
 }
@@ -69,13 +70,13 @@ func NewBoard(mask func([]byte) []byte) *Board {
 type Pass struct {
 	id       ID
 	settings Settings
-	entry    *entry // the circuit that permitted it; nil: none had failed
+	entry    *entry // the circuit that permitted the call; nil: it has not failed
 	trial    bool
 }
 
-// Refusal is why a call is not permitted now.
+// Refusal is the reason why a call is not permitted now.
 type Refusal struct {
-	Wait    time.Duration // until the next trial
+	Wait    time.Duration // time until the next trial
 	Circuit domain.Circuit
 	behind  walk.FailureCause
 }
@@ -104,7 +105,7 @@ func (b *Board) Enter(id ID, s Settings) (Pass, *Refusal) {
 	return p, nil
 }
 
-// Leave reports how a permitted call ended.
+// Leave reports the outcome of a permitted call.
 func (b *Board) Leave(p Pass, v Verdict, err error) {
 	if b == nil {
 		return
@@ -199,7 +200,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Circuit is the status of one circuit.
+// Circuit returns the status of one circuit.
 func (b *Board) Circuit(id ID) domain.Circuit {
 	if b == nil {
 		return domain.Circuit{Part: id.Part, State: domain.CircuitClosed}
@@ -307,7 +308,7 @@ func (b *Board) named(id ID) ID {
 	return id
 }
 
-// text is the text of a failure without secrets.
+// text returns the text of a failure without secrets.
 func (b *Board) text(s string) string {
 	if b.mask != nil {
 		s = string(b.mask([]byte(s)))
@@ -319,7 +320,7 @@ func (b *Board) text(s string) string {
 	return s
 }
 
-// oneLine is a failure as it is shown to people.
+// oneLine shortens a failure to one line for people.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > maxMessage {
@@ -346,8 +347,8 @@ func (e *entry) circuit(id ID, now time.Time) domain.Circuit {
 // String returns an ID for logs and people: "tool:http api.example".
 func (id ID) String() string { return strings.TrimSpace(id.Subject + " " + id.Part) }
 
-// Failure is the failure of a call that was not made. Its retry waits until the next trial. what
-// names the subject. The message is stored and read later, so it names no remaining time.
+// Failure returns the failure of a call that was not made. Its retry waits until the next trial.
+// what names the subject. The message is stored and read later, so it contains no remaining time.
 func (r *Refusal) Failure(code, what string) *walk.Failure {
 	c := r.Circuit
 	f := &walk.Failure{Code: code, NoEffect: true, RetryAfter: r.Wait,

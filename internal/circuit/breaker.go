@@ -34,11 +34,11 @@ const (
 	// maxRest is the longest cooldown that can be configured. To stop calls for longer, disable
 	// the tool or provider.
 	maxRest = time.Hour
-	// trialWait is when to try again while a trial is active.
+	// trialWait is the wait before another request while a trial is active.
 	trialWait = 5 * time.Second
 )
 
-// Check returns an error for invalid settings; of names the section.
+// Check returns an error for invalid settings. of names the section of the configuration.
 func (s Settings) Check(of string) error {
 	switch {
 	case s.Failures < -1:
@@ -49,7 +49,7 @@ func (s Settings) Check(of string) error {
 	return nil
 }
 
-// WithDefaults replaces zero values by defaults.
+// WithDefaults replaces zero values with defaults.
 func (s Settings) WithDefaults() Settings {
 	if s.Failures == 0 {
 		s.Failures = usualFailures
@@ -60,7 +60,7 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// Verdict is what the outcome of a call shows about the called side.
+// Verdict is what the outcome of a call shows about the called system.
 type Verdict int
 
 const (
@@ -75,12 +75,13 @@ type Breaker struct {
 	Settings
 
 	row   int           // consecutive failures
-	until time.Time     // not zero: open, or half open from this time on
-	rest  time.Duration // of the last opening
+	until time.Time     // if not zero, the circuit is open until this time, and half open after it
+	rest  time.Duration // cooldown of the last opening
 	trial bool          // a trial is active
 }
 
-// State returns the state, until when the circuit is open, and the number of consecutive failures.
+// State returns the state, the time until which the circuit is open, and the number of consecutive
+// failures.
 func (b *Breaker) State(now time.Time) (state domain.CircuitState, until time.Time, row int) {
 	switch {
 	case b.until.IsZero():
@@ -106,7 +107,7 @@ func (b *Breaker) Enter(now time.Time) (trial bool, wait time.Duration) {
 	return true, 0
 }
 
-// Leave reports how a call ended.
+// Leave reports the outcome of a call.
 func (b *Breaker) Leave(now time.Time, trial bool, v Verdict) {
 	if trial {
 		b.trial = false
@@ -121,7 +122,7 @@ func (b *Breaker) Leave(now time.Time, trial bool, v Verdict) {
 		case trial:
 			b.rest = min(2*b.rest, max(longRest, s.Cooldown))
 		case !b.until.IsZero() || s.Failures < 0 || b.row < s.Failures:
-			return // also a call that began before the circuit opened
+			return // the call began before the circuit opened
 		}
 		if b.rest == 0 {
 			b.rest = s.Cooldown

@@ -12,8 +12,8 @@ import (
 
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// After five consecutive failures no call is made; then one trial is.
-// See L07 in docs/internals/bad-inputs.md.
+// After five consecutive failures, no call is permitted until one trial. See L07 in
+// docs/internals/bad-inputs.md.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	now := began
@@ -66,7 +66,7 @@ func TestBreaker(t *testing.T) {
 	if _, wait := b.Enter(now); wait <= 0 {
 		t.Error("two calls are tried at once")
 	}
-	b.Leave(now, trial, circuit.Silent) // nothing was learned: the next call is a trial
+	b.Leave(now, trial, circuit.Silent) // an unknown outcome permits another trial
 	is(domain.CircuitHalfOpen)
 	for _, rest := range []time.Duration{time.Minute, time.Minute} {
 		call(circuit.Unwell)
@@ -112,10 +112,10 @@ func TestBreakerSettingsAndRestart(t *testing.T) {
 	}
 }
 
-// model is the specification of a breaker without its arithmetic: a list of events.
+// model is the specification of a breaker as a plain list of events.
 type model struct {
 	row   int
-	open  bool // or half open
+	open  bool // open or half open
 	until time.Time
 }
 

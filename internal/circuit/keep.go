@@ -19,8 +19,8 @@ type Store interface {
 	SetCircuits(ctx context.Context, list []domain.StoredCircuit) error
 }
 
-// keepEvery is how long a change may wait before it is stored, so that a failing server does not
-// cause a write per call.
+// keepEvery is the maximum delay before a change is stored, so that a failing server does not cause
+// a write per call.
 const keepEvery = time.Second
 
 // Keep loads the state from before a restart, and stores later changes until close is called.
@@ -56,7 +56,7 @@ func (b *Board) Keep(ctx context.Context, s Store, log *slog.Logger) (closeKeepe
 	}), nil
 }
 
-// restore reads what was stored.
+// restore loads the stored circuits.
 func (b *Board) restore(ctx context.Context, s Store) error {
 	list, err := s.Circuits(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (b *Board) save(ctx context.Context, s Store) {
 	}
 }
 
-// list returns circuits in their stored form.
+// list returns the circuits in their stored form.
 func (b *Board) list(of map[ID]*entry) []domain.StoredCircuit {
 	now := b.now()
 	out := make([]domain.StoredCircuit, 0, len(of))
@@ -113,8 +113,9 @@ func (b *Board) list(of map[ID]*entry) []domain.StoredCircuit {
 	return out
 }
 
-// Close closes the circuits of a subject, or of one part, and clears their failures. keep stores
-// the remaining circuits and gets those that were open; the circuits close when it returns nil.
+// Close closes the circuits of a subject, or of one part, and clears their failures. keep receives
+// the circuits that were open, and stores the remaining ones. The circuits close when it returns
+// nil.
 func (b *Board) Close(subject, part string, keep func(left []domain.StoredCircuit, opened []domain.Circuit) error) error {
 	only := b.named(ID{subject, part})
 	b.saving.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/encrypt"
 )
 
-// maxPrice of a million tokens keeps sums finite.
+// maxPrice is the maximum price of a million tokens. It keeps sums finite.
 const maxPrice = 1e9
 
 // problems collects what is wrong with a configuration.

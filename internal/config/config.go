@@ -20,8 +20,8 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// Config is the configuration file. The zero value is a working
-// configuration without providers, agents or skills.
+// Config is the content of the configuration file. The zero value is a valid configuration without
+// providers, agents, or skills.
 type Config struct {
 	Providers       map[string]Provider `yaml:"providers"`
 	DefaultProvider string              `yaml:"default_provider"`
@@ -41,31 +41,31 @@ type Config struct {
 	Notifications   Notifications       `yaml:"notifications"`
 	Telemetry       metric.Telemetry    `yaml:"telemetry"`
 
-	// Sum is the SHA-256 of the file, and Named what it sets, without secrets; both
+	// Sum is the SHA-256 of the file, and Named contains its settings without secrets. Both are
 	// empty without a file.
 	Sum   string  `yaml:"-"`
 	Named []Named `yaml:"-"`
 }
 
-// Provider is a model behind agents.
+// Provider configures a connection to models.
 type Provider struct {
 	Type      string `yaml:"type"` // openai, anthropic, offline, scripted
 	BaseURL   string `yaml:"base_url"`
 	APIKeyEnv string `yaml:"api_key_env"`
 	Model     string `yaml:"model"`
-	File      string `yaml:"file"` // of scripted answers
-	// APIKeyFile holds the key, instead of an environment variable.
+	File      string `yaml:"file"` // file with scripted answers
+	// APIKeyFile is the file that contains the key, instead of an environment variable.
 	APIKeyFile string `yaml:"api_key_file"`
-	// Prices of a million tokens by model, in the server's currency.
+	// Prices per million tokens by model, in the server's currency.
 	Prices map[string]model.Price `yaml:"prices"`
-	// Models that plans may name beside Model, the priced ones and those of
-	// agents; "*" is any.
+	// Models that plans may name in addition to Model, the models with prices, and those of agents.
+	// "*" permits any model.
 	Models []string `yaml:"models"`
-	// Breaker decides when the circuit of the provider opens.
+	// Breaker configures the circuit of the provider.
 	Breaker circuit.Settings `yaml:"breaker"`
 }
 
-// Agent is who acts with a model.
+// Agent configures an agent.
 type Agent struct {
 	ID            string   `yaml:"id"`
 	Name          string   `yaml:"name"`
@@ -80,13 +80,13 @@ type Agent struct {
 	Temperature   *float64 `yaml:"temperature"`
 	MaxIterations int      `yaml:"max_iterations"`
 	Tools         []string `yaml:"tools"`
-	// Permissions of this agent, by tool.
+	// Permissions of this agent by tool.
 	Permissions     tool.Permissions `yaml:"permissions"`
 	TriggerKeywords []string         `yaml:"trigger_keywords"`
 	Selectable      *bool            `yaml:"selectable"`
 }
 
-// Skill is a planned capability, bound to a tool or an agent.
+// Skill configures a planned capability, bound to a tool or an agent.
 type Skill struct {
 	ID              string              `yaml:"id"`
 	Description     string              `yaml:"description"`
@@ -108,8 +108,7 @@ type Skill struct {
 	Retry           *SkillRetry         `yaml:"retry"`
 }
 
-// Product is the only member of the output schema, if that is a text which the skill
-// produces.
+// Product returns the only property of the output schema, if it is a text that the skill produces.
 func (s Skill) Product() string {
 	properties, _ := s.OutputSchema["properties"].(map[string]any)
 	for name, schema := range properties {
@@ -120,8 +119,8 @@ func (s Skill) Product() string {
 	return ""
 }
 
-// Consumed are parameters that come from the step which produces them: a list of names,
-// or a mapping of parameters to what they take.
+// Consumed contains parameters that come from the step that produces them: a list of names, or a
+// map from parameters to products.
 type Consumed map[string]string
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -143,8 +142,7 @@ func (c *Consumed) UnmarshalYAML(n *yaml.Node) error {
 // Names lists the parameters.
 func (c Consumed) Names() []string { return slices.Sorted(maps.Keys(c)) }
 
-// Gate lets a skill's step run only if an expression over another skill's
-// result holds.
+// Gate is a condition for a skill's step: an expression over another skill's result.
 type Gate struct {
 	Skill string `yaml:"skill"`
 	Expr  string `yaml:"expr"`
@@ -156,7 +154,7 @@ type SkillRetry struct {
 	BackoffMs   []int64 `yaml:"backoff_ms"`
 }
 
-// Planner configures how requests become plans.
+// Planner configures how requests are planned.
 type Planner struct {
 	Mode          string   `yaml:"mode"` // auto, rules or model
 	Provider      string   `yaml:"provider"`
@@ -165,64 +163,64 @@ type Planner struct {
 	MaxTokens     int      `yaml:"max_tokens"`
 	Temperature   *float64 `yaml:"temperature"`
 	UseHeuristics *bool    `yaml:"use_heuristics"`
-	// AutoAccept names unsafe tools and agents whose planner-made plans start
-	// unseen.
+	// AutoAccept names unsafe tools and agents. Generated plans that use them start without
+	// acceptance.
 	AutoAccept []string `yaml:"auto_accept"`
-	// MaxReplans is how often one run may be replanned. The default is 2.
+	// MaxReplans is the maximum number of replans per run. The default is 2.
 	MaxReplans *int `yaml:"max_replans"`
-	// OnError is what a failed step of a planner's plan does by default: fail (the default) or
+	// OnError is the default policy for a failed step of a generated plan: fail (the default) or
 	// replan.
 	OnError string `yaml:"on_error"`
 }
 
-// MCP lists servers that contribute tools, by the name that their tools begin
-// with.
+// MCP configures servers that provide tools, by the prefix of their tools' names.
 type MCP struct {
 	Servers map[string]mcp.Server `yaml:"servers"`
 }
 
-// Engine bounds what runs at once; zero means the default.
+// Engine limits the active work. Zero means the default.
 type Engine struct {
 	MaxRunning int `yaml:"max_running"`
 	MaxNodes   int `yaml:"max_nodes"`
 }
 
-// Approvals sets who may decide.
+// Approvals configures who may decide.
 type Approvals struct {
 	Separate bool `yaml:"separate"`
-	// Timeout is how long a tool that asks waits for an answer before its call
-	// counts as rejected. Default: for ever.
+	// Timeout is how long a tool with the permission ask waits for an answer before its call counts
+	// as rejected. By default, it waits without limit.
 	Timeout time.Duration `yaml:"timeout"`
 }
 
-// Secret is a value that plans refer to as ${secret.NAME}; it comes from the
-// environment or a file and reaches only the tools it names.
+// Secret is a value that plans refer to as ${secret.NAME}. It comes from the environment or a file,
+// and is passed only to the tools that it names.
 type Secret struct {
 	Env  string `yaml:"env"`
 	File string `yaml:"file"`
-	// Tools that may be given the secret; none: no tool.
+	// Tools lists the tools that may receive the secret. If it is empty, no tool may.
 	Tools []string `yaml:"tools"`
-	// Hosts that calls with it may go to, as api.example.com or with a port; http
-	// needs them.
+	// Hosts lists the hosts that calls with the secret may go to, such as api.example.com,
+	// optionally with a port. It is required for the tool http.
 	Hosts []string `yaml:"hosts"`
 }
 
-// Retention decides when finished runs lose their journals and values. The runs stay in lists.
-// Empty means never.
+// Retention configures when the journals and values of finished runs are deleted. The runs stay in
+// lists. Empty means never.
 type Retention struct {
 	RetentionRule `yaml:",inline"`
-	// MaxSize bounds the database ("20GiB"): above it the oldest finished runs go.
+	// MaxSize is the maximum size of the database ("20GiB"). Above it, the oldest finished runs are
+	// deleted.
 	MaxSize string `yaml:"max_size"`
 	// Audit is how long audit events are kept ("3650d").
 	Audit string `yaml:"audit"`
-	// Every is how often it is looked after; default 1h.
+	// Every is the interval of the check. The default is 1h.
 	Every string `yaml:"every"`
-	// Plans have rules of their own, instead of the one above, by plan id.
+	// Plans contains rules for single plans by id, which replace the general rule.
 	Plans map[string]RetentionRule `yaml:"plans"`
 }
 
-// RetentionRule removes what is older ("90d", "720h") or beyond a number of
-// finished runs per plan.
+// RetentionRule deletes finished runs that are older ("90d", "720h"), or beyond a number of runs
+// per plan.
 type RetentionRule struct {
 	Completed string `yaml:"completed"`
 	Failed    string `yaml:"failed"`
@@ -234,20 +232,21 @@ type RetentionRule struct {
 type Backup struct {
 	Dir   string `yaml:"dir"`   // default: backups in the data directory
 	Every string `yaml:"every"` // "6h", "1d", or "never"; empty: once a day
-	// Hourly, Daily and Weekly are how many scheduled backups are kept of each; the
-	// newest always is. All zero: 24, 7 and 5, or 7 daily ones if Every is empty.
+	// Hourly, Daily, and Weekly are the numbers of scheduled backups that are kept. The newest
+	// backup is always kept. If all are zero, the defaults are 24, 7, and 5, or 7 daily ones if
+	// Every is empty.
 	Hourly int `yaml:"hourly"`
 	Daily  int `yaml:"daily"`
 	Weekly int `yaml:"weekly"`
-	// Recipients are public keys of age (age1…); with any, backups are encrypted, and
-	// only who has the private key of one can restore them.
+	// Recipients are age public keys (age1…). If there are any, backups are encrypted, and only the
+	// owner of one of the private keys can restore them.
 	Recipients []string `yaml:"recipients"`
 }
 
-// never switches scheduled backups off.
+// never disables scheduled backups.
 const never = "never"
 
-// Interval is how often the daemon makes a backup; 0: never.
+// Interval returns the interval of backups; 0 means never.
 func (b Backup) Interval() time.Duration {
 	switch b.Every {
 	case never:
@@ -255,11 +254,11 @@ func (b Backup) Interval() time.Duration {
 	case "":
 		return 24 * time.Hour
 	}
-	every, _ := Age(b.Every) // Load has read it before
+	every, _ := Age(b.Every) // Load has validated the value
 	return every
 }
 
-// Kept is how many hourly, daily and weekly backups rotation keeps.
+// Kept returns how many hourly, daily, and weekly backups rotation keeps.
 func (b Backup) Kept() (hourly, daily, weekly int) {
 	switch {
 	case b.Hourly != 0 || b.Daily != 0 || b.Weekly != 0:
@@ -270,7 +269,7 @@ func (b Backup) Kept() (hourly, daily, weekly int) {
 	return 24, 7, 5
 }
 
-// Schedule describes when backups are made and which are kept.
+// Schedule describes the interval of backups and which ones are kept.
 func (b Backup) Schedule(dir string) string {
 	if b.Interval() == 0 {
 		return "none are scheduled (backup.every: " + never + ")"
@@ -288,12 +287,12 @@ func (b Backup) Schedule(dir string) string {
 	return fmt.Sprintf("every %s to %s, %s kept", cmp.Or(b.Every, "1d"), dir, strings.Join(kept, ", "))
 }
 
-// Server is where and with what kairosd serve listens.
+// Server configures the listener of kairosd serve.
 type Server struct {
-	// Listen is an address, or a Unix socket as unix:/run/kairos/kairos.sock; --listen
-	// stands above it.
+	// Listen is an address, or a Unix socket as unix:/run/kairos/kairos.sock. --listen takes
+	// precedence.
 	Listen string `yaml:"listen"`
-	// SocketMode is who may use that socket: "0600", or "0660" for its group as well.
+	// SocketMode is the mode of that socket: "0600", or "0660" to include its group.
 	SocketMode     string   `yaml:"socket_mode"`
 	TLSCert        string   `yaml:"tls_cert"`
 	TLSKey         string   `yaml:"tls_key"`
@@ -301,7 +300,7 @@ type Server struct {
 	TrustedProxies []string `yaml:"trusted_proxies"`
 }
 
-// Age reads a retention age: Go's durations, and days as 90d; empty is 0.
+// Age parses a retention age: a Go duration, or days as 90d. An empty text is 0.
 func Age(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil

@@ -39,7 +39,7 @@ retention: {completed: 90d}
 	}
 }
 
-// O10.
+// O10: mistakes in the configuration name their key.
 func TestMistakesNameTheirKey(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{

@@ -10,13 +10,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Named is a value that a configuration file sets, as people may read it.
+// Named is a setting of a configuration file in a form that people may read.
 type Named struct{ Key, Value string }
 
-// shownValue is how much is shown of a value, in letters.
+// shownValue is the maximum length of a shown value, in characters.
 const shownValue = 300
 
-// named lists what a file sets, key by key. It was read without an error before.
+// named lists the settings of a file, key by key. The file must be valid.
 func named(src []byte) []Named {
 	var doc map[string]any
 	if yaml.Load(src, &doc) != nil {
@@ -74,9 +74,8 @@ func compound(v any) bool {
 // Masked replaces a value that is never shown.
 const Masked = "••••"
 
-// shown is a value without what may be a secret. No key of the file is made for
-// one: what is given to commands and the addresses of receivers may hold one all
-// the same.
+// shown returns a value without possible secrets. Although no key of the file is meant for secrets,
+// arguments of commands and addresses of receivers may contain one.
 func shown(key, value string) string {
 	parts := strings.Split(key, ".")
 	last := parts[len(parts)-1]
@@ -100,7 +99,7 @@ func shown(key, value string) string {
 		}
 	}
 	for _, word := range []string{"password", "secret", "token", "api_key"} {
-		if last == word { // not a key of ours today; a mistake must not show it
+		if last == word { // not a key of this version; an invalid file must not show its value either
 			return Masked
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/config"
 )
 
-// What the file sets is listed key by key, and nothing that may be a secret is in it.
+// The settings of the file are listed key by key, without anything that may be a secret.
 func TestSettingsOfTheFileAreListedWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.yaml")

@@ -50,7 +50,7 @@ func (c Config) Live(started Config) (live Config, later []string) {
 	return live, later
 }
 
-// Changed are the top-level keys in which two configurations differ, sorted.
+// Changed returns the top-level keys in which two configurations differ, sorted.
 func Changed(before, after Config) []string {
 	var out []string
 	a, b := reflect.ValueOf(before), reflect.ValueOf(after)

@@ -17,8 +17,8 @@ func loaded(t *testing.T, text string) config.Config {
 	return c
 }
 
-// Addresses and reporting of a daemon wait for the next start and are reported, and only those.
-// Everything else is applied (O13).
+// Only addresses and reporting of a daemon wait for the next start, and are listed. Everything else
+// is applied (O13).
 func TestSettingsThatApplyWithoutARestart(t *testing.T) {
 	t.Parallel()
 	tls := "server: {tls_cert: /c.pem, tls_key: /k.pem}\n"
@@ -49,7 +49,7 @@ func TestSettingsThatApplyWithoutARestart(t *testing.T) {
 		if live.Sum != next.Sum {
 			t.Errorf("%s: the sum is not the file's", name)
 		}
-		for _, n := range live.Named { // the effective configuration is shown
+		for _, n := range live.Named { // the settings of the active configuration are shown
 			if n.Key == "server.hosts" || n.Key == "telemetry.otlp_endpoint" {
 				t.Errorf("%s: %s is shown and waits", name, n.Key)
 			}

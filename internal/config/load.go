@@ -18,9 +18,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Load reads a configuration file; an empty path gives the zero configuration.
-// Relative paths in it are relative to the file. The error is CodeInvalid and
-// names the line.
+// Load reads a configuration file. An empty path returns the zero configuration. Relative paths in
+// the file are relative to the file. The error is CodeInvalid and contains the line.
 func Load(path string) (Config, error) {
 	var c Config
 	if path == "" {
@@ -57,7 +56,7 @@ func blank(src []byte) bool {
 
 var notFound = regexp.MustCompile(`field (\S+) not found in type (\S+)`)
 
-// explain turns the loader's errors into lines with suggestions.
+// explain converts the loader's errors to lines with suggestions.
 func explain(err error) string {
 	list, ok := errors.AsType[*yaml.LoadErrors](err)
 	if !ok {
@@ -75,7 +74,7 @@ func explain(err error) string {
 	return strings.Join(lines, "; ")
 }
 
-// unknownKey describes a key that a section, given by its Go type, does not have.
+// unknownKey returns a message about a key that a section, given by its Go type, does not have.
 func unknownKey(word, goType string) string {
 	text, section := fmt.Sprintf("unknown key %q", word), ""
 	var keys, elsewhere []string
@@ -108,7 +107,7 @@ func has(section string, keys []string) string {
 	return fmt.Sprintf("; %s has %s", section, strings.Join(slices.Compact(keys), ", "))
 }
 
-// place is where a key of the configuration belongs; of is the Go type that has it.
+// place is a position of a key in the configuration. of is the Go type of its section.
 type place struct{ key, in, of string }
 
 func (p place) where() string {
@@ -118,7 +117,7 @@ func (p place) where() string {
 	return "in " + p.in
 }
 
-// nearest is the key that is most like a word; empty: none is.
+// nearest returns the key that is most similar to a word, or "".
 func nearest(word string, keys []string) (best string) {
 	distance := len(word)/3 + 1
 	for _, key := range keys {
@@ -129,7 +128,7 @@ func nearest(word string, keys []string) (best string) {
 	return best
 }
 
-// places are the keys of a type, sorted by name and section.
+// places returns the keys of a type, sorted by name and section.
 func places(t reflect.Type, in string) []place {
 	var out []place
 	switch t.Kind() {

@@ -14,17 +14,17 @@ import (
 
 // Login configures how people log in: with a password, or with an identity provider.
 type Login struct {
-	// Password: false refuses passwords; it needs oidc. The setup link and
-	// kairosd user login-link stay.
+	// Password: false disables password logins, and requires oidc. The setup link and kairosd user
+	// login-link still work.
 	Password *bool `yaml:"password"`
 	OIDC     *OIDC `yaml:"oidc"`
-	// SecondFactor are the roles whose people must have a second factor besides
-	// their password, and stronger ones with them; all: everybody.
+	// SecondFactor lists the roles that require a second factor if the user has a password.
+	// Stronger roles require it too. "all" means every role.
 	SecondFactor []string `yaml:"second_factor"`
 }
 
-// MustHaveSecondFactor are the roles of SecondFactor; the weakest stands for all
-// that are stronger.
+// MustHaveSecondFactor returns the roles of SecondFactor. The weakest role stands for all stronger
+// ones.
 func (l Login) MustHaveSecondFactor() []domain.Role {
 	var out []domain.Role
 	for _, name := range l.SecondFactor {
@@ -39,38 +39,38 @@ func (l Login) MustHaveSecondFactor() []domain.Role {
 // everybody is the word for all roles.
 const everybody = "all"
 
-// OIDC is a provider of OpenID Connect.
+// OIDC configures an OpenID Connect provider.
 type OIDC struct {
 	Issuer   string `yaml:"issuer"`
 	ClientID string `yaml:"client_id"`
-	// The client secret's place; neither: a public client.
+	// Source of the client secret; if both are empty, the client is public.
 	ClientSecretEnv  string `yaml:"client_secret_env"`
 	ClientSecretFile string `yaml:"client_secret_file"`
-	// RedirectURL is registered at the provider: https://HOST/login/oidc/callback.
-	// Default: the address used by the browser.
+	// RedirectURL is the URL registered at the provider: https://HOST/login/oidc/callback. The
+	// default is the address used by the browser.
 	RedirectURL string `yaml:"redirect_url"`
-	// Label is what the button calls the provider; default: the issuer's host.
+	// Label is the name of the provider on the button. The default is the issuer's host.
 	Label string `yaml:"label"`
-	// Scopes besides openid; default profile.
+	// Scopes in addition to openid. The default is profile.
 	Scopes []string `yaml:"scopes"`
-	// NameClaim names a new user; default preferred_username.
+	// NameClaim is the claim with the name of a new user. The default is preferred_username.
 	NameClaim string `yaml:"name_claim"`
-	// RoleClaim holds the groups; default groups. Dots lead into objects.
+	// RoleClaim is the claim with the groups. The default is groups. Dots lead into objects.
 	RoleClaim string `yaml:"role_claim"`
-	// Roles maps groups to roles, at every login. Empty: roles are given here.
+	// Roles maps groups to roles at every login. If it is empty, roles are set in kairosd.
 	Roles map[string]domain.Role `yaml:"roles"`
-	// DefaultRole is for those without a mapped group. Empty: they are refused if
-	// there are roles, else new users are viewers.
+	// DefaultRole is the role of users without a mapped group. If it is empty, they are rejected if
+	// there is a mapping, and new users are viewers if there is none.
 	DefaultRole domain.Role `yaml:"default_role"`
-	// AllowedGroups lets in only their members; empty: everybody.
+	// AllowedGroups admits only members of one of these groups. Empty admits everyone.
 	AllowedGroups []string `yaml:"allowed_groups"`
 	// CreateUsers creates a user at the first login of a person. The default is true.
 	CreateUsers *bool `yaml:"create_users"`
-	// CAFile holds certificates to trust for the provider.
+	// CAFile contains certificates to trust for the provider.
 	CAFile string `yaml:"ca_file"`
 }
 
-// Issuer is the identity provider that users are linked to; "" without one.
+// Issuer returns the identity provider that users are linked to, or "" without one.
 func (l Login) Issuer() string {
 	if l.OIDC == nil {
 		return ""
@@ -148,7 +148,7 @@ func (o *OIDC) Secret() (string, error) {
 	return secret, nil
 }
 
-// webAddress accepts https, and http on this machine only.
+// webAddress accepts https URLs, and http URLs on this machine only.
 func webAddress(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

@@ -14,32 +14,32 @@ import (
 	"github.com/kairosd/kairosd/internal/notify"
 )
 
-// Notifications configures which events are sent, and to whom.
+// Notifications configures which events are sent, and where.
 type Notifications struct {
-	// URL is where people reach the dashboard, for links in messages.
+	// URL is the address of the dashboard for people, for links in messages.
 	URL string `yaml:"url"`
-	// AllowPrivate are private addresses that receivers may have.
+	// AllowPrivate lists the private addresses that receivers may have.
 	AllowPrivate []string                       `yaml:"allow_private"`
 	Channels     map[string]NotificationChannel `yaml:"channels"`
 }
 
-// NotificationChannel is one way to tell people.
+// NotificationChannel configures one channel of notifications.
 type NotificationChannel struct {
 	Type string `yaml:"type"` // webhook or email
 	// On lists the events to send. The default is failed, approval, in_doubt, quarantined, system.
 	On []string `yaml:"on"`
-	// Plans restricts it to these plans; absent: all.
+	// Plans restricts the channel to these plans. If it is absent, there is no restriction.
 	Plans []string `yaml:"plans"`
 
-	// The webhook's address, or where it is kept if it is a secret, and the secret
-	// that messages are signed with.
+	// The webhook's address, or its source if it is a secret, and the source of the secret that
+	// signs messages.
 	URL        string `yaml:"url"`
 	URLEnv     string `yaml:"url_env"`
 	URLFile    string `yaml:"url_file"`
 	SecretEnv  string `yaml:"secret_env"`
 	SecretFile string `yaml:"secret_file"`
 
-	// SMTP is the mail server, host:port; TLS is starttls (default), tls or none.
+	// SMTP is the mail server, as host:port. TLS is starttls (default), tls, or none.
 	SMTP         string   `yaml:"smtp"`
 	TLS          string   `yaml:"tls"`
 	Username     string   `yaml:"username"`
@@ -120,17 +120,17 @@ func (c NotificationChannel) check() error {
 	return errors.Join(errs...)
 }
 
-// anyAddress accepts http too, because the network guard decides where a message may go.
+// anyAddress also accepts http, because the network guard decides where a message may go.
 func anyAddress(s string) error {
 	if strings.HasPrefix(s, "http://") {
 		s = "https://" + strings.TrimPrefix(s, "http://")
 	}
 	host, query, _ := strings.Cut(s, "?")
-	_ = query // receivers may take one
+	_ = query // receivers may require a query
 	return webAddress(host)
 }
 
-// Build reads the secrets and gives the channels, by name.
+// Build reads the secrets and returns the channels by name.
 func (n Notifications) Build() ([]notify.Channel, error) {
 	var out []notify.Channel
 	for name, c := range n.Channels {
@@ -178,7 +178,7 @@ func (n Notifications) Build() ([]notify.Channel, error) {
 	return out, nil
 }
 
-// Ports are the ports of mail servers, which the guard would not let be used.
+// Ports returns the ports of mail servers, which the network guard would otherwise block.
 func (n Notifications) Ports() []int {
 	var out []int
 	for _, c := range n.Channels {
@@ -199,7 +199,7 @@ func (n *Notifications) resolve(abs func(string) string) {
 	}
 }
 
-// Files are where secrets of channels are kept.
+// Files returns the files that contain secrets of channels.
 func (n Notifications) Files() []string {
 	var out []string
 	for _, c := range n.Channels {

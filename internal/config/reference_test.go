@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/config"
 )
 
-// keysOf lists the keys of a type with what a file has for each, in the order of the fields.
+// keysOf lists the keys of a type with their types, in the order of the fields.
 func keysOf(t reflect.Type, at string) (out [][2]string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -54,7 +54,7 @@ func keysOf(t reflect.Type, at string) (out [][2]string) {
 	return out
 }
 
-// kindOf is a type as the reference names it.
+// kindOf returns the name of a type in the reference.
 func kindOf(t reflect.Type) string {
 	if t == reflect.TypeFor[time.Duration]() {
 		return "duration"
@@ -80,7 +80,7 @@ func kindOf(t reflect.Type) string {
 	return strings.Replace(t.Kind().String(), "interface", "any", 1)
 }
 
-// The reference has a row for every key, with its type, and no row for a key that does not exist.
+// The reference has a row for every key, with its type, and no row for an unknown key.
 func TestConfigurationReference(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/reference/configuration.md")
@@ -141,7 +141,8 @@ func TestKeysOfThePagesExist(t *testing.T) {
 	}
 }
 
-// isKey reports whether a key is one of a list, or contains some. NAME in the list is any name.
+// isKey reports whether a key is in a list or contains keys of the list. NAME in the list matches
+// any name.
 func isKey(keys []string, key string) bool {
 	want := strings.Split(key, ".")
 	return slices.ContainsFunc(keys, func(k string) bool {
@@ -158,7 +159,7 @@ func isKey(keys []string, key string) bool {
 	})
 }
 
-// plural is a list or map of some kind.
+// plural returns the name of a list or map of a type.
 func plural(of string, elem reflect.Type) string {
 	head, rest, more := strings.Cut(kindOf(elem), " ")
 	if more {

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Policy is the configured retention with its ages and sizes read.
+// Policy is the configured retention with parsed ages and sizes.
 func (r Retention) Policy() (domain.Retention, error) {
 	p := domain.Retention{Plans: map[string]domain.RetentionRule{}}
 	var err error
@@ -50,7 +50,7 @@ var sizes = []struct {
 	bytes float64
 }{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}}
 
-// Size reads a number of bytes with its unit, as 20GiB or 500MB; empty is 0.
+// Size parses a number of bytes with a unit, such as 20GiB or 500MB. An empty text is 0.
 func Size(s string) (int64, error) {
 	if s == "" {
 		return 0, nil

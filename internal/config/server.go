@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Proxies are the addresses of trusted_proxies.
+// Proxies returns the addresses of trusted_proxies.
 func (s Server) Proxies() ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range s.TrustedProxies {
@@ -24,13 +24,13 @@ func (s Server) Proxies() ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// SocketScheme begins the name of a Unix socket where an address may stand.
+// SocketScheme is the prefix of a Unix socket in the place of an address.
 const SocketScheme = "unix:"
 
-// SocketOf is the path of a Unix socket that an address names, if it names one.
+// SocketOf returns the path of the Unix socket in an address, if it is one.
 func SocketOf(address string) (path string, is bool) { return strings.CutPrefix(address, SocketScheme) }
 
-// Mode is who may use the Unix socket: its owner, or its group as well.
+// Mode returns the mode of the Unix socket: for its owner only, or also for its group.
 func (s Server) Mode() (fs.FileMode, error) {
 	switch s.SocketMode {
 	case "", "0600":

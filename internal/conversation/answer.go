@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Invoke checks the arguments against the tool's schema and calls it; a panic of
-// the tool is its failure.
+// Invoke checks the arguments against the tool's schema and calls it. A panic of the tool is a
+// failure of the call.
 func Invoke(ctx context.Context, t llm.Tool, spec llm.ToolSpec, call llm.ToolCall) (out any, err error) {
 	if spec.Schema != nil {
 		s, err := planner.ParseSchema(spec.Schema)
@@ -41,8 +41,8 @@ func Invoke(ctx context.Context, t llm.Tool, spec llm.ToolSpec, call llm.ToolCal
 	return jsonvalue.Normalize(result)
 }
 
-// Opening is the start of a conversation: role, then memory, then what the input is
-// part of, then the input.
+// Opening returns the first messages of a conversation: the role, the memory, the request that the
+// input belongs to, and the input.
 func Opening(system, memory, request, input string) []llm.Message {
 	var out []llm.Message
 	if system != "" {
@@ -57,15 +57,15 @@ func Opening(system, memory, request, input string) []llm.Message {
 	return append(out, llm.Message{Role: llm.RoleUser, Text: input})
 }
 
-// digestOf identifies the request of a recorded step.
+// digestOf returns the digest that identifies the request of a recorded step.
 func digestOf(parts ...any) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%+v", parts)
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// JSONAnswer reads an answer that is wholly one JSON object or array, bare or in
-// one code fence.
+// JSONAnswer parses an answer that consists of one JSON object or array, with or without a code
+// fence.
 func JSONAnswer(text string) (any, bool) {
 	t := unfenced(text)
 	if !strings.HasPrefix(t, "{") && !strings.HasPrefix(t, "[") {
@@ -75,7 +75,7 @@ func JSONAnswer(text string) (any, bool) {
 	return v, err == nil
 }
 
-// unfenced takes one code fence off.
+// unfenced removes one code fence.
 func unfenced(text string) string {
 	t := strings.TrimSpace(text)
 	if inner, ok := strings.CutPrefix(t, "```"); ok {

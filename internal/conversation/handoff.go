@@ -11,11 +11,10 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// HandoffTool is the name of the tool by which an agent passes work on to
-// another.
+// HandoffTool is the name of the tool with which an agent hands off work to another.
 const HandoffTool = "handoff"
 
-// Codes of rejected handoffs, in the order in which they are looked at.
+// Codes of rejected handoffs, in the order of the checks.
 const (
 	CodeHandoffUnknown    = "handoff_unknown_target"
 	CodeHandoffSelf       = "handoff_self"
@@ -24,23 +23,23 @@ const (
 	CodeHandoffCapability = "handoff_missing_capability"
 )
 
-// Bounds against agents that pass work around.
+// Limits of repeated handoffs.
 const (
-	handoffWindow = 5 // handoffs that are looked back on
-	handoffRepeat = 2 // times that one agent may be reached in them
+	handoffWindow = 5 // number of recent handoffs that are checked
+	handoffRepeat = 2 // maximum number of times that they reached one agent
 )
 
-// supervisorID is the agent that may hand over to system agents.
+// supervisorID is the agent that may hand off to system agents.
 const supervisorID = "supervisor"
 
-// handoffReasons are why work may be passed on.
+// handoffReasons are the valid reasons of a handoff.
 var handoffReasons = []any{"plan_step", "capability_match", "user_request", "error_recovery", "clarification"}
 
-// HandoffSpec describes the tool to models.
+// HandoffSpec returns the description of the tool for models.
 var HandoffSpec = llm.ToolSpec{
 	Name:        HandoffTool,
 	Description: "Pass work on to another agent. With returnControl you get its answer and continue; without, its answer is the final one.",
-	Effect:      walk.EffectIdempotent, // what the other agent does has effects of its own
+	Effect:      walk.EffectIdempotent, // the other agent's calls have their own classes
 	Schema: map[string]any{
 		"type":                 "object",
 		"required":             []any{"targetAgentId", "reason", "explanation"},
@@ -56,18 +55,18 @@ var HandoffSpec = llm.ToolSpec{
 	},
 }
 
-// Handoff is a request to pass work on.
+// Handoff is a request to hand off work.
 type Handoff struct {
 	Target, Reason, Explanation string
-	// Capability, if set, is one that the target must have.
+	// Capability, if set, is a capability that the target must have.
 	Capability string
 	Payload    any
-	// ReturnControl gives the answer back to who asked; else it is the
-	// conversation's.
+	// ReturnControl returns the answer to the caller. Otherwise, it is the answer of the
+	// conversation.
 	ReturnControl bool
 }
 
-// ParseHandoff reads the arguments of the handoff tool.
+// ParseHandoff parses the arguments of the handoff tool.
 func ParseHandoff(args any) (Handoff, error) {
 	schema, err := planner.ParseSchema(HandoffSpec.Schema)
 	if err != nil {
@@ -93,7 +92,7 @@ func ParseHandoff(args any) (Handoff, error) {
 	}, nil
 }
 
-// Task is the task for the other agent.
+// Task returns the task for the other agent.
 func (h Handoff) Task() string {
 	if h.Payload == nil {
 		return h.Explanation
@@ -101,16 +100,16 @@ func (h Handoff) Task() string {
 	return h.Explanation + "\n\nData: " + jsonvalue.Text(h.Payload)
 }
 
-// HandoffTarget is what the rules need to know of an agent.
+// HandoffTarget contains the properties of an agent that the rules check.
 type HandoffTarget struct {
 	System       bool
 	Capabilities []string
 }
 
 // Check rejects a handoff, in this order: to an agent that does not exist, to itself, to a system
-// agent unless from the supervisor, to one that the last five handoffs reached twice, and to one
-// without the requested capability. reached lists the targets of earlier handoffs, newest last. The
-// error is a [*walk.Failure].
+// agent unless from the supervisor, to an agent that the last five handoffs reached twice, and to
+// an agent without the requested capability. reached lists the targets of earlier handoffs, newest
+// last. The error is a [*walk.Failure].
 func (h Handoff) Check(from string, agents map[string]HandoffTarget, reached []string) error {
 	target, known := agents[h.Target]
 	recent := reached[max(0, len(reached)-handoffWindow):]

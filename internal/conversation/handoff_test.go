@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Handoffs are rejected in this order: unknown, self, system, loop,
-// capability. Each row breaks its rule and all that come later.
+// Handoffs are rejected in this order: unknown, self, system, loop, capability. Each row violates
+// its rule and all later ones.
 func TestHandoffRules(t *testing.T) {
 	t.Parallel()
 	agents := map[string]conversation.HandoffTarget{

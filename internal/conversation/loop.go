@@ -1,5 +1,6 @@
-// Package conversation holds the loop of an agent. It calls the model and the tools that the model
-// requests, and sends the results back until the model answers. A journal makes the loop durable.
+// Package conversation contains the loop of an agent. It calls the model and the tools that the
+// model requests, and returns the results to the model until the model answers. A journal makes the
+// loop durable.
 package conversation
 
 import (
@@ -17,30 +18,30 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Bounds of one turn and of repetition.
+// Limits of one turn and of repetitions.
 const (
 	maxParallelCalls  = 8
 	maxIdenticalCalls = 3
 )
 
-// DefaultMaxIterations bounds the model calls of one answer.
+// DefaultMaxIterations is the maximum number of model calls for one answer.
 const DefaultMaxIterations = 10
 
-// Codes of what can go wrong in a conversation with a model.
+// Failure codes of a conversation with a model.
 const (
 	CodeNoProvider = "no_provider"
-	CodeSchema     = "llm_schema"         // the answer does not fit output_schema
-	CodeLoop       = "llm_loop"           // the same call again and again
-	CodeIterations = "llm_max_iterations" // no final answer within the bound
+	CodeSchema     = "llm_schema"         // the answer does not match output_schema
+	CodeLoop       = "llm_loop"           // the same call is repeated
+	CodeIterations = "llm_max_iterations" // no final answer within the maximum number of iterations
 )
 
 // ErrNoProvider reports that a model is required but none was given.
 var ErrNoProvider = (&walk.Failure{Code: CodeNoProvider, Permanent: true, NoEffect: true}).WithMessage("the agent has no provider")
 
 // Loop is one conversation. It calls the model with tools, calls the requested tools in parallel,
-// and sends the results back until the model answers.
+// and returns the results to the model until the model answers.
 type Loop struct {
-	// Name is the agent's, for errors.
+	// Name is the name of the agent, for errors.
 	Name     string
 	Provider llm.Provider
 	Model    string
@@ -48,21 +49,21 @@ type Loop struct {
 	System      string
 	MaxTokens   int
 	Temperature *float64
-	// MaxIterations bounds the model calls; 0: [DefaultMaxIterations].
+	// MaxIterations is the maximum number of model calls; 0 means [DefaultMaxIterations].
 	MaxIterations int
 	Tools         []llm.Tool
-	// Schema, if set, is the JSON Schema of the answer, which then is a value
-	// instead of text. An answer that does not fit is sent back once.
+	// Schema, if set, is the JSON Schema of the answer, which then is a value instead of text. The
+	// model may correct an answer that does not match it once.
 	Schema map[string]any
-	// Lenient lets an answer stand that does not fit Schema the second time, either:
-	// as the value that it is, else as text.
+	// Lenient accepts an answer that does not match Schema in the second attempt either: as a JSON
+	// value if it is one, and as text otherwise.
 	Lenient bool
-	// Product, if set, is the member of Schema that an answer in prose becomes.
+	// Product, if set, is the property of Schema that an answer in prose becomes.
 	Product string
-	// Request, if set, is a message of the user that precedes the input of Run: what
-	// the input is part of.
+	// Request, if set, is a message of the user that precedes the input of Run. It contains the
+	// request that the input belongs to.
 	Request string
-	// Journal keeps every model and tool call; nil: nothing is kept.
+	// Journal records every model call and tool call. If it is nil, nothing is recorded.
 	Journal Journal
 	// Approve is called before step n calls a tool; nil allows every call. A [*walk.Failure]
 	// becomes the result of the call; any other error ends the conversation.
@@ -70,20 +71,19 @@ type Loop struct {
 	// Handoff, if set, offers the tool of [HandoffSpec] to the model and carries out its calls, one
 	// per turn. final reports that the answer is the answer of the conversation.
 	Handoff func(ctx context.Context, args any) (answer any, final bool, err error)
-	// FirstStep is added to the numbers of all steps, so that conversations within
-	// one journal keep apart.
+	// FirstStep is added to the numbers of all steps, so that several conversations can share one
+	// journal.
 	FirstStep int
-	// Key makes the idempotency keys of tool calls; empty: none.
+	// Key is the prefix of the idempotency keys of tool calls. If it is empty, they have none.
 	Key string
-	// Stream is called with text as it arrives; Log with what happens. Both may
-	// be nil.
+	// Stream receives parts of the model's text, and Log receives log lines. Both may be nil.
 	Stream func(text string)
 	Log    func(level, message string)
 }
 
-// Journal runs each step of a conversation at most once: what an earlier
-// attempt recorded for step n is returned without calling fn. Steps count from
-// 1 in the order of the conversation. A failure is recorded too.
+// Journal runs each step of a conversation at most once. If an earlier attempt recorded step n, Do
+// returns the recorded result without calling fn. Steps are numbered from 1 in the order of the
+// conversation. Failures are recorded too.
 type Journal interface {
 	Do(n int, kind, digest string, effect walk.Effect, fn func() (any, llm.Usage, error)) (any, error)
 }
@@ -94,13 +94,13 @@ type Caller interface {
 	Calling(n int, args any)
 }
 
-// Bounder is a [Journal] that limits the use of model calls. It is called before the call, and may
-// lower r.MaxTokens.
+// Bounder is a [Journal] that limits the usage of model calls. It is called before the call, and
+// may lower r.MaxTokens.
 type Bounder interface {
 	Bound(n int, r *llm.Request)
 }
 
-// unkept is a Journal that keeps nothing.
+// unkept is a Journal that records nothing.
 type unkept struct{}
 
 func (unkept) Do(_ int, _, _ string, _ walk.Effect, fn func() (any, llm.Usage, error)) (any, error) {
@@ -108,13 +108,13 @@ func (unkept) Do(_ int, _, _ string, _ walk.Effect, fn func() (any, llm.Usage, e
 	return v, err
 }
 
-// Run answers a user's message, given what is remembered. The answer is text,
-// or with Schema a value that fits it. Errors are or wrap a [*walk.Failure].
+// Run answers a user's message, with the memory of the session. The answer is text, or a value that
+// matches Schema. Errors are or wrap a [*walk.Failure].
 func (l *Loop) Run(ctx context.Context, input, memory string) (any, error) {
 	return l.Continue(ctx, Opening(l.System, memory, l.Request, input))
 }
 
-// Continue is Run for a conversation that has begun.
+// Continue is Run for a conversation that already has messages.
 func (l *Loop) Continue(ctx context.Context, messages []llm.Message) (any, error) {
 	if l.Provider == nil {
 		return nil, fmt.Errorf("agent %s: %w", l.Name, ErrNoProvider)
@@ -160,10 +160,10 @@ type conversation struct {
 	specs    []llm.ToolSpec
 	schema   *planner.Schema
 	step     int
-	prompted int // number of messages that are already in a prompt
+	prompted int // number of messages that are already in a recorded prompt
 	seen     map[string]int
 	repaired bool
-	// taken is set by a handoff that does not come back: out is the answer.
+	// taken is set by a handoff that does not return control. out is then the answer.
 	taken bool
 	out   any
 }
@@ -229,7 +229,7 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 	}).WithMessage("agent %s: no final answer after %d model calls", c.Name, most)
 }
 
-// ask calls the model, or takes the answer that was recorded.
+// ask calls the model, or returns the recorded answer.
 func (c *conversation) ask(ctx context.Context) (llm.Response, error) {
 	c.step++
 	if p, ok := c.journal.(Prompter); ok {
@@ -250,7 +250,7 @@ func (c *conversation) ask(ctx context.Context) (llm.Response, error) {
 	return responseOf(v), nil
 }
 
-// answer is the conversation's result, or what is wrong with it.
+// answer returns the result of the conversation, or the problem of the answer.
 func (c *conversation) answer(text string) (v any, problem message.Message) {
 	if c.schema == nil {
 		return text, message.Message{}
@@ -390,8 +390,8 @@ func (c *conversation) callTool(ctx context.Context, n int, call llm.Call) (stri
 	return jsonvalue.Text(v), nil
 }
 
-// handOver passes work on. Its steps are those of the other conversation: there
-// is nothing of its own to keep. At most one runs at a time.
+// handOver hands off work. Its steps are those of the other conversation, so there is nothing to
+// record for the handoff itself. At most one runs at a time.
 func (c *conversation) handOver(ctx context.Context, call llm.Call) (string, error) {
 	args, err := jsonvalue.Decode([]byte(call.Arguments))
 	if err != nil {

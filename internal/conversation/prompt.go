@@ -8,10 +8,10 @@ import (
 	"github.com/kairosd/kairosd/agent/llm"
 )
 
-// Bounds of what a journal keeps of a prompt, in bytes.
+// Maximum sizes of a recorded prompt, in bytes.
 const (
 	maxPromptText = 32 << 10  // of one message
-	maxPrompt     = 256 << 10 // of all that are new in one call
+	maxPrompt     = 256 << 10 // of all new messages of one call
 )
 
 // Prompter is a [Journal] that also records prompts for people. It is called before the model call.
@@ -26,15 +26,15 @@ type Prompt struct {
 	Agent, Model string // as configured; empty: the provider's default
 	MaxTokens    int
 	Temperature  *float64
-	// Tools names what is offered, in the order in which the model reads it; nil
-	// after the first call, since it stays the same.
+	// Tools names the offered tools, in the order in which the model receives them. It is nil after
+	// the first call, because the tools do not change.
 	Tools []string
 	// Structured reports that the answer must match a schema.
 	Structured bool
 	Messages   []llm.Message
 }
 
-// Value is the prompt as a journal keeps it. Long texts are cut, and say so.
+// Value returns the prompt in the form of the journal. Long texts are shortened and marked.
 func (p Prompt) Value() map[string]any {
 	v := map[string]any{}
 	for key, text := range map[string]string{"agent": p.Agent, "model": p.Model} {
@@ -78,7 +78,7 @@ func clipped(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "\uFFFD") + fmt.Sprintf("… (%d more bytes are not kept)", len(s)-n)
 }
 
-// prompt is what the next call asks that no call before it has.
+// prompt returns the part of the next call that no earlier call contained.
 func (c *conversation) prompt() Prompt {
 	p := Prompt{Agent: c.Name, Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature, Structured: c.Schema != nil}
 	for _, m := range c.messages[c.prompted:] {

@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// recorded is the response as a journal keeps it.
+// recorded returns the response in the form of the journal.
 func recorded(r llm.Response) any {
 	v := map[string]any{"text": r.Text}
 	if r.Model != "" {
@@ -26,7 +26,7 @@ func recorded(r llm.Response) any {
 	return v
 }
 
-// responseOf reads back what recorded wrote; fields of another shape are empty.
+// responseOf decodes the form of recorded. Fields with other types are empty.
 func responseOf(v any) llm.Response {
 	var r struct {
 		Text          string

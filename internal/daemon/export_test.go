@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Of the daemon's server and log.
+// Parts of the daemon's server and log, for tests.
 var (
 	SiteServer = siteServer
 	Bounded    = bounded
@@ -19,8 +19,8 @@ var (
 
 const LogRoom = logRoom
 
-// MakeBackups makes backups in a directory as the schedule of the configuration or,
-// with another actor, as a person does.
+// MakeBackups creates backups in a directory. They count as scheduled ones, or with another actor
+// as manual ones.
 func MakeBackups(t *testing.T, s *store.Store, dir string, keep config.Backup, actors ...domain.Actor) {
 	t.Helper()
 	sys := &system{store: s, Logger: slog.New(slog.DiscardHandler)}

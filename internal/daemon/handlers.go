@@ -18,8 +18,8 @@ import (
 	"github.com/kairosd/kairosd/web"
 )
 
-// operations builds the worker that plans drafts, and the operations of all interfaces. It returns what makes
-// demonstrations, to be closed.
+// operations builds the worker that plans drafts, and the operations of all interfaces. It also
+// returns the runner of demonstrations, which the caller closes.
 func (s *server) operations() *demo.Runner {
 	plans := planners{s.now}
 	s.drafts = draft.New(draft.Config{Store: s.store, Planner: plans, Engine: s.engine, Log: s.log})

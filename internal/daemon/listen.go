@@ -17,8 +17,8 @@ import (
 // DefaultListen is the default address of the dashboard and the API.
 const DefaultListen = "127.0.0.1:8080"
 
-// listenOn opens the address of the dashboard and the API: a network address, or a Unix socket
-// whose mode decides who may use it.
+// listenOn opens the address of the dashboard and the API: a network address, or a Unix socket with
+// a mode.
 func listenOn(ctx context.Context, listen string, mode fs.FileMode) (net.Listener, error) {
 	path, isSocket := config.SocketOf(listen)
 	if !isSocket {
@@ -35,7 +35,7 @@ func listenOn(ctx context.Context, listen string, mode fs.FileMode) (net.Listene
 	// name.
 	var c net.ListenConfig
 	c.Control = func(_, _ string, raw syscall.RawConn) error {
-		return raw.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), uint32(mode)) }) // elsewhere it has none yet
+		return raw.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), uint32(mode)) }) // other systems have no inode for it yet
 	}
 	ln, err := c.Listen(ctx, "unix", path)
 	if err == nil {
@@ -67,7 +67,7 @@ func removeStale(ctx context.Context, path string) error {
 	if err == nil {
 		return errors.Join(fmt.Errorf("another process listens on %s", path), conn.Close())
 	}
-	if !errors.Is(err, syscall.ECONNREFUSED) { // it may be busy, or belong to another user
+	if !errors.Is(err, syscall.ECONNREFUSED) { // the socket may be busy, or belong to another user
 		return fmt.Errorf("%s exists, and whether a process listens on it is unknown: %w", path, err)
 	}
 	if err := os.Remove(path); err != nil {
@@ -76,9 +76,9 @@ func removeStale(ctx context.Context, path string) error {
 	return nil
 }
 
-// socketListener gives clients of a Unix socket, which have no address, the address of this
-// machine. A proxy in front of it then needs the same setting as any other, server.trusted_proxies,
-// and its logins are throttled.
+// socketListener sets the remote address of clients of a Unix socket, which have none, to the
+// address of this machine. A proxy in front of it then needs the same setting as any other,
+// server.trusted_proxies, and its logins are throttled.
 type socketListener struct{ net.Listener }
 
 func (l socketListener) Accept() (net.Conn, error) {
@@ -93,8 +93,8 @@ type socketConn struct{ net.Conn }
 
 func (socketConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// hosts are the host names that the dashboard accepts. Requests through a Unix socket use localhost
-// or kairosd, or a name in server.hosts that a proxy passes on.
+// hosts returns the host names that the dashboard accepts. Requests through a Unix socket use
+// localhost or kairosd, or a name in server.hosts that a proxy passes on.
 func (s *server) hosts(ln net.Listener) []string {
 	if _, isSocket := config.SocketOf(s.listen.address); isSocket {
 		return append([]string{"localhost", "kairosd"}, s.cfg.Server.Hosts...)
@@ -157,11 +157,10 @@ func checkAddress(listen string, cfg config.Config) error {
 	)
 }
 
-// listenAddress is a network address or a Unix socket to listen on, and the origin of this
-// setting.
+// listenAddress is a network address or a Unix socket to listen on, and the source of this setting.
 type listenAddress struct{ address, origin string }
 
-// listenAt returns where to listen: the flag, else the configuration, else the default.
+// listenAt returns the listen address: of the flag, of the configuration, or the default.
 func listenAt(flag string, cfg config.Config) listenAddress {
 	switch {
 	case flag != "":

@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/daemon"
 )
 
-// listening is the daemon's own server with another handler, and a word on it.
+// listening starts the daemon's own server with another handler, on a local port.
 func listening(t *testing.T, handler http.Handler, most int, change func(*http.Server)) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -27,7 +27,7 @@ func listening(t *testing.T, handler http.Handler, most int, change func(*http.S
 	return listeningOn(t, ln, handler, most, change)
 }
 
-// listeningOn is listening on a listener of the test.
+// listeningOn starts the daemon's own server on a listener of the test.
 func listeningOn(t *testing.T, ln net.Listener, handler http.Handler, most int, change func(*http.Server)) string {
 	t.Helper()
 	s := daemon.SiteServer(handler, slog.New(slog.DiscardHandler))
@@ -45,8 +45,8 @@ func listeningOn(t *testing.T, ln net.Listener, handler http.Handler, most int, 
 	return ln.Addr().String()
 }
 
-// send writes bytes as they are and reads what comes back until the connection
-// ends or is silent for long.
+// send writes bytes unchanged and reads the response until the connection ends or is silent for a
+// long time.
 func send(t *testing.T, address, text string) (status int, answer string) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -58,7 +58,7 @@ func send(t *testing.T, address, text string) (status int, answer string) {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(c, text); err != nil && text[:3] != "BIG" {
-		return 0, err.Error() // it was hung up on while it still talked
+		return 0, err.Error() // the server closed the connection during the write
 	}
 	r := bufio.NewReader(c)
 	res, err := http.ReadResponse(r, nil)
@@ -73,9 +73,8 @@ func send(t *testing.T, address, text string) (status int, answer string) {
 	return res.StatusCode, string(b)
 }
 
-// A04, A08, A10, A46: what a request may not look like is refused before any
-// page or route sees it; what is let through reaches the handler without a trace
-// of the other reading.
+// A04, A08, A10, A46: an ambiguous request is rejected before any page or route handles it. An
+// accepted request contains no trace of another interpretation.
 func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	address := listening(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -196,7 +195,7 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// A09: the number of open connections has a bound, and those beyond it wait until one ends.
+// A09: the number of open connections is limited. Further connections wait until one ends.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 8

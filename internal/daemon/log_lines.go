@@ -19,7 +19,7 @@ type logLines struct {
 	next  int // index of the next line once there are logKept lines
 }
 
-// logKept is the number of lines that are kept, and logLine the longest part of a line, in bytes.
+// logKept is the number of lines that are kept, and logLine the maximum length of a line, in bytes.
 const (
 	logKept = 1000
 	logLine = 4 << 10
@@ -39,7 +39,7 @@ func (l *logLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// newest returns the lines of a level or worse that contain a text, newest first.
+// newest returns the lines of at least a level that contain a text, newest first.
 func (l *logLines) newest(level, text string, mask func([]byte) []byte) []domain.DaemonLog {
 	var least slog.Level
 	if level == "" || least.UnmarshalText([]byte(level)) != nil {
@@ -70,7 +70,7 @@ func (l *logLines) newest(level, text string, mask func([]byte) []byte) []domain
 	return out
 }
 
-// readLine parses a line of JSON. A line that was cut is shown as it is.
+// readLine parses a line of JSON. A shortened line is shown as text.
 func readLine(raw []byte) domain.DaemonLog {
 	var head struct {
 		Time  time.Time `json:"time"`

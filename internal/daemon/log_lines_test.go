@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The newest lines are kept, no more; they are read by level and text, with secrets
-// taken out, and a line that was cut is still a line.
+// Only the newest lines are kept. They can be filtered by level and text, secrets are removed, and
+// a shortened line can still be read.
 func TestTheNewestLogLinesAreKept(t *testing.T) {
 	t.Parallel()
 	l := &logLines{}

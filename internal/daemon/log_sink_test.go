@@ -48,13 +48,13 @@ func TestALogWithoutAReader(t *testing.T) {
 	sink := daemon.NewLogSink(w)
 	log := slog.New(slog.NewJSONHandler(sink, nil))
 	const lines = daemon.LogRoom + 1000
-	for i := range lines { // nothing is written meanwhile: a call that waits for the reader never returns
+	for i := range lines { // nothing is read during this loop, so a call that waits for the reader never returns
 		log.Info("line", "n", i)
 	}
 	close(w.release)
 	for i, late := 0, time.After(time.Minute); !w.contains("were dropped"); i++ {
 		select {
-		case <-w.wrote: // there may be room now
+		case <-w.wrote: // there may be space now
 			log.Info("later", "i", i)
 		case <-late:
 			t.Fatal("what was dropped is never said")

@@ -26,7 +26,7 @@ const byHangup = "SIGHUP"
 // either signal.
 func (s *server) hangups(ctx context.Context) (stop func()) {
 	broken := make(chan os.Signal, 1)
-	signal.Notify(broken, syscall.SIGPIPE) // it only has to be caught
+	signal.Notify(broken, syscall.SIGPIPE) // it only needs to be caught
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {

@@ -19,10 +19,10 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// runtime is everything that a configuration decides while the daemon runs. A reload builds another
-// one completely and swaps it in at once. A runtime is never changed.
+// runtime contains everything that the configuration determines while the daemon runs. A reload
+// builds another one completely and swaps it at once. A runtime never changes.
 type runtime struct {
-	cfg   config.Config // the active one; settings that only a start applies have the value of the start
+	cfg   config.Config // the active configuration; settings that only a start applies have the value of the start
 	later []string      // keys that take effect at the next start
 	at    time.Time     // when it was applied
 
@@ -36,7 +36,7 @@ type runtime struct {
 	cert     *tls.Certificate // nil: no TLS
 }
 
-// now is the active runtime.
+// now returns the active runtime.
 func (s *server) now() *runtime { return s.runtime.Load() }
 
 // setup is the part of a runtime that the engine uses.
@@ -66,8 +66,8 @@ func (s *server) plain(cfg config.Config, before *runtime) (*runtime, error) {
 	return r, nil
 }
 
-// accessOf returns how people log in. If the identity provider is configured as before, it stays
-// the same one, so that logins in progress can finish.
+// accessOf returns how people log in. If the configuration of the identity provider has not
+// changed, the provider stays the same, so that logins in progress can finish.
 func (s *server) accessOf(cfg config.Config, before *runtime) (auth.Access, error) {
 	a := auth.Access{NoPassword: !cfg.Login.Passwords(), SecondFactorFor: cfg.Login.MustHaveSecondFactor()}
 	o := cfg.Login.OIDC
@@ -101,8 +101,8 @@ func (s *server) reachOf(cfg config.Config) (notify.Reach, error) {
 	return notify.Reach{Channels: channels, Dialer: dialer, URL: cfg.Notifications.URL}, nil
 }
 
-// build makes a runtime for another configuration. It does not change the active one. On an error,
-// it leaves nothing open.
+// build builds a runtime for another configuration. It does not change the active one. After an
+// error, it leaves nothing open.
 func (s *server) build(ctx context.Context, next config.Config) (*runtime, error) {
 	if err := checkAddress(s.listen.address, next); err != nil {
 		return nil, fmt.Errorf("the next start would refuse it: %r", err)
@@ -139,7 +139,7 @@ func (s *server) swap(r *runtime) error {
 	if err := s.notifier.Reconfigure(r.reach); err != nil {
 		return domain.Errorf(domain.CodeInternal, "apply the notification settings: %r", err)
 	}
-	s.guard.Files(s.guarded(r.cfg)...) // before a tool can reach them
+	s.guard.Files(s.guarded(r.cfg)...) // before a tool can read them
 	gone, err := s.engine.Reconfigure(r.setup())
 	if err != nil {
 		return domain.Errorf(domain.CodeInternal, "apply the engine's limits: %r", err)

@@ -35,7 +35,7 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// settling is how long the work of a start lasts after the daemon is ready.
+// settling is how long the work of a start continues after the daemon is ready.
 const settling = 300 * time.Millisecond
 
 // drain is how long a stopping daemon waits for active steps. The service unit in
@@ -452,7 +452,7 @@ func (s *server) stopEngine() {
 	}
 }
 
-// nodeName is the machine's name for the footer of pages, or "" if it has none.
+// nodeName returns the machine's name for the footer of pages, or "".
 func nodeName() string {
 	name, err := os.Hostname()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// answer swaps the dashboard in for the startup server, and serves until the context ends or
-// storage fails.
+// answer swaps the startup server for the dashboard, and serves until the context ends or storage
+// fails.
 func (s *server) answer(ctx context.Context, handler, local http.Handler) error {
 	socketServer := &http.Server{Handler: local, ReadHeaderTimeout: 5 * time.Second, ErrorLog: s.startup.server.ErrorLog}
 	path := s.Dir.Socket()
@@ -49,7 +49,7 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 		m.watch(watched, func(ctx context.Context) error {
 			err := s.store.SetSetting(ctx, "heartbeat", time.Now().UTC().Format(time.RFC3339Nano))
 			if domain.CodeOf(err) == domain.CodeNoSpace {
-				return nil // it is serving, and a restart would not help
+				return nil // the server works, so a restart would not help
 			}
 			return err
 		})

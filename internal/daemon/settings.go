@@ -129,7 +129,7 @@ func (s *settings) retention() domain.RetentionSettings {
 	return out
 }
 
-// standards are the defaults of settings that the configuration does not set.
+// standards contains the defaults of settings that the configuration does not set.
 var standards = []domain.Setting{
 	{Key: "approvals.separate", Value: "false"},
 	{Key: "approvals.timeout", Value: "none (calls wait)"},

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// newIdentityProvider makes the identity provider of a configuration, or nil if there is none. It
+// newIdentityProvider returns the identity provider of a configuration, or nil if there is none. It
 // sends no request.
 func newIdentityProvider(o *config.OIDC, log *slog.Logger) (*oidc.Provider, error) {
 	if o == nil {

@@ -19,7 +19,7 @@ const (
 	crashWindow      = 5 * time.Minute
 )
 
-// starts counts, in a file, the starts of the daemon since the last normal end.
+// starts counts, in a file, the starts of the daemon since the last clean end.
 type starts struct{ path string }
 
 func startsOf(data string) starts { return starts{filepath.Join(data, "kairosd.starts")} }
@@ -43,7 +43,7 @@ func (s starts) begin(now time.Time) (died int, err error) {
 	return died, os.WriteFile(s.path, []byte(keep.String()), 0o600)
 }
 
-// survived clears the count, because the daemon ran long enough or ended normally.
+// survived clears the count, because the daemon has run long enough or ended cleanly.
 func (s starts) survived() error {
 	err := os.Remove(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +52,8 @@ func (s starts) survived() error {
 	return err
 }
 
-// failureFile holds the storage failure that stopped the daemon, for its next start to report.
+// failureFile contains the storage failure that stopped the daemon, for the report of its next
+// start.
 func failureFile(data string) string { return filepath.Join(data, "kairosd.failure") }
 
 // noteFailure writes the file. On a failing disk, that may fail too.

@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/web"
 )
 
-// startupServer serves the daemon's address from the first moment. While the daemon starts, which
+// startupServer serves the daemon's address from the beginning. While the daemon starts, which
 // takes minutes if it upgrades a large database, it shows the progress. Then swap replaces its
 // handler with the dashboard and the API. The listener and open connections stay.
 type startupServer struct {

@@ -19,9 +19,8 @@ import (
 	"github.com/kairosd/kairosd/internal/daemon"
 )
 
-// A46: a peer that opens streams of HTTP/2 and takes each back at once gets no more
-// requests worked on than it may have open, and is hung up on; others are answered
-// meanwhile.
+// A46: a client that opens HTTP/2 streams and resets each at once cannot exceed the limit of open
+// requests, and is disconnected. Other clients are answered in the meantime.
 func TestAFloodOfStreamResets(t *testing.T) {
 	t.Parallel()
 	var working, most atomic.Int64
@@ -34,7 +33,7 @@ func TestAFloodOfStreamResets(t *testing.T) {
 		defer working.Add(-1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
-		<-release // it works on, whether anybody listens or not
+		<-release // it continues even if the client has gone
 	})
 	keys := httptest.NewUnstartedServer(nil)
 	keys.StartTLS()
@@ -100,7 +99,7 @@ func TestAFloodOfStreamResets(t *testing.T) {
 		if err := errors.Join(frames.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(head.String()),
 			EndHeaders: true, EndStream: true}),
 			frames.WriteRSTStream(id, http2.ErrCodeCancel)); err != nil {
-			break // it was hung up on
+			break // the server closed the connection
 		}
 		opened++
 	}

@@ -51,7 +51,7 @@ type system struct {
 	checks      checkResults
 }
 
-// storageUsage is the space that tables and plans use, and when each was measured.
+// storageUsage is the space that tables and plans use, with the times of the measurements.
 type storageUsage struct {
 	tables   []domain.TableStorage
 	tablesAt time.Time
@@ -62,7 +62,7 @@ type storageUsage struct {
 // checkResults holds the results of the latest integrity check and restore test.
 type checkResults struct {
 	checkedAt   time.Time
-	finding     string // the first problem; empty: none
+	finding     string // the first problem, or empty
 	restoreTest *domain.RestoreTest
 }
 
@@ -125,7 +125,7 @@ func (s *system) HealthMetrics(ctx context.Context) (domain.HealthMetrics, error
 	return s.metrics.HealthMetrics(ctx)
 }
 
-// alone refuses a backup or retention while another one is in progress.
+// alone rejects a backup or retention while another one is in progress.
 func (s *system) alone() (func(), error) {
 	if !s.working.TryLock() {
 		return nil, domain.Errorf(domain.CodeConflict, "a backup or retention is in progress").Suggest("try again when it has finished")
@@ -133,8 +133,8 @@ func (s *system) alone() (func(), error) {
 	return s.working.Unlock, nil
 }
 
-// Log returns the newest lines of the daemon's log without secrets, newest first: those of a level
-// or worse that contain a text.
+// Log returns the newest lines of the daemon's log without secrets, newest first: those of at least
+// a level that contain a text.
 func (s *system) Log(_ context.Context, level, text string) ([]domain.DaemonLog, error) {
 	if s.lines == nil {
 		return []domain.DaemonLog{}, nil

@@ -20,7 +20,7 @@ import (
 // ActionBackup is the audit action of a backup that succeeded or failed.
 const ActionBackup = "store.backup"
 
-// BackUp makes a verified backup in the configured directory. After a scheduled one, it removes
+// BackUp creates a verified backup in the configured directory. After a scheduled one, it removes
 // scheduled backups that rotation does not keep.
 func (s *system) BackUp(ctx context.Context, actor domain.Actor) (domain.Backup, error) {
 	done, err := s.alone()
@@ -129,7 +129,7 @@ func superfluous(list []domain.Backup, keep config.Backup) []domain.Backup {
 	return out
 }
 
-// untilBackup is when the next backup is due. Restarts do not delay it.
+// untilBackup returns the time until the next backup is due. Restarts do not delay it.
 func (s *system) untilBackup(every time.Duration) time.Duration {
 	list, err := ListBackups(s.up.Load().backups)
 	if err != nil || len(list) == 0 {

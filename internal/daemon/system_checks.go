@@ -14,8 +14,8 @@ const checkEvery = 7 * 24 * time.Hour
 // actionChecked is the audit action of an integrity check.
 const actionChecked = "store.checked"
 
-// untilCheck is when the next integrity check is due, from the record of the last one. It is due
-// soon after an unclean shutdown.
+// untilCheck returns the time until the next integrity check is due, from the record of the last
+// one. It is due soon after an unclean shutdown.
 func (s *system) untilCheck(ctx context.Context) time.Duration {
 	list, err := s.store.AuditEvents(ctx, domain.AuditFilter{Action: actionChecked, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {

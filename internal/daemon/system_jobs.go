@@ -17,7 +17,7 @@ import (
 // upkeep is the part of a configuration about retention and backups.
 type upkeep struct {
 	policy  domain.Retention
-	words   []string // the policy, for people
+	words   []string // description of the policy
 	backups string   // directory
 	keep    config.Backup
 	// retain and backup are the intervals of retention and backups; 0 means never.

@@ -15,7 +15,7 @@ import (
 // maintenance.
 const maintenanceKey = "maintenance"
 
-// MaintenanceOf returns the maintenance that a database is in, or nil.
+// MaintenanceOf returns the current maintenance of a database, or nil.
 func MaintenanceOf(ctx context.Context, s *store.Store) (*domain.Maintenance, error) {
 	text, err := s.Setting(ctx, maintenanceKey)
 	if err != nil || text == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Notices returns the notices that every page shows now. It is cheap.
+// Notices returns the notices that every page shows now. It is fast.
 func (s *system) Notices(ctx context.Context) []domain.Notice {
 	var out []domain.Notice
 	add := func(bad bool, href, act, format string, args ...any) {
@@ -94,7 +94,7 @@ func heldText(n int64) domain.Message {
 	return domain.Messagef("%d runs are held", n)
 }
 
-// holdText is the reason for a hold.
+// holdText returns the reason for a hold.
 func holdText(h *domain.Hold) domain.Message {
 	text := domain.Messagef("this database is older than the newest record of it")
 	if h.Reason == domain.HoldRestored {

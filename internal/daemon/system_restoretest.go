@@ -13,14 +13,15 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// restoreTestEvery is how often the newest backup is read back. A verified backup may have been
-// damaged since, or truncated by the program that copies backups.
+// restoreTestEvery is the interval of restore tests. A verified backup may have been damaged later,
+// or truncated by the program that copies backups.
 const restoreTestEvery = 7 * 24 * time.Hour
 
 // ActionRestoreTested is the audit action of a restore test.
 const ActionRestoreTested = "store.restore_tested"
 
-// untilRestoreTest is when the next restore test is due, from the record of the last one.
+// untilRestoreTest returns the time until the next restore test is due, from the record of the last
+// one.
 func (s *system) untilRestoreTest(ctx context.Context) time.Duration {
 	list, err := s.store.AuditEvents(ctx, domain.AuditFilter{Action: ActionRestoreTested, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {
@@ -53,7 +54,7 @@ func (s *system) testRestore(ctx context.Context) error {
 			return nil
 		}
 		b = list[i]
-		if b.Encryption != nil { // its key is not on this server, and should not be
+		if b.Encryption != nil { // its key should not be on this server
 			if problem = recovery.CheckManifest(s.store, b.Path); problem == nil {
 				problem = recovery.VerifyIntact(b)
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// Rotation removes what the schedule made, and nothing that a person did.
+// Rotation removes scheduled backups and never manual ones.
 func TestRotationKeepsManualBackups(t *testing.T) {
 	t.Parallel()
 	s, dir := storetest.Open(t), t.TempDir()
@@ -37,8 +37,8 @@ func TestRotationKeepsManualBackups(t *testing.T) {
 	}
 }
 
-// The newest backup is read back as a restore would: one that rotted since it was
-// verified is found, said and recorded.
+// A restore test reads the newest backup. Damage since its verification is found, reported, and
+// recorded.
 func TestTheNewestBackupIsVerified(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -74,8 +74,8 @@ func TestTheNewestBackupIsVerified(t *testing.T) {
 	}
 }
 
-// The weekly check of an encrypted backup records what it could verify without the key. It also
-// finds damage.
+// The weekly check of an encrypted backup records what it verified without the key. It also detects
+// damage.
 func TestAnEncryptedBackupIsVerified(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

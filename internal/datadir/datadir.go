@@ -19,19 +19,21 @@ type Dir string
 
 func (d Dir) file(name string) string { return filepath.Join(string(d), name) }
 
-// Database is the path of the database file.
+// Database returns the path of the database file.
 func (d Dir) Database() string { return d.file("kairos.db") }
 
-// KeyFile holds the server's one secret key.
+// KeyFile returns the path of the file with the server's secret key.
 func (d Dir) KeyFile() string { return d.Database() + ".key" }
 
-// SetupFile holds the secret of the setup link until the first user exists.
+// SetupFile returns the path of the file with the secret of the setup link. It exists until there
+// is a user.
 func (d Dir) SetupFile() string { return d.file("setup.token") }
 
-// HealthMetrics is the file that keeps the health metrics across a restart.
+// HealthMetrics returns the path of the file that keeps the health metrics across a restart.
 func (d Dir) HealthMetrics() string { return d.file("vitals.json") }
 
-// Socket is where the daemon that holds this directory listens for local commands.
+// Socket returns the path of the socket on which the daemon of this directory listens for local
+// commands.
 func (d Dir) Socket() string { return SocketOf(d.Database()) }
 
 // KeyNotice returns the notice that names the key file and the reason to copy it.
@@ -39,7 +41,7 @@ func (d Dir) KeyNotice() string {
 	return "The key file is " + d.KeyFile() + ". Backups do not contain it, and a full restore requires it: keep a copy in another place."
 }
 
-// Backups is the directory of backups: backup.dir, else backups in the data directory.
+// Backups returns the directory of backups: backup.dir, or backups in the data directory.
 func (d Dir) Backups(cfg config.Config) string {
 	if cfg.Backup.Dir != "" {
 		return cfg.Backup.Dir
@@ -47,7 +49,7 @@ func (d Dir) Backups(cfg config.Config) string {
 	return d.file("backups")
 }
 
-// SocketOf is where the holder of a database file listens.
+// SocketOf returns the path of the socket of the process that holds a database file.
 func SocketOf(database string) string {
 	return filepath.Join(filepath.Dir(database), "kairosd.sock")
 }
@@ -58,23 +60,23 @@ func IsSocket(path string) bool {
 	return err == nil && info.Mode()&os.ModeSocket != 0
 }
 
-// Exists reports whether path can be found.
+// Exists reports whether a file or directory exists at path.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// BackupPrefix is how the name of a backup begins. Rotation removes scheduled
-// backups only, and none that a person has renamed.
+// BackupPrefix is the prefix of backups' names. Rotation only removes scheduled backups, and none
+// that a person has renamed.
 type BackupPrefix string
 
-// The prefixes of backups that people and the schedule make.
+// Prefixes of manual and scheduled backups.
 const (
 	Manual    BackupPrefix = "kairos-"
 	Scheduled BackupPrefix = "kairos-auto-"
 )
 
-// BackupName adds the suffix of encrypted backups when there are recipients.
+// BackupName returns the name of a backup. Encrypted backups have a suffix.
 func BackupName(path string, recipients []string) string {
 	if len(recipients) > 0 && !strings.HasSuffix(path, recovery.EncryptedSuffix) {
 		return path + recovery.EncryptedSuffix
@@ -82,7 +84,7 @@ func BackupName(path string, recipients []string) string {
 	return path
 }
 
-// NewBackup names a new backup in a directory, and creates the directory.
+// NewBackup returns the path of a new backup in a directory, and creates the directory.
 func NewBackup(dir string, prefix BackupPrefix, recipients []string) (string, error) {
 	made := !Exists(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -1,9 +1,9 @@
-// Package demo demonstrates a recovery: it kills a kairosd in the middle of a payment, starts
-// it again, and asks whether the payment happened.
+// Package demo demonstrates a recovery. It kills a kairosd in the middle of a payment, starts it
+// again, and requests a person's answer whether the payment happened.
 //
-// Nothing of it is simulated but the bank. The killed kairosd is a process of this program with
-// a temporary database of its own, and the payment is an HTTP call to a [ledger] in this
-// process. The caller's database is not involved.
+// Only the bank is simulated. The killed kairosd is a process of this program with its own
+// temporary database, and the payment is an HTTP call to a [ledger] in this process. The caller's
+// database is not involved.
 package demo
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Answer is what a person replies to a payment in doubt.
+// Answer is a person's answer about a payment in doubt.
 type Answer string
 
 // Answers. Stop ends the demonstration, and is valid at any time.
@@ -27,20 +27,20 @@ const (
 	Stop     Answer = "stop"
 )
 
-// Phase is how far a demonstration is.
+// Phase is a phase of a demonstration.
 type Phase string
 
-// Phases, in their order. An idempotent payment is never in doubt.
+// Phases, in order. An idempotent payment is never in doubt.
 const (
 	Paying     Phase = "paying"     // a kairosd runs the plan
 	Killed     Phase = "killed"     // it was killed, and starts again
-	InDoubt    Phase = "in_doubt"   // a person has to answer
+	InDoubt    Phase = "in_doubt"   // a person must answer
 	Continuing Phase = "continuing" // the answer was given
 	Completed  Phase = "completed"
 	Failed     Phase = "failed"
 )
 
-// State is a demonstration; the zero value: there was none since the start.
+// State is the state of a demonstration. The zero value means that there was none since the start.
 type State struct {
 	Phase      Phase
 	By         string
@@ -50,7 +50,7 @@ type State struct {
 	Notes      []Note
 	Payments   []Payment
 	Answer     Answer
-	// Output is the output of the completed run, and Error why there is none.
+	// Output is the output of the completed run, and Error the reason why there is none.
 	Output domain.RawJSON
 	Error  domain.Message
 }
@@ -58,38 +58,38 @@ type State struct {
 // Active reports whether a demonstration is in progress.
 func (s State) Active() bool { return s.Phase != "" && s.Ended.IsZero() }
 
-// Note is one thing that happened.
+// Note is an entry in the log of a demonstration.
 type Note struct {
 	At   time.Time
 	Text domain.Message
 }
 
-// Config describes how demonstrations are made.
+// Config configures demonstrations.
 type Config struct {
-	// Command starts a kairosd that calls [Serve]; the directory of the demonstration is
-	// appended. Nil: this program's own "demo serve".
+	// Command starts a kairosd that calls [Serve]. The directory of the demonstration is appended
+	// to it. If it is nil, this program's "demo serve" is used.
 	Command []string
-	// Changed is called with each change, one at a time; it may be nil.
+	// Changed is called after each change, one call at a time. It may be nil.
 	Changed func(State)
-	// Limit is how long a demonstration may take, answers included; 0: 15 minutes.
+	// Limit is the maximum duration of a demonstration, including answers; 0 means 15 minutes.
 	Limit time.Duration
 }
 
-// Runner makes demonstrations, one at a time. It is safe for concurrent use.
+// Runner runs demonstrations, one at a time. It is safe for concurrent use.
 type Runner struct {
 	c Config
 
-	telling sync.Mutex // held while a change is made and followed
+	telling sync.Mutex // held while a change is made and published
 
 	mu     sync.Mutex
 	state  State
 	answer chan Answer
 	stop   context.CancelCauseFunc
-	ended  chan struct{} // closed when the present demonstration has cleaned up
+	ended  chan struct{} // closed when the current demonstration has been cleaned up
 	closed bool
 }
 
-// New makes a runner.
+// New returns a runner.
 func New(c Config) *Runner {
 	if c.Limit == 0 {
 		c.Limit = 15 * time.Minute
@@ -106,7 +106,7 @@ func (r *Runner) State() State {
 	return s
 }
 
-// Begin starts a demonstration; CodeConflict if one is in progress.
+// Begin starts a demonstration. If one is in progress, the error is CodeConflict.
 func (r *Runner) Begin(by string, idempotent bool) error {
 	if os.Getenv(within) != "" {
 		return domain.Errorf(domain.CodeUnavailable, "this kairosd is part of a demonstration")
@@ -129,7 +129,7 @@ func (r *Runner) Begin(by string, idempotent bool) error {
 
 var errStopped = domain.Errorf(domain.CodeConflict, "the demonstration was stopped")
 
-// Answer gives a person's answer; CodeConflict if no payment is in doubt.
+// Answer passes on a person's answer. If no payment is in doubt, the error is CodeConflict.
 func (r *Runner) Answer(a Answer) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +147,7 @@ func (r *Runner) Answer(a Answer) error {
 	return nil
 }
 
-// Wait returns when no demonstration is in progress and everything it used is gone.
+// Wait returns when no demonstration is in progress and all its resources are released.
 func (r *Runner) Wait() {
 	r.mu.Lock()
 	ended := r.ended
@@ -168,7 +168,7 @@ func (r *Runner) Close() {
 	r.Wait()
 }
 
-// run makes one demonstration, and removes everything it used.
+// run runs one demonstration, and releases its resources.
 func (r *Runner) run(ctx context.Context, idempotent bool, answer <-chan Answer, ended chan<- struct{}) {
 	defer close(ended)
 	ctx, cancel := context.WithTimeoutCause(ctx, r.c.Limit,
@@ -193,7 +193,7 @@ func messageOf(err error) domain.Message {
 	return domain.Verbatim(err.Error())
 }
 
-// change changes the state, and calls the follower.
+// change changes the state, and calls Changed.
 func (r *Runner) change(f func(*State)) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
@@ -205,7 +205,7 @@ func (r *Runner) change(f func(*State)) {
 	}
 }
 
-// note adds a note, and enters a phase.
+// note adds a note, and begins a phase.
 func (r *Runner) note(phase Phase, text domain.Message) {
 	r.change(func(s *State) {
 		s.Phase = phase

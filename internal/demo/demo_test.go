@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/demo"
 )
 
-// The program of these tests is kairosd, too: demonstrations start it with "demo serve".
+// The test binary also acts as kairosd: demonstrations start it with "demo serve".
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "demo" {
 		os.Exit(cli.Main(kairosd.Run))
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// scene is a runner whose phases a test waits for.
+// scene is a runner whose phases a test can wait for.
 type scene struct {
 	*testing.T
 	*demo.Runner
@@ -44,7 +44,7 @@ func newScene(t *testing.T, limit time.Duration) *scene {
 	return s
 }
 
-// temporary gives a test a temporary directory with a name that is short enough for sockets.
+// temporary returns a temporary directory with a name that is short enough for sockets.
 func temporary(t *testing.T) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "")
@@ -84,8 +84,8 @@ func (s *scene) clean() {
 	}
 }
 
-// Whatever a person answers, the run completes and the ledger has one payment: the repeated
-// call has the same idempotency key.
+// Whatever a person answers, the run completes and the ledger contains one payment, because a
+// repeated call has the same idempotency key.
 func TestEachDecisionEndsWithOnePayment(t *testing.T) {
 	for answer, calls := range map[demo.Answer]int{demo.Happened: 1, demo.Again: 2} {
 		t.Run(string(answer), func(t *testing.T) {
@@ -131,8 +131,8 @@ func TestAnIdempotentPaymentIsRepeated(t *testing.T) {
 	}
 }
 
-// A demonstration ends, without a trace, when it is stopped, when the server stops, and when
-// no answer comes in time.
+// A demonstration ends and leaves nothing behind when it is stopped, when the server stops, and
+// when no answer arrives in time.
 func TestADemonstrationIsStopped(t *testing.T) {
 	for name, end := range map[string]func(*scene) error{
 		"by a person":     func(s *scene) error { return s.Answer(demo.Stop) },
@@ -167,7 +167,7 @@ func TestADemonstrationIsStopped(t *testing.T) {
 	})
 }
 
-// The child stops, and removes its files, when its parent is gone: its stdin ends.
+// The child process stops and removes its files when its parent ends, because its stdin then ends.
 func TestTheChildEndsWithItsParent(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kairosd-demo-1")
 	if err := os.MkdirAll(filepath.Join(dir, "data"), 0o700); err != nil {
@@ -193,7 +193,7 @@ func TestTheChildEndsWithItsParent(t *testing.T) {
 	}
 }
 
-// The command shows what happens, asks, and ends with one payment.
+// The command shows each phase, requests an answer, and ends with one payment.
 func TestTheCommand(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   string

@@ -18,11 +18,11 @@ type Payment struct {
 	Receipt string
 	Amount  int
 	Key     string // idempotency key
-	Calls   int    // how often it was requested
+	Calls   int    // number of requests
 }
 
-// ledger is the bank of a demonstration. It books each idempotency key once, and never answers
-// the first call: its caller is killed instead.
+// ledger is the bank of a demonstration. It books each idempotency key once, and never answers the
+// first call, because its caller is killed.
 type ledger struct {
 	server *http.Server
 	url    string
@@ -34,7 +34,7 @@ type ledger struct {
 	payments []Payment
 }
 
-// openLedger serves a ledger on a port of this machine. Its address holds a secret, because
+// openLedger serves a ledger on a port of this machine. Its address contains a secret, because
 // every local program can call the port.
 func openLedger(booked func([]Payment)) (*ledger, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func openLedger(booked func([]Payment)) (*ledger, error) {
 	return l, nil
 }
 
-func (l *ledger) close() { _ = l.server.Close() } // nothing is left to lose
+func (l *ledger) close() { _ = l.server.Close() } // nothing can be lost
 
 func (l *ledger) pay(w http.ResponseWriter, r *http.Request) {
 	var order struct{ Amount int }
@@ -69,7 +69,7 @@ func (l *ledger) pay(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, p.answer()) // the caller may be gone
 }
 
-// book enters a payment, unless its key is known.
+// book books a payment, unless its key is known.
 func (l *ledger) book(key string, amount int) (Payment, []Payment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +82,7 @@ func (l *ledger) book(key string, amount int) (Payment, []Payment) {
 	return l.payments[i], slices.Clone(l.payments)
 }
 
-// answer is what the ledger replies to a request for the payment.
+// answer returns the ledger's response to a request for the payment.
 func (p Payment) answer() string { return fmt.Sprintf(`{"receipt": %q}`, p.Receipt) }
 
 // paid waits for the first payment.

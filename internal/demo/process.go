@@ -22,20 +22,20 @@ const within = "KAIROSD_DEMO"
 // prefix begins the name of every directory of a demonstration.
 const prefix = "kairosd-demo-"
 
-// grace is how long a stopping process may take before it is killed.
+// grace is the time after which a stopping process is killed.
 const grace = 20 * time.Second
 
-// files are the paths in the directory of a demonstration.
+// files contains the paths in the directory of a demonstration.
 type files string
 
-// Data is the data directory of its kairosd.
+// Data returns the data directory of its kairosd.
 func (f files) Data() datadir.Dir { return datadir.Dir(filepath.Join(string(f), "data")) }
 
-// Config is the configuration file of its kairosd.
+// Config returns the path of the configuration file of its kairosd.
 func (f files) Config() string { return filepath.Join(string(f), "kairos.yaml") }
 
-// newFiles makes a directory. It also removes directories that a crash of this program and
-// its child left behind.
+// newFiles creates a directory. It also removes directories that remained after a crash of this
+// program and its child.
 func newFiles(limit time.Duration) (files, error) {
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	if err != nil {
@@ -64,7 +64,7 @@ func newFiles(limit time.Duration) (files, error) {
 // process is a running kairosd.
 type process struct {
 	cmd    *exec.Cmd
-	stdin  io.Closer // it stops when this is closed, so it does not survive its parent
+	stdin  io.Closer // the process stops when this is closed, so it does not survive its parent
 	exited chan struct{}
 	log    lastLines
 	api    *client.Client
@@ -109,8 +109,8 @@ func (c Config) start(ctx context.Context, f files) (*process, error) {
 	}
 }
 
-// environment is what a kairosd needs of this one's environment. A service manager's socket
-// and failpoints are not for it.
+// environment returns the environment of the kairosd: that of this process, without the variables
+// for a service manager's socket and failpoints.
 func environment() []string {
 	env := []string{within + "=1"}
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "GOCOVERDIR"} {
@@ -121,7 +121,7 @@ func environment() []string {
 	return env
 }
 
-// follow reads the output of a process to its end.
+// follow reads the output of a process until it ends.
 func (p *process) follow(out io.Reader, ready chan<- struct{}) {
 	lines := bufio.NewReader(out)
 	if line, err := lines.ReadString('\n'); err == nil && strings.HasPrefix(line, "kairosd is ready") {
@@ -151,14 +151,14 @@ func (p *process) died() error {
 
 // kill ends the process as a power failure would, and waits until it is gone.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // SIGKILL; it may have ended
+	_ = p.cmd.Process.Kill() // SIGKILL; the process may have ended
 	<-p.exited
 	p.close()
 }
 
-// end lets the process stop, and kills it if it does not.
+// end requests the process to stop, and kills it if it does not.
 func (p *process) end() {
-	_ = p.stdin.Close() // it may have ended
+	_ = p.stdin.Close() // the process may have ended
 	select {
 	case <-p.exited:
 	case <-time.After(grace):
@@ -169,13 +169,13 @@ func (p *process) end() {
 }
 
 func (p *process) close() {
-	_ = p.stdin.Close() // closed twice does no harm
+	_ = p.stdin.Close() // it may be closed already
 	if p.api != nil {
-		_ = p.api.Close() // its connections died with the process
+		_ = p.api.Close() // its connections ended with the process
 	}
 }
 
-// lastLines keeps the end of a log.
+// lastLines keeps the last lines of a log.
 type lastLines struct{ text []byte }
 
 func (l *lastLines) Write(b []byte) (int, error) {
@@ -184,12 +184,12 @@ func (l *lastLines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is read after the process has ended.
+// String returns the lines. Call it after the process has ended.
 func (l *lastLines) String() string { return strings.TrimSpace(string(l.text)) }
 
-// Serve is what the killed kairosd does: it calls serve until stdin ends, which it does when the
-// parent dies, too. Then it removes the directory of the demonstration, in case the parent
-// cannot.
+// Serve is the main function of the killed kairosd. It calls serve until stdin ends, which also
+// happens when the parent ends. Then it removes the directory of the demonstration, in case the
+// parent cannot.
 func Serve(ctx context.Context, dir string, stdin io.Reader,
 	serve func(ctx context.Context, data datadir.Dir, config string) error) error {
 	f := files(dir)
@@ -199,7 +199,7 @@ func Serve(ctx context.Context, dir string, stdin io.Reader,
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		_, _ = io.Copy(io.Discard, stdin) // an error is an end, too
+		_, _ = io.Copy(io.Discard, stdin) // an error also means that stdin has ended
 		cancel()
 	}()
 	err := serve(ctx, f.Data(), f.Config())
@@ -209,7 +209,7 @@ func Serve(ctx context.Context, dir string, stdin io.Reader,
 	return err
 }
 
-// Lines are the lines of a reader, until it or the context ends.
+// Lines yields the lines of a reader, until the reader or the context ends.
 func Lines(ctx context.Context, r io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {

@@ -10,10 +10,10 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// effort is how long the machine may take for what needs no person.
+// effort is the maximum time for each part of a demonstration that needs no person.
 const effort = time.Minute
 
-// plan pays once. With the side-effect class unsafe, kairosd must not repeat the payment.
+// plan makes one payment. With the side-effect class unsafe, kairosd must not repeat it.
 const plan = `id: payment
 nodes:
   order: {type: set, input: {id: 17, amount: 240}}
@@ -24,7 +24,7 @@ edges:
   - {from: pay, to: receipt}
 `
 
-// play makes a demonstration, and returns the output of its run.
+// play runs a demonstration, and returns the output of its run.
 func (r *Runner) play(ctx context.Context, idempotent bool, answer <-chan Answer) (output domain.RawJSON, err error) {
 	f, err := newFiles(r.c.Limit)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *Runner) play(ctx context.Context, idempotent bool, answer <-chan Answer
 	return done.Output, nil
 }
 
-// pullPlug starts a kairosd and a run, and kills it when the payment is booked. It returns the
+// pullPlug starts a kairosd and a run, and kills kairosd when the payment is booked. It returns the
 // id of the run.
 func (r *Runner) pullPlug(ctx context.Context, f files, bank *ledger, idempotent bool) (string, error) {
 	p, err := r.c.start(ctx, f)
@@ -106,7 +106,7 @@ func (r *Runner) pullPlug(ctx context.Context, f files, bank *ledger, idempotent
 	return run.ID, nil
 }
 
-// ask lets a person say whether the payment happened, and continues the run.
+// ask waits for a person's answer whether the payment happened, and continues the run.
 func (r *Runner) ask(ctx context.Context, p *process, bank *ledger, run string, answer <-chan Answer) (domain.Run, error) {
 	r.note(InDoubt, domain.Messagef("The step pay is in doubt: it may have paid, and it must not pay twice. The run waits for you."))
 	req := domain.ResolveRequest{Run: run, Node: "pay", Visit: 1, Item: -1, Attempt: 1}
@@ -134,7 +134,7 @@ func (r *Runner) ask(ctx context.Context, p *process, bank *ledger, run string, 
 	return p.wait(ctx, run)
 }
 
-// wait returns a run when it has ended or needs a person.
+// wait returns a run when it has ended or waits for a person.
 func (p *process) wait(ctx context.Context, run string) (domain.Run, error) {
 	ctx, cancel := context.WithTimeout(ctx, effort)
 	defer cancel()

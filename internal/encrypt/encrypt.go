@@ -13,13 +13,13 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Recipients reads public keys, and checks that age can combine them: post-quantum keys do not
-// combine with others. An empty list returns none.
+// Recipients parses public keys, and checks that age can combine them, because post-quantum keys
+// cannot be combined with others. An empty list returns none.
 func Recipients(keys []string) ([]age.Recipient, error) {
 	var out []age.Recipient
 	for i, key := range keys {
 		key = strings.TrimSpace(key)
-		if strings.HasPrefix(key, "AGE-SECRET-KEY-") { // do not repeat a private key in the message
+		if strings.HasPrefix(key, "AGE-SECRET-KEY-") { // the message must not repeat a private key
 			return nil, domain.Errorf(domain.CodeInvalid, "recipient %d is a private key", i+1).
 				Suggest("use its public key (age-keygen -y prints it), and keep the private key off this machine")
 		}
@@ -62,10 +62,10 @@ func Writer(w io.Writer, to []age.Recipient) (io.WriteCloser, error) {
 	return out, nil
 }
 
-// ErrNoIdentity: the file is not encrypted for any of the identities.
+// ErrNoIdentity means that the file is not encrypted for any of the identities.
 var ErrNoIdentity = errors.New("not encrypted for any of the identities")
 
-// Reader decrypts; ErrNoIdentity when it cannot with these.
+// Reader decrypts src with the identities. If none of them fits, the error is ErrNoIdentity.
 func Reader(r io.Reader, with []age.Identity) (io.Reader, error) {
 	in, err := age.Decrypt(r, with...)
 	if _, ok := errors.AsType[*age.NoIdentityMatchError](err); ok {

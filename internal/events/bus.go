@@ -12,56 +12,54 @@ import (
 )
 
 const (
-	listenerBuffer = 1024     // journal rows that a listener may be behind
-	listenerBytes  = 32 << 20 // of values in them
+	listenerBuffer = 1024     // maximum number of journal rows in a listener's buffer
+	listenerBytes  = 32 << 20 // maximum size of the values in them
 	catchUpPage    = 500
 )
 
-// Store is what the bus reads.
+// Store contains the methods that the bus uses.
 type Store interface {
 	Run(ctx context.Context, id string) (domain.Run, error)
-	// Journal returns a run's rows with Seq > after, in order; CodeCorrupt names a
-	// damaged row, and the rows before it are given with it.
+	// Journal returns a run's rows with Seq > after, in order. If a row is damaged, the error is
+	// CodeCorrupt, and the result contains the rows before it.
 	Journal(ctx context.Context, run string, after int64) ([]domain.Entry, error)
-	// EventsAfter returns audit events with Seq > after in order, with their
-	// journal rows, at most limit; run restricts to one run.
+	// EventsAfter returns at most limit audit events with Seq > after, in order, with their journal
+	// rows. If run is not empty, it returns only events of that run.
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
-	// LastEvent is the newest audit sequence number.
+	// LastEvent returns the newest audit sequence number.
 	LastEvent(ctx context.Context) (int64, error)
-	// Generation names this life of the database; event ids begin with it.
+	// Generation returns the generation of the database. Event ids begin with it.
 	Generation() string
 }
 
-// Agent is how an agent is shown.
+// Agent is the displayed identity of an agent.
 type Agent struct{ Name, Icon, Color string }
 
-// Config is what a bus needs; every field is required.
+// Config configures a [Bus]. Every field is required.
 type Config struct {
 	Store Store
 	// Program compiles a stored version.
 	Program func(ctx context.Context, hash string) (*runstate.Compiled, error)
-	// Agent returns the identity of an agent; the zero value for one that is not known.
+	// Agent returns the identity of an agent. It is zero for an unknown agent.
 	Agent func(id string) Agent
 	Now   func() time.Time
 	Log   *slog.Logger
 }
 
-// Bus derives events from what is committed and hands them to listeners. It never
-// waits for one: a listener that does not keep up is cut and must start over. It is
-// safe for concurrent use.
+// Bus derives events from commits and delivers them to listeners. It never waits for a listener:
+// one that does not keep up is disconnected and must start again. It is safe for concurrent use.
 type Bus struct {
 	c     Config
 	facts *factsCache
 
 	mu        sync.Mutex
-	count     int64                         // events published, with or without listeners
-	listeners map[string]map[*listener]bool // by run; "": of all runs
+	count     int64                         // number of published events, with or without listeners
+	listeners map[string]map[*listener]bool // by run; "" for all runs
 	stopped   chan struct{}
 	once      sync.Once
 }
 
-// listener buffers what it has not delivered yet. What it buffers is shared by
-// all listeners.
+// listener buffers undelivered events. All listeners share the buffered records.
 type listener struct {
 	run string
 
@@ -73,14 +71,14 @@ type listener struct {
 	wake     chan struct{}
 }
 
-// published is a committed record, or an event that is not stored. The first listener
-// that gets to a record derives its events for all: the store's writer, which
-// publishes it, must not wait for a read.
+// published is a committed record, or an event that is not stored. The first listener that reads a
+// record derives its events for all listeners, because the store's writer, which publishes it, must
+// not wait for a read.
 type published struct {
 	live  *domain.Event
 	count int64
 	seq   int64 // of the record
-	size  int   // journal rows, at least 1
+	size  int   // number of journal rows, at least 1
 	bytes int
 
 	mu      sync.Mutex
@@ -89,7 +87,7 @@ type published struct {
 	done    bool
 }
 
-// events returns what a listener is sent.
+// events returns the events of the record.
 func (p *published) events(ctx context.Context, b *Bus) ([]domain.Event, error) {
 	if p.live != nil {
 		return []domain.Event{*p.live}, nil
@@ -110,7 +108,7 @@ func (p *published) events(ctx context.Context, b *Bus) ([]domain.Event, error) 
 	return list, nil
 }
 
-// publishedOf keeps of a committed record what its events are derived from.
+// publishedOf keeps the parts of a committed record from which its events are derived.
 func publishedOf(ev domain.AuditEvent, count int64) *published {
 	p := &published{count: count, seq: ev.Seq, size: max(1, len(ev.Entries)), record: ev}
 	p.record.Entry = nil
@@ -118,7 +116,7 @@ func publishedOf(ev domain.AuditEvent, count int64) *published {
 	for i := range p.record.Entries {
 		row := &p.record.Entries[i]
 		row.Log = nil
-		if row.Kind != domain.EntrySubstep { // of those, a handoff is an event
+		if row.Kind != domain.EntrySubstep { // of these rows, only a handoff is an event
 			row.Input = nil
 		}
 		p.bytes += len(row.Input) + len(row.Output) + len(row.Decision)
@@ -126,7 +124,7 @@ func publishedOf(ev domain.AuditEvent, count int64) *published {
 	return p
 }
 
-// New makes a bus without listeners.
+// New returns a bus without listeners.
 func New(c Config) *Bus {
 	return &Bus{c: c, facts: newFactsCache(), listeners: map[string]map[*listener]bool{}, stopped: make(chan struct{})}
 }
@@ -149,7 +147,7 @@ func (b *Bus) remove(l *listener) {
 	}
 }
 
-// Listeners is how many have subscribed.
+// Listeners returns the number of subscriptions.
 func (b *Bus) Listeners() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,14 +161,14 @@ func (b *Bus) Listeners() int {
 // Stop ends all subscriptions.
 func (b *Bus) Stop() { b.once.Do(func() { close(b.stopped) }) }
 
-// HandleCommit is the store's hook: it is called after each commit, in order,
-// with the audit events that became durable and their journal rows.
+// HandleCommit is the store's commit hook. It is called after each commit, in order, with the audit
+// events that became durable and their journal rows.
 func (b *Bus) HandleCommit(events []domain.AuditEvent) {
 	b.facts.forget(events)
 	b.commit(events) //seed:announce
 }
 
-// commit runs on the store's writer.
+// commit runs in the goroutine of the store's writer.
 func (b *Bus) commit(events []domain.AuditEvent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,7 +177,7 @@ func (b *Bus) commit(events []domain.AuditEvent) {
 		return
 	}
 	var all []*published
-	var own map[string][]*published // of runs that have listeners of their own
+	var own map[string][]*published // of runs that have their own listeners
 	everybody := len(b.listeners[""]) > 0
 	for i := range events {
 		run := events[i].Run
@@ -228,9 +226,9 @@ func (b *Bus) Live(ev domain.Event) {
 	}
 }
 
-// Published is how many events this process has published so far, those that are not
-// stored among them. A caller that reads it before the store, and finds the
-// same number once it listens, has missed nothing.
+// Published returns the number of events that this process has published so far, including events
+// that are not stored. If a caller gets the same number before it reads the store and after it
+// subscribes, it has missed no event.
 func (b *Bus) Published() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -253,7 +251,8 @@ func (l *listener) push(list []*published) {
 	}
 	l.mu.Lock()
 	if !l.overflow {
-		// One commit may hold more than the buffer; who keeps up takes it whole.
+		// One commit may be larger than the buffer. A listener that keeps up receives it
+		// completely.
 		if l.events > 0 && (l.events+events > listenerBuffer || l.bytes+bytes > listenerBytes) {
 			l.overflow, l.buffer, l.events, l.bytes = true, nil, 0, 0 //seed:overflow
 		} else {
@@ -269,7 +268,7 @@ func (l *listener) push(list []*published) {
 	}
 }
 
-// take empties the buffer; overflow reports that events were lost since.
+// take empties the buffer. overflow reports that events were lost since the last call.
 func (l *listener) take() (list []*published, overflow bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -278,10 +277,10 @@ func (l *listener) take() (list []*published, overflow bool) {
 	return list, overflow
 }
 
-// Subscribe delivers events until the context ends: first those stored with
-// Seq > after, then live ones, without a gap. run restricts to one run; a
-// negative after means "only what happens from now on". A listener that does
-// not keep up gets a "reset" event, and its channel is closed.
+// Subscribe delivers events until the context ends: first the stored ones with Seq > after, then
+// live ones, without a gap. If run is not empty, it delivers only events of that run. A negative
+// after means only live events. A listener that does not keep up receives a "reset" event, and its
+// channel is closed.
 func (b *Bus) Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error) {
 	last, err := b.c.Store.LastEvent(ctx)
 	if err != nil {
@@ -290,7 +289,7 @@ func (b *Bus) Subscribe(ctx context.Context, after int64, run string) (<-chan do
 	l := &listener{run: run, wake: make(chan struct{}, 1)}
 	b.add(l)
 	out := make(chan domain.Event, 64)
-	reset := after > last // numbers of another life of the database
+	reset := after > last // a position from another generation of the database
 	if after < 0 || reset {
 		after = last
 	}
@@ -349,7 +348,7 @@ func (d *delivery) run(ctx context.Context) {
 		if overflow {
 			select {
 			case d.out <- d.reset():
-			default: // it does not even read; the closed channel shows it
+			default: // the listener does not read; the closed channel is sufficient
 			}
 			return
 		}
@@ -363,7 +362,7 @@ func (d *delivery) run(ctx context.Context) {
 	}
 }
 
-// reset requires a listener to read again what it follows.
+// reset requires a listener to read its data again.
 func (d *delivery) reset() domain.Event {
 	return domain.Event{ID: domain.NewID(), Type: "reset", At: d.b.c.Now(), Ephemeral: true}
 }
@@ -403,7 +402,7 @@ func (d *delivery) catchUp(ctx context.Context) bool {
 		d.l.mu.Lock()
 		lost := d.l.overflow
 		if lost {
-			d.l.overflow = false // what was lost is stored: read on
+			d.l.overflow = false // the lost events are stored, and are read next
 		}
 		d.l.mu.Unlock()
 		if !lost {
@@ -412,9 +411,9 @@ func (d *delivery) catchUp(ctx context.Context) bool {
 	}
 }
 
-// Events returns the stored events after a position, in order: what Subscribe
-// would replay. It reads at most limit rows of the audit log and returns the
-// position up to which it has read; run restricts to one run.
+// Events returns the stored events after a position, in order, as Subscribe would replay them. It
+// reads at most limit rows of the audit log and returns the last position that it read. If run is
+// not empty, it returns only events of that run.
 func (b *Bus) Events(ctx context.Context, after int64, run string, limit int) ([]domain.Event, int64, error) {
 	rows, err := b.c.Store.EventsAfter(ctx, after, run, limit)
 	if err != nil {

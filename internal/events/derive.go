@@ -9,17 +9,16 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// deriver turns one stored audit record into events: those of each journal row of
-// a checkpoint, or the one of any other record. It is the only derivation, for live
-// listeners and for replays, and depends on nothing but what is stored and the
-// names of agents. Hence both get the same events, in the same order.
+// deriver converts one stored audit record to events: those of each journal row of a checkpoint, or
+// the single event of another record. Live delivery and replays both use it, and it depends only on
+// stored data and the names of agents. Therefore both deliver the same events in the same order.
 type deriver struct {
 	facts      eventFacts
 	agents     func(id string) Agent
 	generation string
 	ev         domain.AuditEvent
 	out        []domain.Event
-	// why holds the last failure of each node in this record: a retry follows it.
+	// why contains the last failure of each node in this record. A retry may follow it.
 	why map[string]string
 }
 
@@ -45,7 +44,7 @@ func (d *deriver) add(typ string, runSeq int64, data map[string]any) {
 		Data: data, Seq: d.ev.Seq, Index: n, RunSeq: runSeq})
 }
 
-// record returns the events of a record that stands for no rows.
+// record returns the events of a record without rows.
 func (d *deriver) record() {
 	ev := d.ev
 	data := map[string]any{}
@@ -70,8 +69,7 @@ func (d *deriver) record() {
 	}
 }
 
-// row returns the events of one journal row: those of graphs, and for step plans
-// those of [002].
+// row returns the events of one journal row. For step plans, it includes the events of [002].
 func (d *deriver) row(e *domain.Entry) {
 	if e.Failure != nil {
 		if d.why == nil {
@@ -117,7 +115,7 @@ func (d *deriver) about(e *domain.Entry) map[string]any {
 	return data
 }
 
-// nodeEvents returns the events that runs of every kind of plan have.
+// nodeEvents returns the events that the runs of all kinds of plans have.
 func (d *deriver) nodeEvents(e *domain.Entry) {
 	data := d.about(e)
 	switch e.Kind {
@@ -180,7 +178,7 @@ var verbEvents = map[string]string{"pause": "run_paused", "unpause": "run_unpaus
 	"release": "run_released", "retry-now": "run_retry_now", "quarantine": "run_quarantined", "crash": "run_recovered",
 	"stop": "run_put_down"}
 
-// readRow is what the Decision of a row holds; the zero value if it cannot be read.
+// readRow decodes the Decision of a row. It returns the zero value if the decision cannot be read.
 func readRow[T any](e *domain.Entry) T {
 	var d, none T
 	if json.Unmarshal(e.Decision, &d) != nil {

@@ -14,24 +14,25 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// eventFacts are what the events of a run need to know besides its rows.
+// eventFacts contains the facts that the events of a run need besides its rows.
 type eventFacts struct {
 	session string
 	plan    string // id of the stored plan
 	query   string
-	dry     bool // agents are not called, so none hands over
-	// versions are those that the run followed, in order; none: it runs no step plan.
+	dry     bool // a dry run calls no agents, so there are no handoffs
+	// versions are the versions that the run followed, in order. It is empty if the run follows no
+	// step plan.
 	versions []eventVersion
 }
 
 // eventVersion is a version that a run follows after a journal row.
 type eventVersion struct {
 	after int64
-	prog  *walk.Program // nil: it cannot be compiled here
+	prog  *walk.Program // nil: it cannot be compiled on this server
 }
 
-// at is the version that decides what a row means; a row that replans belongs to
-// the version before. Nil: the run follows no step plan there.
+// at returns the version that determines the meaning of a row. A replan row belongs to the previous
+// version. It returns nil if the run follows no step plan at that row.
 func (f *eventFacts) at(seq int64) *walk.Program {
 	var prog *walk.Program
 	for _, v := range f.versions {
@@ -59,14 +60,13 @@ const maxEventFacts = 4096
 type factsCache struct {
 	mu    sync.Mutex // guards both fields
 	byRun *lru.LRU[string, eventFacts]
-	// replans counts committed replan rows. Facts whose reading began before one are
-	// not kept.
+	// replans counts committed replan rows. Facts that were read before one are not cached.
 	replans int
 }
 
 func newFactsCache() *factsCache {
 	byRun, err := lru.NewLRU[string, eventFacts](maxEventFacts, nil)
-	if err != nil { // only a size below 1 is refused
+	if err != nil { // the only error is a size below 1
 		panic("events: " + err.Error())
 	}
 	return &factsCache{byRun: byRun}
@@ -79,7 +79,7 @@ func (c *factsCache) get(run string) (f eventFacts, ok bool, replans int) {
 	return f, ok, c.replans
 }
 
-// put keeps facts whose reading began when the cache counted replans.
+// put caches facts whose reading began when replans had the given value.
 func (c *factsCache) put(run string, f eventFacts, replans int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *factsCache) forget(events []domain.AuditEvent) {
 	}
 }
 
-// eventFacts reads what the events of a run need. A run that is gone has none.
+// eventFacts reads the facts of a run. A deleted run has none.
 func (b *Bus) eventFacts(ctx context.Context, run string) (eventFacts, error) {
 	var f eventFacts
 	if run == "" {
@@ -136,7 +136,7 @@ func (b *Bus) eventFacts(ctx context.Context, run string) (eventFacts, error) {
 	return f, nil
 }
 
-// eventProgram compiles a version; nil: it cannot be compiled here.
+// eventProgram compiles a version. It returns nil if the version cannot be compiled on this server.
 func (b *Bus) eventProgram(ctx context.Context, hash string) (*runstate.Compiled, error) {
 	p, err := b.c.Program(ctx, hash)
 	switch domain.CodeOf(err) {
@@ -192,7 +192,7 @@ func (b *Bus) eventVersions(ctx context.Context, r domain.Run, current *runstate
 	return list, nil
 }
 
-// Derive returns the events of a stored record. Both live delivery and replays call it.
+// Derive returns the events of a stored record. Live delivery and replays both call it.
 func (b *Bus) Derive(ctx context.Context, ev domain.AuditEvent) ([]domain.Event, error) {
 	f, err := b.eventFacts(ctx, ev.Run)
 	if err != nil {
@@ -200,7 +200,7 @@ func (b *Bus) Derive(ctx context.Context, ev domain.AuditEvent) ([]domain.Event,
 	}
 	for i := range ev.Entries {
 		if row := &ev.Entries[i]; row.Kind == domain.EntryReplan && !f.includes(row.Seq) {
-			// The commit that replanned the run has not been announced yet.
+			// The commit that replanned the run may not have been announced yet.
 			b.facts.forget([]domain.AuditEvent{ev})
 			if f, err = b.eventFacts(ctx, ev.Run); err != nil {
 				return nil, err
@@ -212,7 +212,7 @@ func (b *Bus) Derive(ctx context.Context, ev domain.AuditEvent) ([]domain.Event,
 	return d.derive(), nil
 }
 
-// agent is the identity of an agent, by its id where nothing else is known.
+// agent returns the identity of an agent, with only the id of an unknown agent.
 func (b *Bus) agent(id string) Agent {
 	if who := b.c.Agent(id); who.Name != "" {
 		return who

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// This file derives the events of step plans, in the shapes of their source
-// specification: exactly its fields, beside the envelope.
+// This file derives the events of step plans. They have exactly the fields of their source
+// specification, in addition to the envelope.
 
 // planEvent appends an event about the run's plan. These events have no field for the
 // journal row.
@@ -20,14 +20,14 @@ func (d *deriver) planEvent(typ string, runSeq int64, data map[string]any) {
 	d.add(typ, runSeq, data)
 }
 
-// agent returns the identity of an agent as events have it.
+// agent returns the identity of an agent in the form of events.
 func (d *deriver) agent(id string) map[string]any {
 	return map[string]any{"agentId": id, "agentName": d.agents(id).Name}
 }
 
 func (d *deriver) planGenerated(p *walk.Program) {
 	d.planGeneratedAt(p, 0)
-	d.changed(0, runstate.SupervisorAgent) // it executes the plan
+	d.changed(0, runstate.SupervisorAgent) // the supervisor executes the plan
 }
 
 func (d *deriver) planGeneratedAt(p *walk.Program, runSeq int64) {
@@ -40,7 +40,7 @@ func (d *deriver) planGeneratedAt(p *walk.Program, runSeq int64) {
 	d.planEvent("plan_generated", runSeq, map[string]any{"query": d.facts.query, "steps": steps, "estimatedSteps": len(steps)})
 }
 
-// planCompleted reports how a run ended; a change to any other status does not end it.
+// planCompleted appends the event of the end of a run. A change to another status is not an end.
 func (d *deriver) planCompleted(first *walk.Program) {
 	var detail struct{ Status, Headline, FailureReason string }
 	if json.Unmarshal(d.ev.Detail, &detail) != nil || !domain.RunStatus(detail.Status).Final() {
@@ -59,8 +59,7 @@ func (d *deriver) planCompleted(first *walk.Program) {
 	d.planEvent("plan_completed", 0, data)
 }
 
-// passed returns the event of work that an agent passes on to another inside a node, in graphs
-// too.
+// passed returns the event of a handoff inside a node, which graphs have too.
 func (d *deriver) passed(e *domain.Entry) {
 	if e.Kind != domain.EntrySubstep || e.Status != domain.NodeCompleted {
 		return
@@ -76,7 +75,7 @@ func (d *deriver) passed(e *domain.Entry) {
 	d.handoff(e.Seq, id, h.From, h.To, h.Reason, h.Explanation)
 }
 
-// handoff reports that work goes from one agent to another.
+// handoff appends the event of a handoff from one agent to another.
 func (d *deriver) handoff(runSeq int64, id, from, to, reason, explanation string) {
 	data := map[string]any{"handoffId": id, "fromAgent": d.agent(from), "toAgent": d.agent(to), "reason": reason}
 	if explanation != "" {
@@ -86,7 +85,7 @@ func (d *deriver) handoff(runSeq int64, id, from, to, reason, explanation string
 	d.changed(runSeq, to)
 }
 
-// changed reports that an agent works now.
+// changed appends the event of a change of the active agent.
 func (d *deriver) changed(runSeq int64, id string) {
 	data := d.agent(id)
 	if who := d.agents(id); who.Icon != "" || who.Color != "" {
@@ -125,8 +124,8 @@ func (d *deriver) stepEvents(e *domain.Entry) {
 	}
 }
 
-// stepStarted returns the event of an attempt that begins. The first one of a step may bring
-// another agent: its handoff is an event of its own.
+// stepStarted returns the event of the start of an attempt. The first attempt of a step may change
+// the agent, which has its own handoff event.
 func (d *deriver) stepStarted(e *domain.Entry, prog *walk.Program, n *walk.ProgramNode) {
 	if from := runstate.PreviousAgent(prog, n.Index); runstate.HandsOver(e, n.Agent, from) && !d.facts.dry {
 		d.handoff(e.Seq, runstate.HandoffID(d.ev.Run, e.Seq), from, n.Agent, runstate.HandoffReason, runstate.ExplainStep(n))
@@ -136,7 +135,7 @@ func (d *deriver) stepStarted(e *domain.Entry, prog *walk.Program, n *walk.Progr
 		"task": runstate.TaskOf(n)})
 }
 
-// stepSettled shows what became of a step, and of those that are skipped with it.
+// stepSettled appends the events of a settled step, and of the steps that are skipped with it.
 func (d *deriver) stepSettled(e *domain.Entry, prog *walk.Program, n *walk.ProgramNode) {
 	decided := runstate.ReadDecision(e.Decision)
 	data := map[string]any{"stepId": n.ID, "stepIndex": n.Index, "status": stepOutcome(e.Status, decided.Handled)}
@@ -165,8 +164,8 @@ func (d *deriver) stepSettled(e *domain.Entry, prog *walk.Program, n *walk.Progr
 	}
 }
 
-// stepOutcome is the status of a settled step in its completed event: the source
-// specification has no cancelled steps, they count as failed there.
+// stepOutcome returns the status of a settled step in its completed event. The source specification
+// has no cancelled steps; they count as failed.
 func stepOutcome(status domain.NodeStatus, handled string) string {
 	switch {
 	case status == domain.NodeCompleted:
@@ -177,8 +176,8 @@ func stepOutcome(status domain.NodeStatus, handled string) string {
 	return "failed"
 }
 
-// replanned returns the end of the failed step and of those that the new version
-// leaves out, and then the new version.
+// replanned returns the events of a replan: the end of the failed step and of the steps that the
+// new version leaves out, and then the new version.
 func (d *deriver) replanned(e *domain.Entry, before *walk.Program) {
 	var r runstate.Replan
 	if json.Unmarshal(e.Decision, &r) != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Topics names what an event may have changed, for readers that fetch it again:
-// "runs", "now", "attention", "approvals", "drafts", "circuits", "system", "demo",
+// Topics returns the names of the data that an event may have changed, for readers that fetch it
+// again: "runs", "now", "attention", "approvals", "drafts", "circuits", "system", "demo",
 // "run-<id>", and "draft-<id>".
 func Topics(e domain.Event) []string {
 	out := []string{"runs", "now"}
@@ -16,7 +16,7 @@ func Topics(e domain.Event) []string {
 	}
 	kind, _, _ := strings.Cut(e.Type, "_")
 	switch kind {
-	case "node", "tool", "provider": // a call that has ended, or an action on those to come
+	case "node", "tool", "provider": // a call has ended, or calls were disabled or enabled
 		out = append(out, "circuits")
 	}
 	switch {
@@ -24,9 +24,9 @@ func Topics(e domain.Event) []string {
 		return append(out, "system")
 	case kind == "run" || kind == "failure" || kind == "bulk" || kind == "daemon" || e.Type == "node_retrying":
 		if e.Type == "node_retrying" {
-			out = append(out, "system") // it may be a circuit that has opened
+			out = append(out, "system") // a circuit may have opened
 		}
-		return append(out, "attention", "approvals") // a run that ends takes its questions along
+		return append(out, "attention", "approvals") // the end of a run closes its approval requests
 	case kind == "approval" || e.Type == "node_resolved":
 		return append(out, "attention", "approvals")
 	case kind == "draft":
@@ -42,7 +42,7 @@ func Topics(e domain.Event) []string {
 	return out
 }
 
-// IsTopic reports whether Topics may name a topic.
+// IsTopic reports whether topic is a possible result of Topics.
 func IsTopic(name string) bool {
 	switch name {
 	case "runs", "now", "attention", "approvals", "drafts", "circuits", "system", "demo":

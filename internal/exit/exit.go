@@ -17,8 +17,8 @@ const (
 	Unavailable = 4 // the daemon or database cannot be used
 )
 
-// Exit codes of kairosd serve: sysexits(3), so that a service manager can tell
-// what a restart may heal.
+// Exit codes of kairosd serve. They follow sysexits(3), so that a service manager can distinguish
+// errors that a restart may fix.
 const (
 	SysUsage    = 64
 	sysData     = 65
@@ -30,7 +30,7 @@ const (
 	SysConfig   = 78
 )
 
-// Status ends a command with a code; err, if any, has been or is to be printed.
+// Status is an error that ends a command with an exit code. err, if not nil, is the error to print.
 type Status struct {
 	Code int
 	Err  error
@@ -45,15 +45,15 @@ func (e *Status) Error() string {
 
 func (e *Status) Unwrap() error { return e.Err }
 
-// With ends a command with a code, after err is printed.
+// With returns an error that ends a command with a code, after err is printed.
 func With(code int, err error) error { return &Status{code, err} }
 
-// Usage is a mistake in how a command was called.
+// Usage returns the error of an incorrect command line.
 func Usage(format string, args ...any) error {
 	return With(BadUsage, fmt.Errorf(format, args...))
 }
 
-// CodeFor maps an error to the exit code of kairos.
+// CodeFor returns the exit code of kairos for an error.
 func CodeFor(err error) int {
 	if err == nil {
 		return Done
@@ -68,7 +68,7 @@ func CodeFor(err error) int {
 	return BadUsage
 }
 
-// SysexitFor maps an error to the exit code of kairosd serve.
+// SysexitFor returns the exit code of kairosd serve for an error.
 func SysexitFor(err error) int {
 	if err == nil {
 		return 0
@@ -107,7 +107,7 @@ func Advise(err error, suggestion string) error {
 	return &told
 }
 
-// Report prints an error for a person: what is wrong, and what to do.
+// Report prints an error for a person: the problem and the next step.
 func Report(w io.Writer, program string, err error) {
 	if e, ok := errors.AsType[*Status](err); ok && e.Err == nil {
 		return

@@ -11,15 +11,13 @@ import (
 	"github.com/kairosd/kairosd/planner/suggest"
 )
 
-// AuditKeys lists the keys of the audit log's filter in the order in which help
-// shows them.
+// AuditKeys lists the keys of the audit log's filter in the order of the help.
 var AuditKeys = []string{"actor", "action", "object", "result", "surface", "ip", "corr", "run", "since", "until"}
 
-// auditAliases are other words for a key.
+// auditAliases maps other words to keys.
 var auditAliases = map[string]string{"by": "actor", "who": "actor", "from": "ip", "address": "ip", "request": "corr", "about": "object"}
 
-// auditObjects are keys that stand for a kind of object: plan:invoice is
-// object:plan:invoice.
+// auditObjects are keys for a kind of object: plan:invoice is short for object:plan:invoice.
 var auditObjects = []string{
 	"plan",
 	"user",
@@ -38,16 +36,16 @@ var auditObjects = []string{
 	"draft",
 }
 
-// AuditResults and AuditSurfaces are the values that there are.
+// AuditResults and AuditSurfaces list the valid values.
 var (
 	AuditResults  = []string{"ok", "denied", "failed"}
 	AuditSurfaces = []string{"ui", "api", "cli", "engine"}
 )
 
-// ParseAudit reads a query of the audit log in the grammar of [Parse]: spaces mean AND, commas OR,
-// a leading dash NOT. A value of action: or object: that ends with a star is a prefix. A bare word
-// is a run's ID if it has that form, an action if it contains a dot, and an actor otherwise. The
-// caller looks up the run.
+// ParseAudit parses a query of the audit log with the syntax of [Parse]: spaces mean AND, commas
+// OR, a leading dash NOT. A value of action: or object: that ends with a star is a prefix. A single
+// word is a run's ID if it has that form, an action if it contains a dot, and an actor otherwise.
+// The caller looks up the run.
 func ParseAudit(q string, now time.Time) (f domain.AuditFilter, problem *domain.Error) {
 	if len(q) > 4096 {
 		return f, domain.Errorf(domain.CodeInvalid, "the filter is longer than 4096 characters")
@@ -99,7 +97,7 @@ func readAudit(f *domain.AuditFilter, t term, now time.Time) *domain.Error {
 	case "result":
 		values := strings.Split(t.value, ",")
 		for i, v := range values {
-			if v == "succeeded" { // as pages say it
+			if v == "succeeded" { // the word for ok on pages
 				values[i] = "ok"
 			}
 		}
@@ -136,8 +134,8 @@ func readAudit(f *domain.AuditFilter, t term, now time.Time) *domain.Error {
 	return nil
 }
 
-// choose reads values of which one will do, or with a dash none of them; known,
-// if there is a list of them.
+// choose parses a list of values, or with a dash a list of excluded values. known, if not nil,
+// lists the valid values.
 func choose(t term, anyOf, none *[]string, known []string) *domain.Error {
 	values := slices.DeleteFunc(strings.Split(t.value, ","), func(v string) bool { return v == "" })
 	switch {
@@ -160,7 +158,7 @@ func choose(t term, anyOf, none *[]string, known []string) *domain.Error {
 			return e.Suggest("did you mean %s:%s?", t.key, near)
 		}
 		if t.key == "action" && strings.Contains(begin, ".") {
-			continue // an older daemon, or a newer one, may have recorded it
+			continue // another version of kairosd may have recorded it
 		}
 		if len(known) > 10 {
 			return e.Suggest("the help lists them; %s:run.* is all that begin with run.", t.key)

@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2030, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// The grammar of the audit log's filter.
+// Queries of the audit log are parsed.
 func TestParseAudit(t *testing.T) {
 	t.Parallel()
 	for q, want := range map[string]domain.AuditFilter{
@@ -44,7 +44,7 @@ func TestParseAudit(t *testing.T) {
 	}
 }
 
-// What is not understood is said, with what was perhaps meant.
+// The error of an invalid query names the invalid part, and suggests a similar valid one.
 func TestParseAuditRefuses(t *testing.T) {
 	t.Parallel()
 	for q, want := range map[string]string{

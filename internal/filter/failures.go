@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Failures is the query for the runs of a group of failures.
+// Failures returns the query for the runs of a failure group.
 func Failures(g domain.FailureRef) string {
 	q := fmt.Sprintf("plan:%s step:%s error:%s", Quote(g.PlanKey), Quote(g.Node), Quote(g.Code))
 	if g.Fingerprint != "" {
@@ -15,7 +15,7 @@ func Failures(g domain.FailureRef) string {
 	return q
 }
 
-// FailuresToHandle is the query for those of them that need attention.
+// FailuresToHandle returns the query for the runs of a failure group that need attention.
 func FailuresToHandle(g domain.FailureRef) string {
 	return "status:failed is:attention " + Failures(g)
 }

@@ -1,5 +1,5 @@
-// Package filter reads the grammar by which people select runs, on pages, on
-// the command line and over the API alike.
+// Package filter parses the filter language for runs, which pages, the command line, and the API
+// share.
 package filter
 
 import (
@@ -13,22 +13,22 @@ import (
 	"github.com/kairosd/kairosd/planner/suggest"
 )
 
-// plain are the characters of a word that may be a plan's key.
+// plain matches a word that may be the key of a plan.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 
 // term is one part of a query.
 type term struct {
 	not        bool
-	key, value string // key is empty for a bare word
+	key, value string // key is empty for a single word
 }
 
-// reader turns one key's value into a restriction.
+// reader applies the value of a key to a filter.
 type reader func(f *domain.RunFilter, value string, not bool, now time.Time) *domain.Error
 
-// keys are all keys with what reads them.
+// keys maps all keys to their readers.
 var keys map[string]reader
 
-// Keys lists the keys in the order in which help shows them.
+// Keys lists the keys in the order of the help.
 var Keys = []string{
 	"status",
 	"waiting",
@@ -56,7 +56,7 @@ var Keys = []string{
 	"text",
 }
 
-// aliases are other words for a key.
+// aliases maps other words to keys.
 var aliases = map[string]string{"node": "step", "origin": "trigger", "attempts": "attempt", "version": "v"}
 
 func init() {
@@ -90,9 +90,9 @@ func init() {
 	}
 }
 
-// Parse reads a query: spaces mean AND, commas OR, a leading dash NOT. Quote a value that contains
-// spaces. A bare word is the end of an ID, else the key of a plan, else text in the status message.
-// The error names the invalid part and suggests a correction.
+// Parse parses a query: spaces mean AND, commas OR, a leading dash NOT. Quote a value that contains
+// spaces. A single word is the end of an ID, else the key of a plan, else text in the status
+// message. The error names the invalid part and suggests a correction.
 func Parse(q string, now time.Time) (f domain.RunFilter, problem *domain.Error) {
 	if problem := readable(q); problem != nil {
 		return f, problem
@@ -154,7 +154,7 @@ func Parse(q string, now time.Time) (f domain.RunFilter, problem *domain.Error) 
 	return f, nil
 }
 
-// readable refuses a query that is too long or no text.
+// readable returns an error for a query that is too long or not text.
 func readable(q string) *domain.Error {
 	if len(q) > 4096 {
 		return domain.Errorf(domain.CodeInvalid, "the filter is longer than 4096 characters")
@@ -165,7 +165,7 @@ func readable(q string) *domain.Error {
 	return nil
 }
 
-// split cuts a query at blanks outside quotes.
+// split splits a query at spaces outside quotes.
 func split(q string) []term {
 	var out []term
 	var b strings.Builder
@@ -208,7 +208,7 @@ func word(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// Quote writes a value so that it is read as one.
+// Quote quotes a value if necessary, so that it is parsed as one value.
 func Quote(v string) string {
 	if v == "" || strings.ContainsAny(v, " \t\n\",:") {
 		return `"` + strings.ReplaceAll(v, `"`, "") + `"`
@@ -216,8 +216,7 @@ func Quote(v string) string {
 	return v
 }
 
-// Without is a query without its terms of that key; what is left keeps its
-// order.
+// Without removes the terms with a key from a query. The other terms keep their order.
 func Without(q, key string) string {
 	var out []string
 	for _, t := range split(q) {
@@ -228,7 +227,7 @@ func Without(q, key string) string {
 	return strings.Join(out, " ")
 }
 
-// Terms are the parts of a query, each as text.
+// Terms returns the terms of a query as text.
 func Terms(q string) []string {
 	var out []string
 	for _, t := range split(q) {
@@ -240,7 +239,7 @@ func Terms(q string) []string {
 func (t term) String() string {
 	s := Quote(t.value)
 	if strings.Contains(t.value, ",") && !strings.ContainsAny(t.value, " \t\n\":") {
-		s = t.value // a choice, not a text
+		s = t.value // one value of a list
 	}
 	if t.key != "" {
 		s = t.key + ":" + s
@@ -251,8 +250,8 @@ func (t term) String() string {
 	return s
 }
 
-// choice reads one value, several of which one will do, or with a dash none of
-// them. Where there is no field for one value, one is a choice of one.
+// choice returns a reader for a list of values, or with a dash a list of excluded values. If one is
+// nil, a single value is added to the list.
 func choice(of func(f *domain.RunFilter) (one *string, any, none *[]string)) reader {
 	return func(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 		one, any, none := of(f)
@@ -285,7 +284,7 @@ func Mistyped(key, value string, known []string) *domain.Error {
 	return unknown(key, value, known)
 }
 
-// shownValues is how many values of a key a message lists.
+// shownValues is the maximum number of values of a key that a message lists.
 const shownValues = 12
 
 // unknown returns an error for an unknown value, with the nearest valid one.

@@ -88,7 +88,7 @@ func FuzzParse(f *testing.F) {
 		if problem != nil || len(q) > 1000 {
 			return
 		}
-		// Its terms, written again, mean the same.
+		// The quoted terms have the same meaning.
 		again := ""
 		for _, s := range filter.Terms(q) {
 			again += s + " "

@@ -13,7 +13,7 @@ import (
 // HandoffKeys lists the keys of the handoffs' filter.
 var HandoffKeys = []string{"from", "to", "plan", "status", "since", "until"}
 
-// ParseHandoffs reads a query of handoffs: terms with blanks between them all hold.
+// ParseHandoffs parses a query of handoffs. Spaces mean AND.
 func ParseHandoffs(q string, now time.Time) (f domain.HandoffFilter, problem *domain.Error) {
 	if len(q) > 4096 || !utf8.ValidString(q) {
 		return f, domain.Errorf(domain.CodeInvalid, "the filter is longer than 4096 characters, or not UTF-8")

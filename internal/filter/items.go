@@ -11,16 +11,15 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Items is a filter of a list whose items are compared one by one, by the fields of their
-// JSON.
+// Items is a filter for a list whose items are compared one by one, by their JSON fields.
 type Items struct{ terms []term }
 
-// Fielder is an item whose type does not show the fields of its JSON.
+// Fielder is an item whose type does not declare its JSON fields.
 type Fielder interface{ Fields() []string }
 
-// ParseItems reads a filter of items like sample. A key is a field in lower case, such as
-// status:failed; several values separated by commas match any of them, and a dash excludes.
-// Other words are in any text of the item.
+// ParseItems parses a filter for items with the type of sample. A key is a field in lower case,
+// such as status:failed. Several values separated by commas match any of them, and a dash excludes.
+// Other words match any text of the item.
 func ParseItems(q string, sample any) (f Items, problem *domain.Error) {
 	if problem := readable(q); problem != nil {
 		return f, problem
@@ -98,7 +97,7 @@ func (f Items) Match(item any) (bool, error) {
 	return true, nil
 }
 
-// contains reports whether a text of the value has the word.
+// contains reports whether a text of the value contains the word.
 func contains(v any, word string) bool {
 	switch v := v.(type) {
 	case string:
@@ -115,7 +114,7 @@ func contains(v any, word string) bool {
 	return false
 }
 
-// equals reports whether a value, an item of a list, or the key of a plan is as written.
+// equals reports whether a value, an item of a list, or the key of a plan equals the text.
 func equals(v any, want string) bool {
 	switch v := v.(type) {
 	case nil:
@@ -128,7 +127,7 @@ func equals(v any, want string) bool {
 	return strings.EqualFold(fmt.Sprint(v), want)
 }
 
-// ParseFields reads a filter that names each field at most once, into the values.
+// ParseFields parses a filter that names each field at most once, into values.
 func ParseFields(q string, values map[string]*string) *domain.Error {
 	if problem := readable(q); problem != nil {
 		return problem

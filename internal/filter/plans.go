@@ -8,12 +8,11 @@ import (
 	"github.com/kairosd/kairosd/planner/suggest"
 )
 
-// PlanKeys are the keys of a filter of plans, in the order in which help shows
-// them.
+// PlanKeys lists the keys of a filter of plans in the order of the help.
 var PlanKeys = []string{domain.FactTool, domain.FactAgent, domain.FactSecret, domain.FactOwner}
 
-// ParsePlans reads a filter of plans: tool:, agent:, secret:, owner: and label.key=value are
-// all true of a plan, other words are in its name or key.
+// ParsePlans parses a filter of plans. All of tool:, agent:, secret:, owner: and label.key=value
+// must apply to the plan. Other words must be part of its name or key.
 func ParsePlans(q string) (f domain.PlanFilter, problem *domain.Error) {
 	if problem := readable(q); problem != nil {
 		return f, problem
@@ -45,7 +44,7 @@ func ParsePlans(q string) (f domain.PlanFilter, problem *domain.Error) {
 	return f, nil
 }
 
-// maxTerms bounds a filter of plans or steps.
+// maxTerms is the maximum number of terms of a filter of plans or steps.
 const maxTerms = 20
 
 func unknownKey(t term, known []string) *domain.Error {

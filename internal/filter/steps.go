@@ -9,20 +9,19 @@ import (
 	"github.com/kairosd/kairosd/planner/suggest"
 )
 
-// StepKeys are the keys of a filter of steps, in the order in which help shows
-// them.
+// StepKeys lists the keys of a filter of steps in the order of the help.
 var StepKeys = []string{"plan", "v", "node", "status", "error", "took", "attempt", "since", "until"}
 
-// stepStatuses are what became of an attempt.
+// stepStatuses are the statuses of attempts.
 var stepStatuses = []string{"completed", "failed", "skipped", "cancelled", "in_doubt", "succeeded"}
 
-// ParseSteps reads a filter of steps across runs. Bare words are step IDs; step: is an alias of
+// ParseSteps parses a filter of steps across runs. Single words are step IDs; step: is an alias of
 // node:.
 func ParseSteps(q string, now time.Time) (f domain.StepFilter, problem *domain.Error) {
 	if problem := readable(q); problem != nil {
 		return f, problem
 	}
-	var run domain.RunFilter // what is read as in filters of runs
+	var run domain.RunFilter // keys that filters of runs also have
 	for _, t := range split(q) {
 		if t.key == "step" {
 			t.key = "node"

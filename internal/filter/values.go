@@ -60,7 +60,7 @@ func readStatus(f *domain.RunFilter, value string, not bool, _ time.Time) *domai
 		}
 	case len(chosen) == 0:
 		f.WaitReasons = append(f.WaitReasons, reasons...)
-	case len(reasons) > 0 && !slices.Contains(chosen, domain.RunWaiting): // some that wait, and others
+	case len(reasons) > 0 && !slices.Contains(chosen, domain.RunWaiting): // both waiting and other runs
 		f.Statuses, f.WaitingFor = append(append(f.Statuses, chosen...), domain.RunWaiting), append(f.WaitingFor, reasons...)
 	default:
 		f.Statuses = append(f.Statuses, chosen...)
@@ -237,8 +237,8 @@ func readIs(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Er
 	return nil
 }
 
-// Moment reads a time before now (15m, 24h, 7d), or a date with or without time. It is in UTC
-// unless it has an offset, as in 2030-01-31T08:00+01:00.
+// Moment parses an age (15m, 24h, 7d), or a date with or without time. A time without an offset is
+// in UTC; an example with an offset is 2030-01-31T08:00+01:00.
 func Moment(s string, now time.Time) (time.Time, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {

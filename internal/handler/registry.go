@@ -117,8 +117,8 @@ func (r *Registry) Handler(node *walk.ProgramNode) (engine.Handler, bool) {
 }
 
 // Effect returns the side-effect class of running the node with this input, from its tool, its
-// agent, or its type. The engine compares it with the class that the document declares, because it
-// knows the author of the plan.
+// agent, or its type. The engine compares it with the class that the document declares, because the
+// trust in that class depends on the author of the plan.
 func (r *Registry) Effect(node *walk.ProgramNode, input any) walk.Effect {
 	if node.Type == walk.TypeTool {
 		return r.tools.Effect(node.Tool, input)

@@ -294,7 +294,7 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 			if who["agentId"] != "supervisor" {
 				continue
 			}
-			shown := ev.Type != "agent_changed" || who["agentIcon"] == "🎯" && who["agentColor"] == "#8B5CF6" // a handoff contains only the names of agents
+			shown := ev.Type != "agent_changed" || who["agentIcon"] == "🎯" && who["agentColor"] == "#8B5CF6" // a handoff only names agents
 			if seen++; who["agentName"] != "Supervisor" || !shown {
 				t.Errorf("%s: %v", ev.Type, who)
 			}

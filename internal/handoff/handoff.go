@@ -1,5 +1,5 @@
-// Package handoff describes work that one agent handed to another: the data, the tools, and the
-// result. The dashboard and the API both use it, so they agree.
+// Package handoff describes handoffs between agents: the data, the tools, and the result. The
+// dashboard and the API use it, so that they agree.
 package handoff
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Run is the data that handoffs of a run are derived from.
+// Run is the data from which the handoffs of a run are derived.
 type Run struct {
 	run     domain.Run
 	journal []domain.Entry
 	steps   map[step][]*domain.Entry
-	answers map[string]*domain.AgentMessage // by the request that they respond to
+	answers map[string]*domain.AgentMessage // by the request that they answer
 }
 
-// step names a visit, or an item of it.
+// step identifies a visit, or an item of it.
 type step struct {
 	node        string
 	visit, item int
@@ -29,7 +29,7 @@ type step struct {
 
 func stepOf(e *domain.Entry) step { return step{e.Node, e.Visit, e.Item} }
 
-// In reads a run and the messages of its agents.
+// In indexes a run and the messages of its agents.
 func In(d domain.RunDetail, said []domain.AgentMessage) *Run {
 	r := &Run{run: d.Run, journal: d.Journal, steps: map[step][]*domain.Entry{}, answers: map[string]*domain.AgentMessage{}}
 	for i := range d.Journal {
@@ -54,7 +54,7 @@ func (r *Run) Of(h domain.Handoff, now time.Time) domain.HandoffDetail {
 		d.Given = given(row)
 		d.Tools = append(d.Tools, granted(later, h.To)...)
 		if row.Substep > 0 {
-			d.Giver = d.Receiver // both agents are part of one step
+			d.Giver = d.Receiver // one step contains both agents
 			r.answered(&d, later)
 		} else {
 			d.Giver = r.giver(h)
@@ -84,18 +84,18 @@ func (r *Run) Of(h domain.Handoff, now time.Time) domain.HandoffDetail {
 	return d
 }
 
-// Refused is a handoff that an agent asked for and kairosd did not make.
+// Refused is a handoff that an agent requested and kairosd rejected.
 type Refused struct {
 	Seq         int64
 	From, To    string
 	Node        string
-	Reason      string // why the agent asked
+	Reason      string // the agent's reason
 	Explanation string
 	At          time.Time
-	Failure     *domain.Failure // why it was not made
+	Failure     *domain.Failure // the reason of the rejection
 }
 
-// Refused lists the handoffs of the run that were not made, in their order.
+// Refused lists the rejected handoffs of the run, in order.
 func (r *Run) Refused() []Refused {
 	var out []Refused
 	for i := range r.journal {
@@ -119,7 +119,7 @@ func (r *Run) row(seq int64) *domain.Entry {
 	return &r.journal[seq-1]
 }
 
-// after are the rows of a row's step that follow it.
+// after returns the later rows of the same step.
 func (r *Run) after(row *domain.Entry) []*domain.Entry {
 	rows := r.steps[stepOf(row)]
 	i := slices.IndexFunc(rows, func(e *domain.Entry) bool { return e.Seq > row.Seq })
@@ -133,8 +133,8 @@ func (r *Run) place(s step) *domain.HandoffStep {
 	return &domain.HandoffStep{Node: s.node, Visit: s.visit, Item: s.item, Seq: r.steps[s][0].Seq}
 }
 
-// giver is the last step that the giver finished before the handoff; nil: none, as for a
-// supervisor that assigns the first work.
+// giver returns the last step that the giver finished before the handoff. It is nil for a
+// supervisor that assigns the first step.
 func (r *Run) giver(h domain.Handoff) *domain.HandoffStep {
 	for _, e := range slices.Backward(r.journal[:h.Seq-1]) {
 		if e.Final && e.Agent == h.From {
@@ -144,8 +144,7 @@ func (r *Run) giver(h domain.Handoff) *domain.HandoffStep {
 	return nil
 }
 
-// given is the data that was passed: the payload of a request inside a step, otherwise the input
-// of the step.
+// given returns the passed data: the payload of a request inside a step, or the input of the step.
 func given(row *domain.Entry) domain.RawJSON {
 	if row.Substep == 0 {
 		return row.Input
@@ -161,7 +160,7 @@ func given(row *domain.Entry) domain.RawJSON {
 	return p.Request.Payload
 }
 
-// granted are the tools that the receiver was offered in the first recorded call of its model.
+// granted returns the tools that the first recorded model call of the receiver offered.
 func granted(rows []*domain.Entry, to string) []string {
 	for _, e := range rows {
 		if a, tools := modelCallOf(e); a == to {
@@ -171,8 +170,8 @@ func granted(rows []*domain.Entry, to string) []string {
 	return nil
 }
 
-// modelCallOf returns the agent whose model a row calls, and the tools; "": the row is not a model
-// call.
+// modelCallOf returns the agent and the tools of a model call's row. The agent is "" for another
+// row.
 func modelCallOf(e *domain.Entry) (agent string, tools []string) {
 	var q struct {
 		Agent string
@@ -184,11 +183,11 @@ func modelCallOf(e *domain.Entry) (agent string, tools []string) {
 	return q.Agent, q.Tools
 }
 
-// kindOf returns what a row of a conversation records.
+// kindOf returns the kind of a conversation's row.
 func kindOf(e *domain.Entry) string {
 	if e.Kind != domain.EntrySubstep {
 		if e.Kind == domain.EntryResult && !e.Usage.Zero() {
-			return "model" // the one call of a step without a conversation
+			return "model" // the only call of a step without a conversation
 		}
 		return ""
 	}
@@ -199,8 +198,8 @@ func kindOf(e *domain.Entry) string {
 	return p.Kind
 }
 
-// answered fills in the result of a handoff inside a step: the receiver's response, otherwise the
-// outcome of the step.
+// answered sets the result of a handoff inside a step: the receiver's response, or else the outcome
+// of the step.
 func (r *Run) answered(d *domain.HandoffDetail, later []*domain.Entry) {
 	m := r.answers[d.ID+":request"]
 	if m == nil {
@@ -221,7 +220,7 @@ func (r *Run) answered(d *domain.HandoffDetail, later []*domain.Entry) {
 	}
 }
 
-// settled fills in how the step that was handed over ended.
+// settled sets the outcome of the step that was handed off.
 func (r *Run) settled(d *domain.HandoffDetail, later []*domain.Entry) {
 	for _, e := range later {
 		d.Usage = d.Usage.Add(e.Usage)
@@ -236,5 +235,5 @@ func (r *Run) settled(d *domain.HandoffDetail, later []*domain.Entry) {
 	}
 }
 
-// Short names a handoff for people: who gave to whom.
+// Short returns a short name of a handoff for people.
 func Short(h domain.Handoff) string { return strings.TrimSpace(h.From + " → " + h.To) }

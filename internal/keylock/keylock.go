@@ -1,4 +1,4 @@
-// Package keylock has one mutex per key.
+// Package keylock provides one mutex per key.
 package keylock
 
 import "sync"

@@ -25,8 +25,8 @@ const (
 	CodeTooLarge    = "too_large"
 )
 
-// abandonAfter is how long to wait for a response after the timeout of a call. Then the server is
-// ended.
+// abandonAfter is the time to wait for a response after the timeout of a call. After it, the server
+// is ended.
 const abandonAfter = time.Second
 
 // remote is a tool of a server.
@@ -38,7 +38,7 @@ type remote struct {
 
 func (r *remote) Spec() llm.ToolSpec { return r.spec }
 
-// MaxDuration is how long a call may take.
+// MaxDuration returns the timeout of a call.
 func (r *remote) MaxDuration() time.Duration { return r.s.config.Timeout }
 
 func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
@@ -91,7 +91,7 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 		case a = <-done:
 		case <-time.After(abandonAfter):
 			if p != nil {
-				p.kill() // it does not even read requests
+				p.kill() // the server does not even read requests
 			}
 			a.err = timed.Err()
 		}
@@ -102,7 +102,7 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case timed.Err() != nil:
-		s.refreshTools() // a server that does not list its tools either has hung
+		s.refreshTools() // if the server does not list its tools either, it hangs
 		return nil, (&walk.Failure{
 			Code: walk.CodeTimeout,
 		}).WithMessage("%s did not respond within %s", r.spec.Name, s.config.Timeout)
@@ -116,7 +116,7 @@ func (r *remote) failure(err error, session *sdk.ClientSession, p *process) erro
 		f := (&walk.Failure{Code: CodeServer}).WithMessage("%s: %s", r.spec.Name, clip(said.Message, 2000))
 		switch said.Code {
 		case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest, jsonrpc.CodeParseError:
-			f.Permanent, f.NoEffect = true, true // it was not understood
+			f.Permanent, f.NoEffect = true, true // the server did not understand the request
 		}
 		return f
 	}
@@ -137,7 +137,7 @@ func (s *server) markLost(session *sdk.ClientSession) {
 	}
 }
 
-// result turns a response into a value: structured content as it is, a single text as text,
+// result converts a response to a value: structured content unchanged, a single text as text, and
 // otherwise the list of parts.
 func (r *remote) result(res *sdk.CallToolResult) (any, error) {
 	if res.NeedsInput() {
@@ -169,7 +169,7 @@ func (r *remote) result(res *sdk.CallToolResult) (any, error) {
 	answer, _ := v.(map[string]any)
 	parts, _ := answer["content"].([]any)
 	if res.IsError {
-		// The tool responded that it did not do what was requested.
+		// The tool reported that it did not do what was requested.
 		return nil, (&walk.Failure{Code: CodeTool, NoEffect: true}).WithMessage("%s: %s", r.spec.Name, clip(words(parts), 4000))
 	}
 	if structured, ok := answer["structuredContent"]; ok && structured != nil {
@@ -183,7 +183,7 @@ func (r *remote) result(res *sdk.CallToolResult) (any, error) {
 	return parts, nil
 }
 
-// words joins the texts of a response.
+// words concatenates the texts of a response.
 func words(parts []any) string {
 	var list []string
 	for _, p := range parts {

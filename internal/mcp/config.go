@@ -26,24 +26,24 @@ type Server struct {
 	// names variables of kairosd's environment to pass on. Nothing else is inherited.
 	Env     map[string]string `yaml:"env"`
 	EnvFrom []string          `yaml:"env_from"`
-	// Dir is the command's working directory. Default: /.
+	// Dir is the command's working directory. The default is /.
 	Dir string `yaml:"dir"`
 	// URL is the address of a server that uses streamable HTTP.
 	URL string `yaml:"url"`
-	// HeadersFrom maps headers of every request to URL to the environment variables that hold
+	// HeadersFrom maps headers of every request to URL to the environment variables that contain
 	// their values.
 	HeadersFrom map[string]string `yaml:"headers_from"`
-	// Tools limits which tools of the server are offered. Default: all.
+	// Tools limits which tools of the server are offered. The default is all.
 	Tools []string `yaml:"tools"`
 	// TrustAnnotations derives side-effect classes from the server's readOnlyHint and
 	// idempotentHint; without it every tool is unsafe. Effects, by tool, takes precedence.
 	TrustAnnotations bool                   `yaml:"trust_annotations"`
 	Effects          map[string]walk.Effect `yaml:"effects"`
-	// Timeout bounds one call. Default 60s.
+	// Timeout limits one call. The default is 60s.
 	Timeout time.Duration `yaml:"timeout"`
-	// StartTimeout bounds the time from start to the list of tools. Default 10s.
+	// StartTimeout limits the time from the start to the list of tools. The default is 10s.
 	StartTimeout time.Duration `yaml:"start_timeout"`
-	// MaxBytes bounds the result of one call. Default 1 MiB.
+	// MaxBytes limits the result of one call. The default is 1 MiB.
 	MaxBytes int `yaml:"max_bytes"`
 }
 
@@ -102,8 +102,8 @@ func (s Server) Check(name string) error {
 	return errors.Join(errs...)
 }
 
-// granted returns why a command may not run, or nil. This is not an error of the configuration: a
-// server may be configured before it is allowed.
+// granted returns the reason why a command may not run, or nil. This is not an error of the
+// configuration, because a server may be configured before it is allowed.
 func (s Server) granted() error {
 	switch {
 	case s.URL != "":
@@ -135,7 +135,7 @@ func (s Server) Confidential() map[string]string {
 	return values
 }
 
-// environment is the complete environment of the command.
+// environment returns the complete environment of the command.
 func (s Server) environment() []string {
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin"}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {

@@ -55,12 +55,12 @@ func define(t *sdk.Tool) (Definition, error) {
 	return d, nil
 }
 
-// hash is equal for equal definitions. It covers everything that a model sees, arguments are
-// checked with, or the side-effect class is derived from.
+// hash returns equal hashes for equal definitions. It covers everything that a model sees, that
+// arguments are checked with, or that the side-effect class is derived from.
 func (d Definition) hash() string {
 	b, err := json.Marshal(d)
 	if err != nil {
-		return "" // it was made from JSON
+		return "" // the definition was decoded from JSON
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

@@ -19,7 +19,7 @@ import (
 
 // Pins stores the accepted definitions of tools.
 type Pins interface {
-	// ToolPins returns those of one server.
+	// ToolPins returns the definitions of one server.
 	ToolPins(ctx context.Context, server string) ([]domain.ToolPin, error)
 	PinRecorder
 }
@@ -39,13 +39,13 @@ type Options struct {
 	Pins     Pins
 	Registry Registry
 	Logger   *slog.Logger // nil: no log
-	// PidFile lists the processes that run, so that a start after a crash can end them. Empty: no
-	// list.
+	// PidFile lists the running processes, so that a start after a crash can end them. If it is
+	// empty, there is no list.
 	PidFile string
 	Version string // version of kairosd, sent to servers
 	// Idle starts no server: accepted tools are listed, but cannot be called.
 	Idle bool
-	// Before is the host of the previous configuration; nil: none. A server with an unchanged
+	// Before is the host of the previous configuration, or nil. A server with an unchanged
 	// configuration keeps its session and process, and moves to the new host when that adopts it.
 	Before *Host
 	// Backoff is the wait before the first restart. It doubles up to a minute. Default 1s.
@@ -63,7 +63,7 @@ const (
 // Tool is the status of a tool, for people.
 type Tool struct {
 	Name, Server, State, Reason string
-	// Change is how the offered definition differs from the accepted one; nil if it does not.
+	// Change describes the difference between the offered and the accepted definition, or is nil.
 	Change *Change
 }
 
@@ -100,12 +100,12 @@ type Host struct {
 	orphans *orphans
 
 	mu sync.Mutex
-	// own are the servers that end with this host. The others belong to Before or to the next
+	// own contains the servers that end with this host. The others belong to Before or to the next
 	// host.
 	own map[string]bool
 }
 
-// New creates a host. [Host.Start] starts its servers.
+// New returns a host. [Host.Start] starts its servers.
 func New(o Options) (*Host, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -188,8 +188,8 @@ func (h *Host) Start(ctx context.Context) error {
 	return nil
 }
 
-// inherits returns the server of the previous host if it is unchanged and works. A disabled
-// server, or one that is not allowed, is started again.
+// inherits returns the server of the previous host if it is unchanged and works. A disabled server,
+// or one that is not allowed, is started again.
 func (h *Host) inherits(name string, c Server) *server {
 	before := h.o.Before
 	if before == nil || h.o.Idle {
@@ -277,8 +277,9 @@ var (
 	ErrNoServer  = errors.New("MCP server not configured")
 )
 
-// Accept accepts the definition that the server offers now, if it has this digest ([Change];
-// empty: any). keep stores it with the audit records; nil: Options.Pins stores it.
+// Accept accepts the definition that the server offers now, if it has this digest. An empty digest
+// accepts any definition. keep stores the definition with the audit records; if it is nil,
+// Options.Pins stores it.
 func (h *Host) Accept(ctx context.Context, tool, digest string, keep PinRecorder, records ...domain.AuditRecord) error {
 	name, own, _ := strings.Cut(tool, ".")
 	s := h.servers[name]
@@ -292,7 +293,7 @@ func (h *Host) Accept(ctx context.Context, tool, digest string, keep PinRecorder
 }
 
 // Retry restarts a server that is disabled or waits for its restart. A running server lists its
-// tools again. The error is ErrNoServer, or why the server may not run.
+// tools again. The error is ErrNoServer, or the reason why the server may not run.
 func (h *Host) Retry(name string) error {
 	s := h.servers[name]
 	switch {
@@ -313,7 +314,7 @@ func (h *Host) Retry(name string) error {
 
 var errIdle = errors.New("MCP servers are not started")
 
-// state returns the state of a tool, and why it cannot be called. The caller holds s.mu.
+// state returns the state of a tool, and the reason why it cannot be called. The caller holds s.mu.
 func (s *server) state(tool string) (state string, reason message.Message) {
 	d, offered := s.offered[tool]
 	switch {
@@ -350,7 +351,7 @@ func (s *server) list() []Tool {
 		}
 		list = append(list, t)
 	}
-	if len(list) == 0 && s.session == nil { // so that the list shows the server
+	if len(list) == 0 && s.session == nil { // so that the list contains the server
 		list = append(list, Tool{Name: s.name + ".*", Server: s.name, State: StateUnavailable, Reason: s.why.String()})
 	}
 	return list

@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// ignore makes a process that does not end on SIGTERM.
+// ignore makes a process ignore SIGTERM.
 func ignore() { signal.Ignore(syscall.SIGTERM) }

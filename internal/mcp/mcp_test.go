@@ -50,7 +50,7 @@ func TestToolsOfAProcess(t *testing.T) {
 	if got, f := call(t, set, "s.flood", nil); got != "flooded" {
 		t.Errorf("%q %v", got, f)
 	}
-	// The process sees only the environment variables that it is given.
+	// The process receives only the configured environment variables.
 	got, f := call(t, set, "s.env", nil)
 	if f != nil || strings.Contains(got, "KAIROS_SECRET") || !strings.Contains(got, "MCP_TEST_TOKEN=tok-12345") {
 		t.Errorf("%q %v", got, f)
@@ -67,7 +67,7 @@ func TestToolsOfAProcess(t *testing.T) {
 	if got, f := call(t, set, "s.echo", map[string]any{"text": "back"}); got != "back" {
 		t.Errorf("after the restart: %q %v", got, f)
 	}
-	// Without trust every tool is unsafe, except where the configuration speaks.
+	// Without trust, every tool is unsafe unless the configuration sets another class.
 	for name, want := range map[string]walk.Effect{"s.echo": walk.EffectUnsafe, "s.put": walk.EffectUnsafe, "s.fail": walk.EffectRead} {
 		if got := set.Effect(name, nil); got != want {
 			t.Errorf("effect of %s: %s, want %s", name, got, want)
@@ -107,7 +107,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	c := command(t, "plain")
-	c.Timeout = 2 * time.Second // an answer comes in milliseconds
+	c.Timeout = 2 * time.Second // an answer takes milliseconds
 	_, set := start(t, c, nil)
 	if _, f := call(t, set, "s.hang", nil); f == nil || f.Code != walk.CodeTimeout || f.NoEffect {
 		t.Errorf("a call without an answer: %+v", f)
@@ -172,7 +172,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	h.Close()
 }
 
-// dies waits for a killed process: a signal takes a moment to arrive.
+// dies waits until a killed process has ended, because a signal is asynchronous.
 func dies(pid int) bool {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); runtime.Gosched() {
 		if !alive(pid) {

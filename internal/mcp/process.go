@@ -23,7 +23,7 @@ type process struct {
 	stdin  io.WriteCloser
 	stdout *os.File
 	stderr ring
-	// ended is closed after the process exited; err is then its result.
+	// ended is closed after the process has exited. err is then its result.
 	ended chan struct{}
 	err   error
 	once  sync.Once
@@ -48,7 +48,7 @@ func startProcess(s Server) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not StdoutPipe: Wait closes it, and discards what was not yet read.
+	// StdoutPipe cannot be used, because Wait closes it and discards unread data.
 	stdout, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close())
@@ -64,8 +64,8 @@ func startProcess(s Server) (*process, error) {
 			return
 		}
 		p.err = p.cmd.Wait()
-		// End what the process left running, too.
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // usually nothing is left
+		// End the remaining processes of the group too.
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // usually, the group is empty
 		close(p.ended)
 	}()
 	err = <-started
@@ -100,7 +100,8 @@ func (p *process) close() {
 	})
 }
 
-// how describes how the process ended, with the end of its standard error; empty while it runs.
+// how describes how the process ended, with the end of its standard error. It is empty while the
+// process runs.
 func (p *process) how() string {
 	select {
 	case <-p.ended:
@@ -117,7 +118,7 @@ func (p *process) how() string {
 	return text
 }
 
-// ring keeps the last 64 KiB of what is written.
+// ring keeps the last 64 KiB of the written data.
 type ring struct {
 	mu  sync.Mutex
 	buf []byte

@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// processAttributes gives a server its own process group, and ends it when kairosd ends.
+// processAttributes starts a server in its own process group, and ends it when kairosd ends.
 func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// startedAt distinguishes a process from a later one with the same number; empty: the process does
-// not exist.
+// startedAt returns the start time of a process, which distinguishes it from a later one with the
+// same number. It is empty if the process does not exist.
 func startedAt(pid int) string {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

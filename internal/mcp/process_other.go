@@ -6,5 +6,6 @@ import "syscall"
 
 func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// startedAt is not available here: processes of the previous generation are left alone.
+// startedAt is not available on this system, so that processes of the previous generation keep
+// running.
 func startedAt(int) string { return "" }

@@ -17,13 +17,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Restarts wait, twice as long each time and at most a minute. After five ends within ten minutes
-// the server is disabled.
+// The wait before a restart doubles up to a minute. After five ends within ten minutes, the server
+// is disabled.
 const (
 	maxBackoff    = time.Minute
 	restartWindow = 10 * time.Minute
 	maxRestarts   = 5
-	// relist is how often to list the tools of a server that does not announce changes.
+	// relist is the interval at which the tools of a server without change notifications are
+	// listed.
 	relist = 5 * time.Minute
 )
 
@@ -35,20 +36,20 @@ type server struct {
 	log        *slog.Logger
 	refreshNow chan struct{} // its tools may have changed
 	retry      chan struct{} // an operator requested a restart
-	first      chan struct{} // closed after the first start succeeded or failed
+	first      chan struct{} // closed after the first start has succeeded or failed
 	once       sync.Once
 	cancel     context.CancelFunc // nil: it was not started
 	done       chan struct{}      // closed when run has returned
 
 	mu sync.Mutex
-	// registry receives its tools: that of the host it belongs to.
+	// registry receives the server's tools. It belongs to the server's host.
 	registry Registry
 	session  *sdk.ClientSession // nil while it is not running
 	process  *process           // nil for a URL
-	why      message.Message    // why it is not running
+	why      message.Message    // the reason why it is not running
 	phase    string             // a State; of the server while it is not running
 	since    time.Time          // when phase last changed
-	// restarts counts how often it was restarted.
+	// restarts is the number of restarts.
 	restarts int
 	offered  map[string]Definition
 	pins     map[string]pin
@@ -152,7 +153,7 @@ func (s *server) live(ctx context.Context) (err error) {
 func (s *server) refreshTools() {
 	select {
 	case s.refreshNow <- struct{}{}:
-	default: // a listing is pending already
+	default: // a refresh is already pending
 	}
 }
 
@@ -177,7 +178,7 @@ func (s *server) follow(ctx context.Context, session *sdk.ClientSession, p *proc
 			return err
 		case <-gone:
 			return errors.New("the process ended")
-		case <-s.retry: // it runs
+		case <-s.retry: // the server is running
 		case <-s.refreshNow:
 		case <-tick.C:
 		}
@@ -246,7 +247,7 @@ func (s *server) disconnect(session *sdk.ClientSession, p *process) {
 	}
 	closed := make(chan struct{})
 	go func() {
-		_ = session.Close() // the relevant part has ended
+		_ = session.Close() // the important part has ended
 		close(closed)
 	}()
 	select {
@@ -302,7 +303,7 @@ func (s *server) transport() (sdk.Transport, *process, error) {
 		headers.Set(name, v)
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.Proxy = nil // a redirect would send headers with secrets elsewhere
+	t.Proxy = nil // a redirect would send headers with secrets to another host
 	client := &http.Client{Transport: &bounded{t, headers}, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
 		return fmt.Errorf("redirect to %s refused", r.URL.Host)
 	}}

@@ -22,8 +22,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestMain runs the tests, or with MCP_TEST_SERVER a server of that kind, so that servers are real
-// processes.
+// TestMain runs the tests. With MCP_TEST_SERVER, it runs a server of that kind, so that servers are
+// real processes.
 func TestMain(m *testing.M) {
 	if kind := os.Getenv("MCP_TEST_SERVER"); kind != "" {
 		serve(kind)
@@ -91,7 +91,7 @@ func newServer(version string) *sdk.Server {
 	return s
 }
 
-// serve is the process of a test server.
+// serve is the main function of a test server.
 func serve(kind string) {
 	switch kind {
 	case "mute": // never responds
@@ -114,7 +114,7 @@ func serve(kind string) {
 		return
 	case "crash":
 		os.Exit(7)
-	case "sick": // until the file is there
+	case "sick": // until the file exists
 		if _, err := os.Stat(os.Getenv("MCP_TEST_FILE")); err != nil {
 			os.Exit(7)
 		}
@@ -143,7 +143,7 @@ func serve(kind string) {
 	}
 }
 
-// raw answers initialize and tools/list. On a call it sends prepared lines, instead of a response
+// raw answers initialize and tools/list. For a call, it sends prepared lines instead of a response
 // or before it.
 func raw(send string) {
 	in := bufio.NewScanner(os.Stdin)
@@ -215,11 +215,11 @@ func raw(send string) {
 	}
 }
 
-// pins stores accepted definitions as the store does.
+// pins stores accepted definitions like the store.
 type pins struct {
 	mu  sync.Mutex
 	m   map[string]domain.ToolPin // by server and tool
-	err error                     // of the next put
+	err error                     // error of the next put
 }
 
 func (p *pins) ToolPins(_ context.Context, server string) (out []domain.ToolPin, _ error) {
@@ -248,14 +248,14 @@ func (p *pins) PutToolPins(_ context.Context, list []domain.ToolPin, _ ...domain
 	return nil
 }
 
-// refuse makes later puts fail with err; nil: they succeed.
+// refuse makes later puts fail with err, or succeed if err is nil.
 func (p *pins) refuse(why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.err = why
 }
 
-// command is a server of a kind that runs as this test.
+// command returns the command that runs this test binary as a server of a kind.
 func command(t *testing.T, kind string, env ...string) mcp.Server {
 	t.Helper()
 	self, err := os.Executable()

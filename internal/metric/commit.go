@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Batch counts a transaction of the store: the number of writes that it made durable, and its
-// duration. The writer's goroutine calls it.
+// Batch records a transaction of the store: the number of durable writes, and its duration. The
+// writer's goroutine calls it.
 func (r *Recorder) Batch(writes int, took time.Duration) {
 	r.commits.Observe(took.Seconds())
 	r.batches.Observe(float64(writes))
@@ -18,7 +18,7 @@ func (r *Recorder) Batch(writes int, took time.Duration) {
 	r.now.writes += int64(writes)
 }
 
-// HandleCommit counts what a commit contains. The store's writer calls it in commit order; it does
+// HandleCommit counts the content of a commit. The store's writer calls it in commit order; it does
 // not block.
 func (r *Recorder) HandleCommit(events []domain.AuditEvent) {
 	var m minute
@@ -49,7 +49,7 @@ func (r *Recorder) entry(e *domain.Entry, m *minute) {
 	case domain.EntryResult:
 		c := r.nodes[e.Status]
 		if c == nil {
-			return // cut off by a crash: it runs again
+			return // interrupted by a crash; the attempt runs again
 		}
 		c.Inc()
 		m.nodes++
@@ -70,7 +70,7 @@ func (r *Recorder) entry(e *domain.Entry, m *minute) {
 	}
 }
 
-// callOf returns the kind of a sub-step: "model", "tool:NAME", or another kind.
+// callOf returns the kind of a substep: "model", "tool:NAME", or another kind.
 func callOf(e *domain.Entry) string {
 	var p struct {
 		Kind string `json:"kind"`
@@ -81,8 +81,8 @@ func callOf(e *domain.Entry) string {
 	return p.Kind
 }
 
-// callKind is what calls are counted by: tools come from plans and servers, and
-// a counter per name would grow without bound.
+// callKind returns the label of a call. It leaves out the names of tools, because they come from
+// plans and servers, and one counter per name would grow without limit.
 func callKind(call string) string {
 	switch {
 	case call == "model":

@@ -19,11 +19,11 @@ import (
 // without an endpoint. Without a setting here, the standard variables apply:
 // OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS, and their forms for traces and metrics.
 type Telemetry struct {
-	// Endpoint is the URL of a collector, as http://127.0.0.1:4318.
+	// Endpoint is the URL of a collector, such as http://127.0.0.1:4318.
 	Endpoint string `yaml:"otlp_endpoint"`
-	// Every is how often metrics are sent; default 60 s.
+	// Every is the interval at which metrics are sent. The default is 60 s.
 	Every time.Duration `yaml:"every"`
-	// Traces and Metrics can be set to false to switch one of them off.
+	// Traces and Metrics, if false, disable one of the signals.
 	Traces  *bool `yaml:"traces"`
 	Metrics *bool `yaml:"metrics"`
 }
@@ -32,8 +32,8 @@ func resourceOf(version string) *resource.Resource {
 	return resource.NewSchemaless(attribute.String("service.name", "kairosd"), attribute.String("service.version", version))
 }
 
-// Export starts sending metrics. stop sends the rest within the time of its context. An
-// unreachable collector is retried, and never delays a run.
+// Export starts to send metrics. stop sends the rest within the time of its context. An unreachable
+// collector is retried, and never delays a run.
 func (r *Recorder) Export(ctx context.Context, t Telemetry) (stop func(context.Context) error, err error) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { r.o.Logger.Warn("send traces and metrics", "err", err) }))
 	var stops []func(context.Context) error

@@ -41,8 +41,8 @@ var (
 	)
 )
 
-// gauges are figures that are read during a scrape. A figure that cannot be read is left out: a
-// wrong zero would look like good news.
+// gauges collects the metrics that are read during a scrape. It leaves out metrics that cannot be
+// read, because a wrong zero would look like good news.
 type gauges struct{ r *Recorder }
 
 func (g gauges) Describe(out chan<- *prometheus.Desc) {

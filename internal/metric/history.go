@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	day    = 24 * 60 // samples
-	recent = 5       // minutes over which percentiles are taken
+	day    = 24 * 60 // in samples
+	recent = 5       // minutes over which percentiles are computed
 	beat   = time.Second
 )
 
-// minute is what is counted until the next sample.
+// minute contains the counts since the last sample.
 type minute struct {
 	created, ended, failed, nodes int64
 	writes                        int64
@@ -29,7 +29,7 @@ func (m *minute) add(o *minute) {
 	m.nodes += o.nodes
 }
 
-// Run takes a sample each minute until the context ends.
+// Run takes a sample every minute until the context ends.
 func (r *Recorder) Run(ctx context.Context) {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
@@ -41,9 +41,8 @@ func (r *Recorder) Run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		// What the ticker promises and the clock shows differ by how long the
-		// process could not run: on a busy machine, every timer of a plan is
-		// this late, too.
+		// The difference between the ticker and the clock is the time for which the process could
+		// not run. On a busy machine, every timer of a plan has the same delay.
 		now := time.Now()
 		late := max(now.Sub(last)-beat, 0)
 		last = now
@@ -99,7 +98,7 @@ func (r *Recorder) Sample(ctx context.Context) {
 	r.now = minute{}
 }
 
-// HealthMetrics is how the daemon does now.
+// HealthMetrics returns the current health metrics.
 func (r *Recorder) HealthMetrics(ctx context.Context) (domain.HealthMetrics, error) {
 	v := domain.HealthMetrics{At: r.o.Now().UTC(), Memory: memory(), Goroutines: goroutines(), Samples: []domain.Sample{}}
 	s := r.from()
@@ -140,8 +139,8 @@ func (r *Recorder) HealthMetrics(ctx context.Context) (domain.HealthMetrics, err
 	return v, nil
 }
 
-// growth returns how many bytes a day the database grew over the samples; 0 while they span less
-// than 30 minutes, or if it shrank.
+// growth returns the growth of the database over the samples in bytes per day. It is 0 if they span
+// less than 30 minutes, or if the database shrank.
 func growth(past []domain.Sample) int64 {
 	if len(past) < 2 {
 		return 0
@@ -154,7 +153,7 @@ func growth(past []domain.Sample) int64 {
 	return int64(float64(last.Database-first.Database) / span.Hours() * 24)
 }
 
-// memory returns the system memory that the process holds, without what it has returned.
+// memory returns the system memory that the process holds, without returned memory.
 func memory() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// keepEvery is how many samples a crash may lose.
+// keepEvery is the maximum number of samples that a crash may lose.
 const keepEvery = 10
 
 // Keep makes the samples of the last day survive a restart: it reads the file of the previous

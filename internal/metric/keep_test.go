@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/metric"
 )
 
-// The chart of the last day continues after a restart: the earlier samples are there, in order,
-// and the downtime is a gap.
+// The chart of the last day continues after a restart. It contains the earlier samples in order,
+// and a gap for the downtime.
 func TestSamplesSurviveARestart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "vitals.json")
@@ -26,7 +26,7 @@ func TestSamplesSurviveARestart(t *testing.T) {
 			now = now.Add(time.Minute)
 			r.Sample(t.Context())
 		}
-		synctest.Test(t, func(t *testing.T) { // Run writes them when it ends
+		synctest.Test(t, func(t *testing.T) { // Run writes the samples when it ends
 			ctx, end := context.WithCancel(t.Context())
 			end()
 			r.Run(ctx)
@@ -34,7 +34,7 @@ func TestSamplesSurviveARestart(t *testing.T) {
 		return r
 	}
 	life(5)
-	now = now.Add(30 * time.Minute) // it is not running
+	now = now.Add(30 * time.Minute) // the process is not running
 	r := life(3)
 	v, err := r.HealthMetrics(t.Context())
 	if err != nil {
@@ -47,7 +47,7 @@ func TestSamplesSurviveARestart(t *testing.T) {
 		t.Errorf("the file: %v %v", info, err)
 	}
 
-	now = now.Add(25 * time.Hour) // the first ones are too old by then
+	now = now.Add(25 * time.Hour) // the first samples are now too old
 	r = life(1)
 	if v, err = r.HealthMetrics(t.Context()); err != nil || len(v.Samples) != 1 {
 		t.Errorf("after a day: %d samples, %v", len(v.Samples), err)

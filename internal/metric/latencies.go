@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// latencies counts durations in buckets that grow by a quarter, from ten
-// microseconds to a quarter of an hour: percentiles are off by an eighth at most.
+// latencies counts durations in buckets from ten microseconds to a quarter of an hour. Each bucket
+// is a quarter longer than the previous one, so that percentiles have an error of at most an
+// eighth.
 type latencies struct {
 	n     int64
 	count [82]uint32
@@ -30,7 +31,7 @@ func (l *latencies) merge(o *latencies) {
 	}
 }
 
-// percentile is the duration that a share p of all did not exceed; 0 if there
+// percentile returns the duration that a share p of all durations does not exceed, or 0 if there
 // are none.
 func (l *latencies) percentile(p float64) time.Duration {
 	rank := int64(math.Ceil(p * float64(l.n)))

@@ -1,8 +1,8 @@
-// Package metric measures a server: as Prometheus metrics, as the same metrics over OTLP, as
-// traces over OTLP, and as samples of the last day for the system page.
+// Package metric measures a server. It provides Prometheus metrics, the same metrics and traces
+// over OTLP, and samples of the last day for the system page.
 //
-// Everything about runs is counted from what the store has committed ([Recorder.HandleCommit]), so
-// a figure never includes what a crash could undo. Counters begin at zero when the daemon starts.
+// Everything about runs is counted from commits of the store ([Recorder.HandleCommit]), so that a
+// value never includes data that a crash could undo. Counters begin at zero when the daemon starts.
 package metric
 
 import (
@@ -20,19 +20,19 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Load is how busy the engine is.
+// Load is the load of the engine.
 type Load struct {
 	Working      int       // runs that hold a slot
-	Queued       int       // runs that wait for one
-	Oldest       time.Time // when the oldest of those was created; zero: none waits
+	Queued       int       // runs that wait for a slot
+	Oldest       time.Time // creation time of the oldest of these; zero: none waits
 	Nodes        int       // nodes that hold a slot
 	NodesWaiting int       // runs that wait for a slot for a node
 }
 
-// Source provides figures that are read on demand. All fields are required.
+// Source provides values that are read on demand. All fields are required.
 type Source struct {
 	Load func() Load
-	// Slots are the limits of the engine now.
+	// Slots returns the current limits of the engine.
 	Slots     func() (runs, nodes int)
 	Counts    func(context.Context) (domain.RunCounts, error)
 	Storage   func(context.Context) (domain.Storage, error)
@@ -40,8 +40,8 @@ type Source struct {
 	Circuits  func() []domain.CircuitCount
 	Listeners func() int
 	Clock     func() domain.Clock
-	// Planned are the totals of the versions that a planner made after one of them,
-	// PlannedRuns the ended runs of their plans; Setting and SetSetting keep the rest.
+	// Planned returns the totals of the versions that a planner made after a version, and
+	// PlannedRuns the ended runs of their plans. Setting and SetSetting store the other values.
 	Planned     func(ctx context.Context, after int64) (domain.PlannedTotals, error)
 	PlannedRuns func(context.Context) (domain.PlannedRuns, error)
 	Setting     func(ctx context.Context, key string) (string, error)
@@ -57,8 +57,7 @@ type Options struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// Recorder counts and measures. Its methods may be called at any time, from
-// every goroutine.
+// Recorder counts and measures. It is safe for concurrent use.
 type Recorder struct {
 	o        Options
 	registry *prometheus.Registry
@@ -84,21 +83,21 @@ type Recorder struct {
 	mu      sync.Mutex
 	source  Source
 	since   map[string]time.Time // active runs that were created since the start
-	now     minute               // being counted
-	minutes []minute             // the last few, oldest first
+	now     minute               // counts of the current minute
+	minutes []minute             // the last few minutes, oldest first
 	past    []domain.Sample      // the last day, oldest first
-	file    string               // file that keeps past over a restart; empty: none
+	file    string               // file that keeps past across a restart; empty: none
 
-	tracer *tracer // nil: traces are off
+	tracer *tracer // nil: traces are disabled
 }
 
-// maxBegun bounds the number of runs in begun; durations of further runs are not measured.
+// maxBegun is the maximum number of runs in begun. The durations of further runs are not measured.
 const maxBegun = 50_000
 
-// seconds are the bounds of durations: from a hundred microseconds to an hour.
+// seconds are the bucket bounds of durations, from a hundred microseconds to an hour.
 var seconds = []float64{1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600}
 
-// New creates a recorder.
+// New returns a recorder.
 func New(o Options) *Recorder {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -163,7 +162,7 @@ func New(o Options) *Recorder {
 	return r
 }
 
-// Attach sets the source of the figures that are read on demand.
+// Attach sets the source of the values that are read on demand.
 func (r *Recorder) Attach(s Source) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,12 +175,12 @@ func (r *Recorder) from() Source {
 	return r.source
 }
 
-// Handler serves the metrics in the formats of Prometheus and OpenMetrics.
+// Handler serves the metrics in the Prometheus and OpenMetrics formats.
 func (r *Recorder) Handler() http.Handler {
 	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4})
 }
 
-// Request counts a request. A route is the pattern that matched, never the address, so that a
+// Request counts a request. The route is the pattern that matched, never the address, so that a
 // client cannot create new series.
 func (r *Recorder) Request(route, method string, status int, took time.Duration) {
 	if route == "" {

@@ -59,7 +59,7 @@ func source(r *metric.Recorder) {
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// aRun is what the store returns for a run with an agent's conversation.
+// aRun is a stored run with an agent's conversation.
 func aRun(id string) []domain.AuditEvent {
 	at := func(s int) time.Time { return began.Add(time.Duration(s) * time.Second) }
 	record := func(action string, detail string) domain.AuditRecord {
@@ -135,8 +135,8 @@ func scrape(t *testing.T, r *metric.Recorder) string {
 	return string(text)
 }
 
-// Runs, nodes, checkpoints, queue, tokens, cost, HTTP, and the five planner metrics of the planner
-// specification.
+// The metrics include runs, nodes, checkpoints, queue, tokens, cost, HTTP, and the five planner
+// metrics of the planner specification.
 func TestEveryMetricIsServed(t *testing.T) {
 	t.Parallel()
 	r := metric.New(metric.Options{Version: "1.2.3"})
@@ -188,8 +188,8 @@ func TestMetricsBeforeAnythingIsAttached(t *testing.T) {
 	}
 }
 
-// A day of samples, a minute apart, and what is derived from them: percentiles, growth, and the
-// day on which the disk is full.
+// Percentiles, growth, and the time at which the disk is full are computed from a day of samples,
+// one per minute.
 func TestHealthMetrics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestHealthMetrics(t *testing.T) {
 	})
 }
 
-// collector receives what is sent over OTLP.
+// collector records the data that is sent over OTLP.
 type collector struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -370,8 +370,8 @@ func TestTracesAndMetricsOverOTLP(t *testing.T) {
 			}
 		}
 	}
-	// The calls were of the first attempt, which a crash cut off: its span never
-	// came, but its calls name it.
+	// The calls belong to the first attempt, which a crash interrupted. Its span was never sent,
+	// but the spans of its calls refer to it.
 	if a, b := first.spans["chat llama3"], first.spans["execute_tool http"]; a != nil && b != nil &&
 		!bytes.Equal(a.ParentSpanId, b.ParentSpanId) {
 		t.Error("calls of one attempt have different parents")

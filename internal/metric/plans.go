@@ -11,12 +11,12 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// plans holds the five metrics of the planner, under the names that its specification
-// gives them. Servers that know no dots in names get underscores. All of them are read
-// from the database, so that a restart changes none.
+// plans provides the five metrics of the planner, with the names of its specification. Systems that
+// do not support dots in names use underscores. All metrics are read from the database, so that
+// they survive a restart.
 type plans struct {
 	mu     sync.Mutex
-	totals domain.PlannedTotals // of the versions that were read so far: versions never change
+	totals domain.PlannedTotals // of the versions that were read so far, which never change
 	took   *durations           // nil: not read yet
 }
 
@@ -24,12 +24,12 @@ type plans struct {
 type durations struct {
 	Count  uint64   `json:"count"`
 	Sum    float64  `json:"sum"`
-	Within []uint64 `json:"within"` // by bound of tookBounds: the number of plans that took at most that long
+	Within []uint64 `json:"within"` // by bound of tookBounds: number of plans that took at most that long
 }
 
 var tookBounds = []float64{1, 2, 5, 10, 25, 50, 100, 200, 500, 1000, 2500, 5000, 10000, 30000, 60000}
 
-// tookKey is the setting that keeps the durations of planning.
+// tookKey is the setting that stores the durations of planning.
 const tookKey = "planner.durations"
 
 var (
@@ -50,7 +50,7 @@ var (
 	confidenceDesc = prometheus.NewDesc("planner.confidence_score", "Mean confidence of planned plans, 0 to 1.", nil, nil)
 )
 
-// Planned observes how long it took to make a plan that is stored.
+// Planned records the planning time of a stored plan.
 func (r *Recorder) Planned(took time.Duration) {
 	s, p, ms := r.from(), &r.plans, float64(took.Microseconds())/1000
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of docs/reference/metrics.md")
 
-// The reference has every metric of kairosd, with its type and labels, as a scrape shows them.
+// The reference contains every metric of kairosd, with the type and labels of a scrape.
 func TestMetricsReference(t *testing.T) {
 	const file, begin = "../../docs/reference/metrics.md", "<!-- metrics: go test ./internal/metric -run TestMetricsReference -update -->\n"
 	r := metric.New(metric.Options{Version: "1"})

@@ -29,9 +29,9 @@ const (
 	genOutputTokens = "gen_ai.usage.output_tokens"
 )
 
-// tracer makes spans of committed rows: run → node → model or tool call. Ids are
-// derived from the run and the row, so a run that survived a crash, or several
-// daemons, is one trace, and a span that is sent twice is the same span.
+// tracer creates spans from committed rows: run → node → model or tool call. Ids are derived from
+// the run and the row. Therefore a run that survived a crash, or ran in several daemons, is one
+// trace, and a span that is sent twice is the same span.
 type tracer struct {
 	r       *Recorder
 	otel    trace.Tracer
@@ -39,7 +39,7 @@ type tracer struct {
 	dropped prometheus.Counter
 }
 
-// traceQueue bounds commits that wait to be made spans of.
+// traceQueue is the maximum number of commits that wait for their spans.
 const traceQueue = 1024
 
 func newTracer(
@@ -63,7 +63,7 @@ func newTracer(
 	return t, provider
 }
 
-// offer queues a commit if there is room: a slow collector costs spans, but never delays a
+// offer queues a commit if there is space. A slow collector loses spans, but never delays a
 // checkpoint.
 func (t *tracer) offer(events []domain.AuditEvent) {
 	var mine []domain.AuditEvent
@@ -82,7 +82,7 @@ func (t *tracer) offer(events []domain.AuditEvent) {
 	}
 }
 
-// run creates spans until the context ends, then for what is queued.
+// run creates spans until the context ends, and then for the queued commits.
 func (t *tracer) run(ctx context.Context) {
 	for {
 		select {
@@ -118,10 +118,10 @@ func (t *tracer) spans(events []domain.AuditEvent) {
 	}
 }
 
-// node is the span of an attempt.
+// node returns the span of an attempt.
 func (t *tracer) node(run string, e *domain.Entry) {
 	if e.StartedAt.IsZero() || e.Status == domain.NodePending {
-		return // it never ran, or will again
+		return // it never ran, or will run again
 	}
 	ctx := withIDs(under(run, rootOf(run)), run, spanOf(run, e.Node, e.Visit, e.Item, e.Attempt, 0))
 	attrs := []attribute.KeyValue{
@@ -140,7 +140,7 @@ func (t *tracer) node(run string, e *domain.Entry) {
 	t.emit(ctx, "node "+e.Node, e, append(attrs, usage(e.Usage)...))
 }
 
-// call is the span of a model's or a tool's call inside an attempt.
+// call returns the span of a model call or tool call inside an attempt.
 func (t *tracer) call(run string, e *domain.Entry) {
 	kind := callOf(e)
 	attrs := []attribute.KeyValue{
@@ -180,8 +180,8 @@ func (t *tracer) emit(ctx context.Context, name string, e *domain.Entry, attrs [
 	span.End(trace.WithTimestamp(e.At))
 }
 
-// ended is the span of a whole run, made when it is final. A run that is resumed
-// and ends again sends its span again.
+// ended creates the span of a whole run when it is final. A run that is resumed and ends again
+// sends its span again.
 func (t *tracer) ended(ev *domain.AuditEvent) {
 	var d struct {
 		Status domain.RunStatus `json:"status"`
@@ -238,7 +238,7 @@ func fail(span trace.Span, f *domain.Failure) {
 	span.SetAttributes(attribute.String("error.type", f.Code))
 }
 
-// traceOf and rootOf derive a run's trace and the span of the run itself.
+// traceOf and rootOf derive the trace ID of a run and the ID of its root span.
 func traceOf(run string) trace.TraceID { return domain.TraceOf(run) }
 
 func rootOf(run string) (id trace.SpanID) {
@@ -270,7 +270,7 @@ func withIDs(ctx context.Context, run string, span trace.SpanID) context.Context
 	return context.WithValue(ctx, idsKey{}, ids{traceOf(run), span})
 }
 
-// derivedIDs gives a span the ids that its context names.
+// derivedIDs returns the ids in the context of a span.
 type derivedIDs struct{}
 
 func (derivedIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {

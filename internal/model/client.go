@@ -32,9 +32,9 @@ var (
 	errRedirect  = errors.New("redirect to another host")
 )
 
-// Client is an HTTP client for a model server: it follows no redirect to another
-// host, uses no proxy and no cookie, takes at most 4 MiB, waits at most a minute
-// for the next byte and half an hour for all of them, and makes a [*StatusError] of every answer but 2xx.
+// Client is an HTTP client for a model server. It follows no redirect to another host, uses no
+// proxy and no cookies, and reads at most 4 MiB. It waits at most a minute for the next byte and
+// half an hour for the whole answer. It converts every answer except 2xx to a [*StatusError].
 func Client() *http.Client { return client(usual) }
 
 func client(wait timeouts) *http.Client {
@@ -72,7 +72,7 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer resp.Body.Close()
 		body, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
 		if err != nil {
-			body = append(body, "…"...) // what has come is enough to say what is wrong
+			body = append(body, "…"...) // the part that was read is sufficient for the message
 		}
 		return nil, &StatusError{
 			Status:     resp.StatusCode,
@@ -89,19 +89,19 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// requestOf is what a server calls a request, by the header that such servers send.
+// requestOf returns the server's id of a request, from the header that such servers send.
 func requestOf(h http.Header) string {
 	id := cmp.Or(h.Get("Request-Id"), h.Get("X-Request-Id"))
 	if len(id) > maxRequestID || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return "" // no such id
+		return "" // there is no such header
 	}
 	return id
 }
 
-// maxRequestID bounds an id that is kept, in bytes.
+// maxRequestID is the maximum length of a stored id, in bytes.
 const maxRequestID = 200
 
-// body bounds how much is read and how long the next byte may take.
+// body limits the size of an answer and the time until the next byte.
 type body struct {
 	io.ReadCloser
 	left   int

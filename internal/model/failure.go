@@ -1,5 +1,5 @@
-// Package model holds what the models behind agents have in common: how
-// their errors read, and an HTTP client that trusts no server.
+// Package model contains the common code of model providers: the classification of their errors,
+// and an HTTP client that trusts no server.
 package model
 
 import (
@@ -16,36 +16,37 @@ import (
 )
 
 // Codes of a failed model call. A model call has no side effect, so every failure has NoEffect.
-// Permanent decides whether a retry may help.
+// Permanent decides whether a retry can help.
 const (
-	CodeRejected    = "provider_rejected"    // the request is wrong
-	CodeAuth        = "provider_auth"        // the key is wrong or may not
-	CodeTooLong     = "context_too_long"     // the conversation does not fit
-	CodeRateLimited = "rate_limited"         // too much, for now
+	CodeRejected    = "provider_rejected"    // the request is invalid
+	CodeAuth        = "provider_auth"        // the key is wrong or lacks permission
+	CodeTooLong     = "context_too_long"     // the conversation is too long
+	CodeRateLimited = "rate_limited"         // too many requests or tokens for now
 	CodeUnavailable = "provider_unavailable" // no connection, or the server failed
-	CodeTruncated   = "llm_truncated"        // the answer was cut half-way
+	CodeTruncated   = "llm_truncated"        // the answer ended early
 	CodeMaxTokens   = "llm_max_tokens"       // the answer was longer than allowed
 	CodeRefused     = "llm_refused"          // the model or a filter refused
-	CodeOversized   = "llm_oversized"        // the answer is larger than can be kept
+	CodeOversized   = "llm_oversized"        // the answer is too large to store
 )
 
 // MaxRetryAfter is the longest wait that a server may request.
 const MaxRetryAfter = time.Minute
 
-// StatusError is an answer other than 2xx. [Client] makes it of every such
-// answer, so that each SDK's own reading of error bodies does not matter.
+// StatusError is an answer other than 2xx. [Client] creates it for every such answer, so that the
+// SDKs' own parsing of error bodies does not matter.
 type StatusError struct {
 	Status     int
-	RetryAfter time.Duration // 0: not said
-	Body       string        // its beginning
-	Request    string        // what the server calls the request
+	RetryAfter time.Duration // 0: unknown
+	Body       string        // the beginning of the body
+	Request    string        // the server's id of the request
 }
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("status %d: %s", e.Status, strings.TrimSpace(e.Body))
 }
 
-// Failure classifies the error of a model call. name is the provider's name in the configuration.
+// Failure classifies the error of a model call. name is the name of the provider in the
+// configuration.
 func Failure(ctx context.Context, name string, err error) error {
 	if err == nil {
 		return nil
@@ -85,13 +86,13 @@ func Failure(ctx context.Context, name string, err error) error {
 	return f.WithCause(err)
 }
 
-// Truncated is the failure of a stream that ended without its end mark, which is never a success.
+// Truncated returns the failure of a stream that ended without its end mark. Such a stream is never
+// a success.
 func Truncated(name string) *walk.Failure {
 	return (&walk.Failure{Code: CodeTruncated, NoEffect: true}).WithMessage("the answer of the provider %s was cut half-way", name)
 }
 
-// Stopped is the failure of an answer that ended for a reason other than being
-// finished, or nil.
+// Stopped returns the failure of an answer that ended for a reason other than completion, or nil.
 func Stopped(name, reason string) error {
 	switch reason {
 	case "length", "max_tokens", "model_context_window_exceeded":
@@ -157,7 +158,7 @@ func isTLS(err error) bool {
 	return strings.Contains(err.Error(), "tls: ") || strings.Contains(err.Error(), "x509: ")
 }
 
-// short is an error's text without the address that SDKs put before it.
+// short returns an error's text without the address that SDKs put before it.
 func short(err error) string {
 	s := err.Error()
 	if i := strings.LastIndex(s, `": `); i >= 0 {
@@ -166,7 +167,7 @@ func short(err error) string {
 	return first(s)
 }
 
-// first is the beginning of a text, on one line.
+// first returns the beginning of a text on one line.
 func first(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
 	if r := []rune(s); len(r) > 300 {
@@ -175,8 +176,7 @@ func first(s string) string {
 	return s
 }
 
-// retryAfter reads the header, in seconds or as a date, no longer than
-// MaxRetryAfter.
+// retryAfter parses the header, in seconds or as a date, and returns at most MaxRetryAfter.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := h.Get("Retry-After")
 	if v == "" {

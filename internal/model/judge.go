@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// CodeCircuitOpen is the failure of a call that the provider's circuit refused: it
-// was not made.
+// CodeCircuitOpen is the failure code of a call that was not made because the provider's circuit
+// was open.
 const CodeCircuitOpen = "provider_circuit_open"
 
 // Judge decides what the result of a call means for its server's circuit. A refusal, a rate limit,

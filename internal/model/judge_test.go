@@ -24,7 +24,7 @@ func TestACallReportsTheStateOfItsServer(t *testing.T) {
 		{&walk.Failure{Code: model.CodeTruncated}, circuit.Unwell},
 		{fmt.Errorf("ask: %w", context.DeadlineExceeded), circuit.Unwell},
 		{&walk.Failure{Code: walk.CodeTimeout}, circuit.Unwell},
-		{&walk.Failure{Code: model.CodeUnavailable, Permanent: true}, circuit.Silent}, // a redirect that is refused
+		{&walk.Failure{Code: model.CodeUnavailable, Permanent: true}, circuit.Silent}, // a redirect that is rejected
 		{&walk.Failure{Code: model.CodeRateLimited}, circuit.Well},
 		{&walk.Failure{Code: model.CodeAuth, Permanent: true}, circuit.Well},
 		{&walk.Failure{Code: model.CodeRejected, Permanent: true}, circuit.Well},

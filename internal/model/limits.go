@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Limit is one rate limit that a server reports in an answer.
+// Limit is a rate limit that a server reports in an answer.
 type Limit struct {
 	Of               string // requests, tokens, input tokens, output tokens
 	Limit, Remaining int64
-	Reset            time.Time // when all of it is there again; zero: not said
+	Reset            time.Time // time at which the whole limit is available again; zero: unknown
 }
 
 type limitsKey struct{}
 
-// WithLimits lets tell hear what the answers to calls under a context say of the
-// server's limits, if they say anything.
+// WithLimits returns a context in which tell is called with the rate limits of each answer that
+// reports any.
 func WithLimits(ctx context.Context, tell func([]Limit)) context.Context {
 	return context.WithValue(ctx, limitsKey{}, tell)
 }
@@ -32,9 +32,8 @@ func reportLimits(ctx context.Context, h http.Header) {
 	}
 }
 
-// limits reads the headers of both families of servers:
-// anthropic-ratelimit-tokens-limit and x-ratelimit-limit-tokens, with a time or a
-// duration until the reset.
+// limits parses the headers of both families of servers: anthropic-ratelimit-tokens-limit and
+// x-ratelimit-limit-tokens, with a time or a duration until the reset.
 func limits(h http.Header, now time.Time) []Limit {
 	var out []Limit
 	for _, of := range []struct{ header, words string }{{"requests", "requests"}, {"tokens", "tokens"},

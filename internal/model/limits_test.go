@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Both families of servers say how much is left; what cannot be read is not said.
+// The headers of both families of servers are parsed. Invalid headers are ignored.
 func TestLimitsOfAnswers(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 9, 2, 0, 0, 0, time.UTC)

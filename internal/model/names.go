@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/agent/llm"
 )
 
-// Names maps tools' names to what model servers take as a name: letters, digits,
-// _ and -, at most 64. Names that would become equal are numbered.
+// Names maps names of tools to names that model servers accept: letters, digits, _ and -, at most
+// 64 characters. Names that would become equal are numbered.
 type Names struct{ to, from map[string]string }
 
 // NewNames maps the names of tools.
@@ -42,7 +42,7 @@ func (n Names) To(tool string) string {
 	return tool
 }
 
-// From is the tool that the server means.
+// From returns the tool for a name of the server.
 func (n Names) From(name string) string {
 	if t, ok := n.from[name]; ok {
 		return t

@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/agent/llm"
 )
 
-// Count returns the usage of a call: the tokens that the server reports, or an estimate of four
-// letters per token if it reports none or impossible ones.
+// Count returns the usage of a call: the tokens that the server reports. If it reports none or
+// impossible ones, the usage is estimated with four characters per token.
 func Count(r llm.Request, answer llm.Response, input, output int64) llm.Usage {
 	estimated := input <= 0 || output <= 0 && (answer.Text != "" || len(answer.Calls) > 0)
 	if input <= 0 {
@@ -28,8 +28,8 @@ func Count(r llm.Request, answer llm.Response, input, output int64) llm.Usage {
 	return llm.Usage{InputTokens: min(input, maxTokens), OutputTokens: min(output, maxTokens), Estimated: estimated}
 }
 
-// EstimateInput is about how many tokens a request has: what bounds a run must know
-// before the server counts. A token is four letters of ASCII, or one other letter.
+// EstimateInput estimates the tokens of a request, because limits of a run must be checked before
+// the server counts. A token is four ASCII characters, or one other character.
 func EstimateInput(r llm.Request) int64 {
 	ascii, others := 0, 0
 	count := func(text string) {
@@ -63,10 +63,10 @@ func EstimateInput(r llm.Request) int64 {
 	return estimate(ascii) + int64(others)
 }
 
-// perMessage is what a message has beside its text.
+// perMessage is the number of tokens of a message in addition to its text.
 const perMessage = 4
 
-// maxTokens is more than any call can use. A larger number is wrong.
+// maxTokens is more than any call can use. A larger number is invalid.
 const maxTokens = 1 << 32
 
 func estimate(letters int) int64 { return int64(letters+3) / 4 }
@@ -77,7 +77,7 @@ type Price struct {
 	Output float64 `yaml:"output"`
 }
 
-// Cost is the price of a usage.
+// Cost returns the cost of a usage.
 func (p Price) Cost(u llm.Usage) float64 {
 	return (float64(u.InputTokens)*p.Input + float64(u.OutputTokens)*p.Output) / 1e6
 }

@@ -87,7 +87,7 @@ func (s *Service) mail(ctx context.Context, dialer *net.Dialer, e *Email, d doma
 	if err := w.Close(); err != nil {
 		return permanent(err)
 	}
-	_ = c.Quit() // the message is delivered
+	_ = c.Quit() // the message has been delivered
 	return nil
 }
 

@@ -22,24 +22,24 @@ import (
 // Kinds are the kinds of notifications.
 var Kinds = []string{"failed", "completed", "cancelled", "approval", "in_doubt", "quarantined", "held", "budget", "system"}
 
-// DefaultKinds are the kinds that a channel gets if its configuration lists none: those that
-// require a person.
+// DefaultKinds are the kinds of a channel whose configuration lists none: those that require a
+// person.
 var DefaultKinds = []string{"failed", "approval", "in_doubt", "quarantined", "system"}
 
 const (
-	// Quiet is how long further messages like one that was sent are only counted. After that, one
-	// message reports their number.
+	// Quiet is the time after a notification in which similar ones are only counted. After that,
+	// one message reports their number.
 	Quiet = 10 * time.Minute
-	// keep is how long delivered and failed messages stay listed.
+	// keep is how long delivered and failed messages are listed.
 	keep = 30 * 24 * time.Hour
 	page = 200
 	// grace is how long an attempt may continue after the daemon begins to stop.
 	grace = 2 * time.Second
-	// idle is the longest pause between two passes.
+	// idle is the maximum pause between two passes.
 	idle = 30 * time.Second
 )
 
-// Store stores messages, and reads the events they are derived from.
+// Store stores messages, and reads the events from which they are derived.
 type Store interface {
 	LastEvent(ctx context.Context) (int64, error)
 	Notified(ctx context.Context) (int64, error)
@@ -59,9 +59,9 @@ type Store interface {
 // Channel is one destination of notifications.
 type Channel struct {
 	Name string
-	// On lists the Kinds that the channel gets; empty: DefaultKinds.
+	// On lists the Kinds that the channel receives. If it is empty, it receives DefaultKinds.
 	On []string
-	// Plans restricts it to runs of these plans; empty: all.
+	// Plans restricts the channel to runs of these plans. If it is empty, there is no restriction.
 	Plans []string
 	// Exactly one of Webhook and Email is set.
 	Webhook *Webhook
@@ -72,11 +72,11 @@ type Channel struct {
 type Config struct {
 	Store    Store
 	Channels []Channel
-	// Dialer connects to receivers. It refuses addresses that must not be reached.
+	// Dialer connects to receivers. It rejects addresses that must not be reached.
 	Dialer *net.Dialer
-	// URL is the address of the dashboard, for links; empty: messages have no links.
+	// URL is the address of the dashboard, for links. If it is empty, messages have no links.
 	URL string
-	// Wake receives a value when there may be new events; nil: the service checks every 30
+	// Wake receives a value when there may be new events. If it is nil, the service checks every 30
 	// seconds.
 	Wake <-chan struct{}
 	Log  *slog.Logger
@@ -96,7 +96,7 @@ type Service struct {
 	reach atomic.Pointer[Reach]
 }
 
-// New creates a Service.
+// New returns a Service.
 func New(c Config) (*Service, error) {
 	if c.Store == nil {
 		return nil, errors.New("notify: Config needs Store and Dialer")
@@ -132,7 +132,7 @@ func (s *Service) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		var next time.Time
 		var err error
-		if len(s.reach.Load().Channels) > 0 { // without channels there is nothing to send
+		if len(s.reach.Load().Channels) > 0 { // without channels, there is nothing to send
 			next, err = s.Pass(ctx)
 		}
 		if err != nil && ctx.Err() == nil {

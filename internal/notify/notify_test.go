@@ -111,7 +111,7 @@ func (d *fixture) pass() {
 	}
 }
 
-// run stores a run that has ended or waits.
+// run stores a run that has ended or that waits.
 func (d *fixture) run(plan string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.Run {
 	d.t.Helper()
 	return d.runFrom("api", plan, status, reason, headline)
@@ -233,7 +233,7 @@ func TestAFailedDeliveryIsRetried(t *testing.T) {
 	if s := state(); s.Status != domain.DeliverySent || s.Attempts != 3 || s.Error != "" || len(r.take()) != 1 {
 		t.Errorf("%+v", s)
 	}
-	// A refusal is final, and so is the last attempt. A redirect is not followed.
+	// A rejection is final, and so is the last attempt. Redirects are not followed.
 	r.retry = ""
 	for code, attempts := range map[int]int{http.StatusGone: 1, http.StatusFound: 1, http.StatusInternalServerError: 8} {
 		r.set(code)

@@ -43,7 +43,7 @@ func (s *Service) sendAll(ctx context.Context, due []domain.Delivery) error {
 	}
 	wg.Wait()
 	close(failed)
-	return <-failed // nil when it is empty
+	return <-failed // nil if the channel is empty
 }
 
 // send makes one attempt and stores its outcome.
@@ -54,8 +54,8 @@ func (s *Service) send(ctx context.Context, d *domain.Delivery) error {
 	stopping := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
 	defer cancel()
-	// When the daemon stops, let an active attempt finish; otherwise the message would be sent
-	// twice.
+	// When the daemon stops, an active attempt may finish, because otherwise the message would be
+	// sent twice.
 	defer context.AfterFunc(stopping, func() { time.AfterFunc(grace, cancel) })()
 	var err error
 	switch {
@@ -111,7 +111,7 @@ func (s *Service) Test(ctx context.Context, actor domain.Actor, channel string) 
 	if err != nil {
 		return d, err
 	}
-	d.DueAt = d.CreatedAt.Add(time.Minute) // the daemon retries if this process crashes here
+	d.DueAt = d.CreatedAt.Add(time.Minute) // if this process crashes now, the daemon retries
 	if err := s.c.Store.AddDeliveries(ctx, 0, []domain.Delivery{d}, Quiet); err != nil {
 		return d, err
 	}

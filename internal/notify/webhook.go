@@ -21,11 +21,11 @@ import (
 // Webhook is a receiver over HTTP.
 type Webhook struct {
 	URL string
-	// Secret signs messages; empty: they are not signed.
+	// Secret signs messages. If it is empty, they are not signed.
 	Secret string
 }
 
-// host is the receiver's host. The path is left out because it may contain a secret.
+// host returns the receiver's host. It leaves out the path, which may contain a secret.
 func (w *Webhook) host() string {
 	u, err := url.Parse(w.URL)
 	if err != nil {
@@ -34,16 +34,15 @@ func (w *Webhook) host() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// sendTimeout bounds one attempt.
+// sendTimeout limits one attempt.
 const sendTimeout = 20 * time.Second
 
-// post makes one attempt. The signature covers id, time and body, as receivers
-// of Standard Webhooks check it: webhook-signature is "v1," and the base64 of
-// HMAC-SHA256(secret, id.timestamp.body).
+// post makes one attempt. The signature covers id, time, and body, as in Standard Webhooks:
+// webhook-signature is "v1," and the base64 of HMAC-SHA256(secret, id.timestamp.body).
 func (s *Service) post(ctx context.Context, dialer *net.Dialer, w *Webhook, d domain.Delivery) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(d.Body))
 	if err != nil {
-		return &refusal{fmt.Errorf("invalid webhook address")} // leave out the address: it may contain a secret
+		return &refusal{fmt.Errorf("invalid webhook address")} // without the address, which may contain a secret
 	}
 	stamp := strconv.FormatInt(s.c.Now().Unix(), 10)
 	req.Header.Set("Content-Type", "application/json")
@@ -55,7 +54,7 @@ func (s *Service) post(ctx context.Context, dialer *net.Dialer, w *Webhook, d do
 	}
 	client := http.Client{
 		// No proxy, no reused connection, no redirect: the address is checked at the socket, and a
-		// message goes only where it is configured to go.
+		// message is only sent to the configured address.
 		Transport: &http.Transport{
 			Proxy:               nil,
 			DialContext:         dialer.DialContext,
@@ -67,7 +66,7 @@ func (s *Service) post(ctx context.Context, dialer *net.Dialer, w *Webhook, d do
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		if inner, ok := err.(*url.Error); ok { //nolint:errorlint // client.Do gives exactly this
+		if inner, ok := err.(*url.Error); ok { //nolint:errorlint // client.Do always returns this type
 			err = inner.Err
 		}
 		return fmt.Errorf("%s: %w", w.host(), err)
@@ -88,7 +87,7 @@ func (s *Service) post(ctx context.Context, dialer *net.Dialer, w *Webhook, d do
 	}
 }
 
-// Sign is the signature of a message.
+// Sign returns the signature of a message.
 func Sign(secret, id, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	fmt.Fprintf(mac, "%s.%s.%s", id, timestamp, body)

@@ -1,6 +1,6 @@
-// Package timeline places work on a time axis. The axis leaves out idle gaps and marks them.
-// Segments are merged to what is visible. The package also finds the chain of work that determined
-// the duration.
+// Package timeline places work on a time axis. The axis cuts out and marks idle gaps. Segments are
+// merged if they are too short to be visible. The package also finds the critical path of work,
+// which determined the duration.
 package timeline
 
 import (
@@ -8,48 +8,47 @@ import (
 	"time"
 )
 
-// Span is a stretch of time; To is not before From.
+// Span is a period of time. To is not before From.
 type Span struct{ From, To time.Time }
 
-// Len is how long it is.
+// Len returns the duration of the span.
 func (s Span) Len() time.Duration { return max(s.To.Sub(s.From), 0) }
 
-// Cut is a stretch that the axis leaves out. X and W are where its break mark
-// is, in percent of the axis.
+// Cut is a period that the axis leaves out. X and W are the position and width of its break mark,
+// in percent of the axis.
 type Cut struct {
 	Span
 	X, W float64
 }
 
-// Tick is a round time on the axis: At since its start, X in percent.
+// Tick is a round time on the axis. At is the time since its start, and X the position in percent.
 type Tick struct {
 	At time.Duration
 	X  float64
 }
 
-// Axis maps moments to percent of a width. Moments outside of it are at its
-// ends.
+// Axis maps times to percent of a width. Times outside the axis map to its ends.
 type Axis struct {
 	all   Span
 	cuts  []Cut
-	shown time.Duration // what is left of it
+	shown time.Duration // duration without the cuts
 	scale float64       // percent per nanosecond
 }
 
 const (
-	// leastGap and gapShare say which idle gaps are cut: those longer than both.
+	// Only idle gaps that exceed both leastGap and gapShare are cut.
 	leastGap = 30 * time.Second
-	gapShare = 10 // of the time shown: a tenth
-	// cutWidth is what a cut leaves of itself, in percent.
+	gapShare = 10 // a tenth of the shown time
+	// cutWidth is the width of a cut's break mark, in percent.
 	cutWidth = 2.5
 	maxCuts  = 12
-	// leastShown is what cuts leave at least: a run that has only waited shows how long.
+	// leastShown is the minimum time that cuts leave, so that a run that only waited shows its
+	// duration.
 	leastShown = time.Millisecond
 )
 
-// NewAxis makes the axis of a span. With idle, nothing is cut; else gaps in
-// which nothing of busy lies are, the longest first, until none that is left
-// takes more than a tenth of the width.
+// NewAxis returns the axis of a span. If idle is true, nothing is cut. Otherwise, gaps without any
+// span of busy are cut, longest first, until no remaining gap exceeds a tenth of the width.
 func NewAxis(all Span, busy []Span, idle bool) *Axis {
 	if !all.To.After(all.From) {
 		all.To = all.From.Add(time.Millisecond)
@@ -78,7 +77,7 @@ func NewAxis(all Span, busy []Span, idle bool) *Axis {
 	return a
 }
 
-// gapsOf are the stretches of a span in which nothing lies.
+// gapsOf returns the parts of a span that no busy span covers.
 func gapsOf(all Span, busy []Span) []Span {
 	busy = slices.Clone(busy)
 	slices.SortFunc(busy, func(x, y Span) int { return x.From.Compare(y.From) })
@@ -99,13 +98,13 @@ func gapsOf(all Span, busy []Span) []Span {
 	return gaps
 }
 
-// Span is what the axis is over.
+// Span returns the span of the axis.
 func (a *Axis) Span() Span { return a.all }
 
-// Cuts are the stretches left out, in order.
+// Cuts returns the periods that are left out, in order.
 func (a *Axis) Cuts() []Cut { return a.cuts }
 
-// X is where a moment is, 0 to 100 percent; later moments are never further left.
+// X returns the position of a time, 0 to 100 percent. It never decreases with time.
 func (a *Axis) X(t time.Time) float64 {
 	if !t.After(a.all.From) {
 		return 0
@@ -119,7 +118,7 @@ func (a *Axis) X(t time.Time) float64 {
 		if !t.After(c.From) {
 			break
 		}
-		if t.Before(c.To) { // inside of a cut: on its mark
+		if t.Before(c.To) { // inside a cut: on its break mark
 			return a.at(c.From.Sub(a.all.From)-a.hidden(c.From)) + a.marks(c.From) + cutWidth*float64(t.Sub(c.From))/float64(c.Len())
 		}
 		since -= c.Len()
@@ -130,7 +129,7 @@ func (a *Axis) X(t time.Time) float64 {
 
 func (a *Axis) at(d time.Duration) float64 { return float64(d) * a.scale }
 
-// hidden is how much is cut before a moment, marks how wide the marks are.
+// hidden returns the time that is cut before a time, and the width of the marks up to it.
 func (a *Axis) hidden(t time.Time) time.Duration {
 	var d time.Duration
 	for _, c := range a.cuts {
@@ -153,8 +152,8 @@ func (a *Axis) marks(t time.Time) float64 {
 	return cutWidth * float64(n)
 }
 
-// Ticks are round times since origin, as many as fit: at least apart percent from
-// each other, and none inside of a cut.
+// Ticks returns round times since origin, at least apart percent from each other and outside the
+// cuts.
 func (a *Axis) Ticks(origin time.Time, apart float64) []Tick {
 	step := roundStep(time.Duration(float64(a.shown) * max(apart, 1) / 100))
 	var out []Tick
@@ -168,7 +167,7 @@ func (a *Axis) Ticks(origin time.Time, apart float64) []Tick {
 			at += step
 			continue
 		}
-		if c := a.cutAt(t); c != nil { // continue after it
+		if c := a.cutAt(t); c != nil { // continue after the cut
 			at = (c.To.Sub(origin) + step - 1).Truncate(step)
 			if !origin.Add(at).Before(c.To) && origin.Add(at) != t {
 				continue
@@ -192,7 +191,7 @@ func (a *Axis) cutAt(t time.Time) *Cut {
 	return nil
 }
 
-// roundStep is the least round time that is not shorter than d.
+// roundStep returns the smallest round time that is at least d.
 func roundStep(d time.Duration) time.Duration {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second} {
 		for _, f := range []time.Duration{1, 2, 5} {

@@ -9,23 +9,22 @@ import (
 type Work struct {
 	Node string
 	Span
-	// Led is the node that it led to over an edge; "": it led nowhere, or is not
-	// decided by edges.
+	// Led is the node that the work led to over an edge. It is "" if it led nowhere, or if edges do
+	// not decide.
 	Led string
-	// Idle work was settled without being done: it delays nothing.
+	// Idle work was settled without being done, so that it delays nothing.
 	Idle bool
 }
 
-// slack is by how much work may seem to begin before what it waited for has
-// ended: clocks are read one after the other.
+// slack is the maximum time by which work may seem to begin before its predecessor has ended,
+// because clocks are read one after the other.
 const slack = 5 * time.Millisecond
 
-// Critical is the chain of work, latest last, that decided when the whole was
-// over: the work that ended last, what it waited for longest, and so on. before
-// names the nodes that a node waits for; those that lead to it over an edge
-// count only when they did.
+// Critical returns the critical path, latest work last: the work that ended last, the work that it
+// waited for longest, and so on. before returns the nodes that a node waits for. Nodes that lead to
+// it over an edge count only if they took that edge.
 func Critical(work []Work, before func(node string) (needs, edges []string)) []int {
-	byNode := map[string][]int{} // by end
+	byNode := map[string][]int{} // sorted by end
 	order := make([]int, 0, len(work))
 	for i, w := range work {
 		if !w.Idle {

@@ -1,17 +1,18 @@
 package timeline
 
-// Level is a stretch of a density strip: how much of the peak is at work in it, from 0 to 1.
+// Level is a part of a density strip. Its height is the share of the peak, from 0 to 1.
 type Level struct{ X, W, H float64 }
 
-// Density counts in how many segments each column of the width lies. Columns without a segment are
-// left out, and neighbors of one height are merged. Heights have that many steps.
+// Density counts the segments in each column of the width. It leaves out columns without a segment,
+// and merges adjacent columns of the same height. Heights have the given number of steps.
 func Density(in []Segment, columns, steps int) []Level {
 	width := 100 / float64(columns)
 	column := func(x float64) int { return min(max(int(x/width), 0), columns-1) }
 	change := make([]int, columns+1)
 	for _, s := range in {
 		first := column(s.X)
-		// A segment that ends where a column begins is not in it, but the shortest one is in its first.
+		// A segment that ends at the beginning of a column is not in that column. The shortest
+		// segment is at least in its first column.
 		last := max(first, column(s.X+s.W-width/1000))
 		change[first]++
 		change[last+1]--

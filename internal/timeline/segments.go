@@ -5,27 +5,26 @@ import (
 	"slices"
 )
 
-// Segment is a drawn stretch: from X to X+W, in percent. Kind is chosen by the caller; the lower
-// it is, the more important.
+// Segment is a drawn period from X to X+W, in percent. The caller chooses Kind. Lower kinds are
+// more important.
 type Segment struct {
 	X, W float64
 	Kind int
 }
 
-// Least is the narrowest that a segment is drawn, in percent: about 2 pixels of
-// the width that a timeline has.
+// Least is the minimum width of a drawn segment, in percent: about 2 pixels of a timeline.
 const Least = 0.4
 
-// At is the segment of a span.
+// At returns the segment of a span.
 func (a *Axis) At(s Span, kind int) Segment {
 	x := a.X(s.From)
 	w := max(a.X(s.To)-x, Least)
 	return Segment{min(x, 100-w), w, kind}
 }
 
-// Union merges the segments of many rows into one: what touches and is of one
-// kind becomes one segment, and of what overlaps the kind that must be seen
-// most wins. However many go in, no more than 100/Least come out per kind.
+// Union merges the segments of many rows into one row. Adjacent segments of one kind become one
+// segment. Where segments overlap, the most important kind is shown. It returns at most 100/Least
+// segments per kind.
 func Union(in []Segment) []Segment {
 	in = slices.Clone(in)
 	slices.SortFunc(in, func(a, b Segment) int {
@@ -39,5 +38,5 @@ func Union(in []Segment) []Segment {
 		}
 		out = append(out, s)
 	}
-	return out // what must be seen most is drawn last, over the others
+	return out // the most important kind is drawn last, on top
 }

@@ -17,8 +17,8 @@ func at(d time.Duration) time.Time { return start.Add(d) }
 
 func span(from, to time.Duration) timeline.Span { return timeline.Span{From: at(from), To: at(to)} }
 
-// A long wait in which nothing works takes a break mark's width, and the work on
-// both sides the rest.
+// A long wait without activity takes the width of a break mark. The work on both sides takes the
+// rest.
 func TestIdleGapsAreCut(t *testing.T) {
 	t.Parallel()
 	busy := []timeline.Span{
@@ -40,7 +40,7 @@ func TestIdleGapsAreCut(t *testing.T) {
 	if n := len(timeline.NewAxis(span(0, 41*time.Minute), busy, true).Cuts()); n != 0 {
 		t.Errorf("%d cuts where all is asked for", n)
 	}
-	// What is short, or a small part of the whole, stays.
+	// A gap that is short, or a small part of the whole, is not cut.
 	if n := len(timeline.NewAxis(span(0, time.Hour), []timeline.Span{span(0, 3*time.Microsecond)}, false).Cuts()); n != 0 {
 		t.Errorf("a run that has only waited has %d cuts", n)
 	}
@@ -73,14 +73,14 @@ func TestTicksAreRoundAndApart(t *testing.T) {
 			t.Errorf("%s: %s", c.to, d)
 		}
 	}
-	// A window keeps the times since the run's beginning.
+	// The ticks of a window show the time since the start of the run.
 	if got := label(timeline.NewAxis(span(65*time.Second, 125*time.Second), whole, false)); len(got) == 0 || got[0] != 70*time.Second {
 		t.Errorf("ticks of a window: %v", got)
 	}
 }
 
-// Whatever happened when: the axis is monotone and within its bounds, ticks are
-// in order and apart, and a union has as many segments as can be seen.
+// For any times, the axis is monotonic and within its bounds, ticks are in order and apart, and a
+// union has at most as many segments as can be seen.
 func TestTheAxisIsMonotone(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -182,7 +182,7 @@ func TestADensityStripShowsTheNumberOfActiveSteps(t *testing.T) {
 	})
 }
 
-// The chain runs from what ended last back over what each waited for.
+// The critical path leads from the work that ended last to its predecessors.
 func TestTheCriticalChain(t *testing.T) {
 	t.Parallel()
 	s := time.Second
@@ -199,7 +199,7 @@ func TestTheCriticalChain(t *testing.T) {
 	if d := cmp.Diff([]int{1, 2, 5}, got); d != "" {
 		t.Error(d)
 	}
-	// A loop is followed visit by visit; a branch that led elsewhere is not.
+	// A loop is followed visit by visit. A branch that led elsewhere is not included.
 	work = []timeline.Work{
 		{Node: "draft", Span: span(0, s), Led: "review"}, {Node: "review", Span: span(s, 2*s), Led: "draft"},
 		{Node: "draft", Span: span(2*s, 4*s), Led: "review"}, {Node: "review", Span: span(4*s, 5*s), Led: "publish"},

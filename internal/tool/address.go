@@ -61,8 +61,8 @@ func parsePrefixes(texts []string) ([]netip.Prefix, error) {
 	return list, nil
 }
 
-// faces are the addresses that a packet to a may reach: itself, and the IPv4
-// address inside a translated one (NAT64, 6to4).
+// faces returns the addresses that a packet to a may reach: a itself, and the IPv4 address inside a
+// translated one (NAT64, 6to4).
 func faces(a netip.Addr) []netip.Addr {
 	a = plain(a)
 	list := []netip.Addr{a}
@@ -77,12 +77,12 @@ func faces(a netip.Addr) []netip.Addr {
 	return list
 }
 
-// public reports whether an address is one of the open internet.
+// public reports whether an address belongs to the public internet.
 func public(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// permitted reports whether every face of an address is public or allow-listed.
+// permitted reports whether every face of an address is public or in the allow list.
 func permitted(a netip.Addr, allow []netip.Prefix) bool {
 	for _, face := range faces(a) {
 		if !public(face) && !slices.ContainsFunc(allow, func(p netip.Prefix) bool { return p.Contains(face) }) {

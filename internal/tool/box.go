@@ -18,25 +18,25 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Models are the agents and model providers of a configuration.
+// Models provides the agents and model providers of a configuration.
 type Models interface {
 	AgentInfos() []domain.AgentInfo
 	ProviderInfos() []domain.ProviderInfo
 	HasProvider(name string) bool
 }
 
-// Box is the tools of an installation, whose MCP servers it runs until it is
-// closed. It is safe for concurrent use.
+// Box contains the tools of a server. It runs their MCP servers until it is closed. It is safe for
+// concurrent use.
 type Box struct {
 	// Models are the agents and providers of the same server, or nil. Set it before the first use
 	// of the box.
 	Models Models
-	// Calls is how the calls of tools, agents and providers went, and which of them
+	// Calls contains statistics of the calls of tools, agents, and providers, and which of them
 	// operators have disabled.
 	Calls *activity.Log
-	// Circuits keep calls from tools and providers that fail again and again.
+	// Circuits stop calls to tools and providers after repeated failures.
 	Circuits *circuit.Board
-	// OnClose, if set, is called when the box is closed, before its store is.
+	// OnClose, if set, is called when the box is closed, before its store is closed.
 	OnClose func()
 
 	set   *Set
@@ -66,7 +66,7 @@ type BoxOptions struct {
 	Version string              // of kairosd, sent to servers
 }
 
-// Recorder stores what people change, in one transaction with the records of it.
+// Recorder stores the changes of people, each in one transaction with its audit record.
 type Recorder interface {
 	// SetSettingAs stores a value under a key.
 	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
@@ -77,7 +77,7 @@ type Recorder interface {
 	mcp.PinRecorder
 }
 
-// NewBox offers the tools of a configuration and starts its MCP servers.
+// NewBox creates the tools of a configuration and starts its MCP servers.
 func NewBox(ctx context.Context, o BoxOptions) (*Box, error) {
 	set, err := Builtin(o.Tools, o.Guard)
 	if err != nil {
@@ -91,7 +91,7 @@ func NewBox(ctx context.Context, o BoxOptions) (*Box, error) {
 		t.Calls, t.Circuits = activity.New(o.Mask), circuit.NewBoard(o.Mask)
 	}
 	set.Watch(t.Calls, t.Circuits)
-	if len(o.Servers) == 0 && before == nil { // a host without servers may have processes of an earlier one
+	if len(o.Servers) == 0 && before == nil { // a host without servers may still list processes of an earlier one
 		return t, nil
 	}
 	if t.pins = o.Pins; t.pins == nil {
@@ -119,18 +119,17 @@ func NewBox(ctx context.Context, o BoxOptions) (*Box, error) {
 	return t, nil
 }
 
-// Adopt makes the MCP servers this box's own that the box before it runs and that
-// are configured as they were.
+// Adopt takes over the MCP servers of the previous box whose configuration has not changed.
 func (t *Box) Adopt() {
 	if t.host != nil {
 		t.host.Adopt()
 	}
 }
 
-// Set is the tools for those who call them.
+// Set returns the tools for callers.
 func (t *Box) Set() *Set { return t.set }
 
-// Agents lists who acts with the tools.
+// Agents lists the agents.
 func (t *Box) Agents(context.Context) ([]domain.AgentInfo, error) {
 	if t.Models == nil {
 		return []domain.AgentInfo{}, nil
@@ -232,7 +231,7 @@ func changeOf(c *mcp.Change) *domain.ToolChange {
 	return &domain.ToolChange{Accepted: of(c.Accepted, c.AcceptedEffect), Offered: of(c.Offered, c.OfferedEffect), Digest: c.Digest}
 }
 
-// Mask takes secrets out of a text.
+// Mask removes secrets from a text.
 func (t *Box) Mask(text []byte) []byte {
 	if t.mask == nil {
 		return text
@@ -284,7 +283,7 @@ func (t *Box) AcceptTool(ctx context.Context, keep Recorder, name, digest, reaso
 		}
 	}
 	record.Detail = domain.RawJSON(fmt.Sprintf(`{"digest":%q}`, digest))
-	var into mcp.PinRecorder // nil: it is accepted for the life of the box
+	var into mcp.PinRecorder // nil: the definition is accepted until the box is closed
 	if t.keeps {
 		into = keep
 	}
@@ -301,8 +300,8 @@ func (t *Box) AcceptTool(ctx context.Context, keep Recorder, name, digest, reaso
 	return err
 }
 
-// RetryToolServer starts an MCP server again that was given up; one that runs lists its
-// tools again. CodeNotFound; CodeConflict if it may not be run.
+// RetryToolServer starts a disabled MCP server again. A running server lists its tools again. The
+// error is CodeNotFound, or CodeConflict if the server may not be run.
 func (t *Box) RetryToolServer(name string) error {
 	if t.host == nil || !slices.ContainsFunc(t.host.Servers(), func(s mcp.ServerStatus) bool { return s.Name == name }) {
 		return domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", name).Suggest("kairos tools servers lists them")
@@ -320,14 +319,13 @@ func (t *Box) DisableTool(ctx context.Context, keep Recorder, actor domain.Actor
 	return t.disable(ctx, keep, actor, activity.Tool, name, known, reason)
 }
 
-// DisableProvider is DisableTool for a provider of models.
+// DisableProvider disables a provider of models; see DisableTool.
 func (t *Box) DisableProvider(ctx context.Context, keep Recorder, actor domain.Actor, name, reason string) error {
 	return t.disable(ctx, keep, actor, activity.Provider, name, t.hasProvider(name), reason)
 }
 
-// EnableTool allows calls of a tool that is disabled and closes its circuits. With a
-// host, it closes only the circuit of that host. If there is nothing to enable or to close,
-// nothing is kept.
+// EnableTool allows calls of a disabled tool and closes its circuits. With a host, it closes only
+// the circuit of that host. If there is nothing to enable or to close, nothing is stored.
 func (t *Box) EnableTool(ctx context.Context, keep Recorder, name, host, reason string) error {
 	_, known := t.set.Lookup(name)
 	host = strings.ToLower(strings.TrimSpace(host))
@@ -337,7 +335,7 @@ func (t *Box) EnableTool(ctx context.Context, keep Recorder, name, host, reason 
 	return t.enable(ctx, keep, activity.Tool, name, known, host, reason)
 }
 
-// EnableProvider allows calls of a provider that is disabled and closes its circuit.
+// EnableProvider allows calls of a disabled provider and closes its circuit.
 func (t *Box) EnableProvider(ctx context.Context, keep Recorder, name, reason string) error {
 	return t.enable(ctx, keep, activity.Provider, name, t.hasProvider(name), "", reason)
 }
@@ -357,7 +355,7 @@ func (t *Box) disable(ctx context.Context, keep Recorder, actor domain.Actor, ki
 func (t *Box) enable(ctx context.Context, keep Recorder, kind, name string, known bool, part, reason string) error {
 	subject := kind + name
 	_, disabled := t.Calls.Disabled(subject)
-	if err := t.changeable(kind, name, known || disabled); err != nil { // one that is no longer configured can be enabled
+	if err := t.changeable(kind, name, known || disabled); err != nil { // a tool that is no longer configured can be enabled
 		return err
 	}
 	err := t.Circuits.Close(subject, part, func(left []domain.StoredCircuit, opened []domain.Circuit) error {
@@ -388,7 +386,7 @@ var errUnchanged = errors.New("it is so already")
 
 func kindOf(kind string) string { return strings.TrimSuffix(kind, ":") }
 
-// changeable refuses unknown names, and changes that cannot be stored.
+// changeable returns an error for unknown names, and for changes that cannot be stored.
 func (t *Box) changeable(kind, name string, known bool) error {
 	switch {
 	case !known:
@@ -399,7 +397,7 @@ func (t *Box) changeable(kind, name string, known bool) error {
 	return nil
 }
 
-// forgetful keeps accepted definitions for the life of a command.
+// forgetful stores accepted definitions in memory, for the duration of a command.
 type forgetful struct {
 	mu   sync.Mutex
 	pins []domain.ToolPin

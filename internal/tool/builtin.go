@@ -75,7 +75,7 @@ func (f *function) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	return f.call(ctx, args, call)
 }
 
-// arguments reads arguments that match their schema. A missing argument is zero.
+// arguments decodes arguments that match their schema. A missing argument is zero.
 type arguments map[string]any
 
 func (a arguments) text(name string) string { s, _ := a[name].(string); return s }
@@ -83,7 +83,7 @@ func (a arguments) flag(name string) bool   { b, _ := a[name].(bool); return b }
 
 func (a arguments) has(name string) bool { _, ok := a[name]; return ok }
 
-// number reads an integer that the schema bounds.
+// number decodes an integer that the schema limits.
 func (a arguments) number(name string, otherwise int) int {
 	r, ok := parseRat(jsonvalue.Text(a[name]))
 	if !a.has(name) || !ok || !r.IsInt() || !r.Num().IsInt64() {

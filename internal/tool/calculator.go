@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	maxFormula = 4096    // bytes
-	maxNesting = 100     // brackets, signs and powers
+	maxFormula = 4096    // in bytes
+	maxNesting = 100     // brackets, signs, and powers
 	maxBits    = 1 << 15 // of a numerator or denominator: about 9,800 digits
 )
 
@@ -52,9 +52,9 @@ func newCalculator() llm.Tool {
 	}
 }
 
-// Evaluate computes an arithmetic expression with named values. Everything but
-// roots of non-squares, fractional powers, exp and logarithms is exact. The
-// error is a permanent *walk.Failure that names the column.
+// Evaluate computes an arithmetic expression with named values. The result is exact except for
+// roots of non-squares, fractional powers, exp, and logarithms. The error is a permanent
+// *walk.Failure that contains the column.
 func Evaluate(expression string, values map[string]*big.Rat) (*big.Rat, error) {
 	if len(expression) > maxFormula {
 		return nil, invalid("expression of %d bytes; at most %d are allowed", len(expression), maxFormula)
@@ -81,12 +81,12 @@ const (
 	tokenBad
 )
 
-// formula is a Pratt parser that computes as it reads.
+// formula is a Pratt parser that computes while it parses.
 type formula struct {
 	text   string
 	values map[string]*big.Rat
 	at     int // start of the current token
-	end    int // its end
+	end    int // end of the current token
 	kind   tokenKind
 	token  string
 }
@@ -127,7 +127,7 @@ func (f *formula) next() {
 		if strings.HasPrefix(rest, "**") {
 			size = 2
 		}
-	case r == '×' || r == '÷' || r == '−': // as people paste them
+	case r == '×' || r == '÷' || r == '−': // characters in copied formulas
 		f.kind = tokenOperator
 	default:
 		f.kind = tokenBad
@@ -148,7 +148,7 @@ func (f *formula) next() {
 
 func isWord(r rune) bool { return r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
 
-// numberLength is the length of a literal. A malformed literal is detected later.
+// numberLength returns the length of a literal. A malformed literal is detected later.
 func numberLength(s string) int {
 	i := 0
 	for i < len(s) && ('0' <= s[i] && s[i] <= '9' || s[i] == '.') {
@@ -205,7 +205,7 @@ func (f *formula) parse(least, depth int) (*big.Rat, error) {
 		f.next()
 		right := bind
 		if operator == "^" {
-			right-- // to the right: 2^3^2 is 2^9
+			right-- // right associative: 2^3^2 is 2^9
 		}
 		var r *big.Rat
 		if r, err = f.parse(right, depth+1); err != nil {
@@ -258,7 +258,7 @@ func (f *formula) expect(token string) error {
 	return nil
 }
 
-// name is a value, a constant or a function call.
+// name parses a value, a constant, or a function call.
 func (f *formula) name(depth int) (*big.Rat, error) {
 	at := *f
 	f.next()

@@ -13,7 +13,7 @@ var (
 	errComplex = errors.New("the result is not a real number")
 )
 
-// bounded refuses numbers that would make the next step slow.
+// bounded returns an error for numbers that would make the next step slow.
 func bounded(r *big.Rat) error {
 	if r.Num().BitLen() > maxBits || r.Denom().BitLen() > maxBits {
 		return errTooBig
@@ -47,7 +47,7 @@ func apply(operator string, a, b *big.Rat) (*big.Rat, error) {
 	return r, bounded(r)
 }
 
-// power is exact for whole exponents and for halves of perfect squares.
+// power is exact for integer exponents and for halves with perfect squares.
 func power(a, b *big.Rat) (*big.Rat, error) {
 	if !b.IsInt() {
 		if b.Denom().IsInt64() && b.Denom().Int64() == 2 {
@@ -93,7 +93,7 @@ func abs64(n int64) int64 {
 	return max(n, -n)
 }
 
-// squareRoot is exact for squares of fractions, else good to 16 digits.
+// squareRoot is exact for squares of fractions, and otherwise has 16 significant digits.
 func squareRoot(r *big.Rat) (*big.Rat, error) {
 	if r.Sign() < 0 {
 		return nil, errComplex
@@ -109,7 +109,7 @@ func squareRoot(r *big.Rat) (*big.Rat, error) {
 	return root, nil
 }
 
-// ratOf takes 15 digits of a float: the last bits are noise of the method.
+// ratOf uses 15 digits of a float, because the last bits are rounding errors.
 func ratOf(f float64) (*big.Rat, error) {
 	switch {
 	case math.IsNaN(f):
@@ -135,7 +135,7 @@ func inexact2(fn func(a, b float64) float64, a, b *big.Rat) (*big.Rat, error) {
 	return ratOf(fn(x, y))
 }
 
-// mathFunction takes from least to most arguments (0: any number).
+// mathFunction takes from least to most arguments; most 0 means any number.
 type mathFunction struct {
 	least, most int
 	call        func([]*big.Rat) (*big.Rat, error)

@@ -53,8 +53,7 @@ func TestCalculator(t *testing.T) {
 	refuses(t, set, "calculator", `{"expression": `+quote(strings.Repeat("1+", 3000)+"1")+`}`, "expression")
 }
 
-// Whatever the calculator computes of sums, differences and products agrees
-// with exact fractions.
+// The calculator's sums, differences, and products equal those of exact fractions.
 func TestCalculatorIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -15,12 +15,12 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Reach is whom the calls of a tool go to: how many circuits it has.
+// Reach describes which systems the calls of a tool reach, and thus how many circuits it has.
 type Reach int
 
 const (
-	ReachesNone  Reach = iota // it computes, or works on this machine only: no circuit
-	ReachesOne                // all calls go to the same: one circuit
+	ReachesNone  Reach = iota // the tool only computes or uses this machine: no circuit
+	ReachesOne                // all calls go to one system: one circuit
 	ReachesHosts              // each target in the arguments has its own circuit
 )
 
@@ -34,7 +34,7 @@ func reachOf(t llm.Tool, spec llm.ToolSpec) Reach {
 	return ReachesOne
 }
 
-// Reach returns which systems the calls of a tool reach; none for an unknown tool.
+// Reach returns which systems the calls of a tool reach. An unknown tool reaches none.
 func (s *Set) Reach(name string) Reach {
 	r, _ := s.lookup(name)
 	return r.reach
@@ -50,10 +50,10 @@ func (s *Set) Host(name string, args any) string {
 	return r.spec.HostOf(args)
 }
 
-// Breaker is when a circuit of a tool opens.
+// Breaker returns the settings of a tool's circuits.
 func (s *Set) Breaker(name string) circuit.Settings { return lookup(s.breakers, name).WithDefaults() }
 
-// CodeCircuitOpen is the failure of a call that a circuit refused: it was not made.
+// CodeCircuitOpen is the failure code of a call that was not made because a circuit was open.
 const CodeCircuitOpen = "tool_circuit_open"
 
 // enter checks whether the circuit of a call permits it.
@@ -77,11 +77,12 @@ func (s *Set) enter(r registered, name string, args any) (circuit.Pass, error) {
 	return pass, refusal.Failure(CodeCircuitOpen, what)
 }
 
-// usualDuration is the shortest duration after which a timeout counts against the other side. A
+// usualDuration is the minimum duration after which a timeout counts against the other system. A
 // shorter timeout is the caller's choice.
 const usualDuration = 5 * time.Second
 
-// maxDurationOf is less where the configuration gives the tool less time than that.
+// maxDurationOf returns the minimum duration for a tool. It is shorter if the configuration sets a
+// shorter timeout.
 func maxDurationOf(t llm.Tool) time.Duration {
 	if p, ok := t.(interface{ MaxDuration() time.Duration }); ok && p.MaxDuration() > 0 {
 		return min(usualDuration, p.MaxDuration())
@@ -136,8 +137,8 @@ func judge(ctx context.Context, err error, took, patience time.Duration) circuit
 	return circuit.Silent
 }
 
-// cut reports whether an error is one of a connection: tools that are registered by
-// programs need not know our codes.
+// cut reports whether an error is a connection error, because tools that programs register need not
+// use the codes of kairosd.
 func cut(err error) bool {
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return true

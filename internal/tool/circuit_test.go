@@ -22,10 +22,10 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// service is a server on loopback with scripted answers, which it counts.
+// service is a server on loopback with scripted answers. It counts its requests.
 type service struct {
 	*httptest.Server
-	status atomic.Int32 // 0: it hangs up
+	status atomic.Int32 // 0: closes the connection
 	calls  atomic.Int32
 }
 
@@ -47,7 +47,7 @@ func newService(t *testing.T, status int) *service {
 
 func (s *service) host() string { return strings.TrimPrefix(s.URL, "http://") }
 
-// guarded is the built-in tools with circuits.
+// guarded returns the built-in tools with circuits.
 func guarded(t *testing.T, c tool.Config) (*tool.Set, *circuit.Board) {
 	t.Helper()
 	c.HTTP.AllowPrivate = []string{"127.0.0.1"}
@@ -110,7 +110,7 @@ func TestTheCircuitOfAFailingHostOpens(t *testing.T) {
 	}
 }
 
-// There is no listener: refused connections open a circuit too.
+// Nothing listens at the address. Refused connections open a circuit too.
 func TestTheCircuitOfAMissingHostOpens(t *testing.T) {
 	t.Parallel()
 	s := newService(t, 200)
@@ -124,7 +124,7 @@ func TestTheCircuitOfAMissingHostOpens(t *testing.T) {
 }
 
 // Mistakes of the caller do not count against the host: other 4xx, invalid arguments, and a timeout
-// that is too short. Nor does -1 let it open.
+// that is too short. With failures set to -1, a circuit never opens.
 func TestErrorsOfTheCallerDoNotOpenACircuit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -158,8 +158,7 @@ func TestErrorsOfTheCallerDoNotOpenACircuit(t *testing.T) {
 	}
 }
 
-// An answer in between ends the row; the tool's own timeout counts when it is the
-// host that took too long.
+// A success ends a series of failures. The tool's own timeout counts if the host took too long.
 func TestFailuresInARow(t *testing.T) {
 	t.Parallel()
 	s := newService(t, 500)
@@ -190,7 +189,7 @@ func TestFailuresInARow(t *testing.T) {
 	}
 }
 
-// program is a tool of a program that fails as scripted.
+// program is a tool that a program registers. It fails as scripted.
 type program struct {
 	name   string
 	effect walk.Effect
@@ -211,8 +210,8 @@ func (p *program) Call(ctx context.Context, _ llm.ToolCall) (any, error) {
 	return "done", p.err
 }
 
-// A tool of a program or an MCP server has one circuit. By the clock: it opens,
-// rests, tries one call, and closes.
+// A tool of a program or an MCP server has one circuit. After the cooldown, it permits one trial
+// call, and closes if that succeeds.
 func TestTheCircuitOfAFailingToolOpens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -270,7 +269,7 @@ func TestMessagesOfFailures(t *testing.T) {
 		for _, c := range []struct {
 			err   error
 			took  time.Duration // of the call
-			limit time.Duration // of the node; 0: none
+			limit time.Duration // of the node; 0 means none
 			opens bool
 		}{
 			{err: &walk.Failure{Code: mcp.CodeExit}, opens: true},
@@ -310,8 +309,8 @@ func TestMessagesOfFailures(t *testing.T) {
 	})
 }
 
-// Tools that use no other system have no circuit: a failed command is not a reason to refuse
-// another one.
+// Tools that use no other system have no circuit, because a failed command is not a reason to
+// reject another one.
 func TestToolsWithACircuit(t *testing.T) {
 	t.Parallel()
 	set, _ := guarded(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{script(t, "exit 1")}}})
@@ -329,7 +328,7 @@ func TestToolsWithACircuit(t *testing.T) {
 	}
 }
 
-// Addresses of one host are one circuit, however they are written.
+// All spellings of an address share the circuit of its host.
 func TestHostsOfAddresses(t *testing.T) {
 	t.Parallel()
 	set, _ := guarded(t, tool.Config{})

@@ -10,15 +10,15 @@ import (
 	"github.com/kairosd/kairosd/internal/circuit"
 )
 
-// Config is the `tools` section of the configuration. Its zero value offers every tool without
-// access to the machine: http reaches only public addresses, the file and database tools have no
-// roots and databases, and exec is disabled.
+// Config is the `tools` section of the configuration. With its zero value, every tool is offered
+// without access to the machine: http reaches only public addresses, the file and database tools
+// have no roots and databases, and exec is disabled.
 type Config struct {
 	HTTP  HTTPConfig  `yaml:"http" json:"http"`
 	Files FilesConfig `yaml:"files" json:"files"`
 	SQL   SQLConfig   `yaml:"sql" json:"sql"`
 	Exec  ExecConfig  `yaml:"exec" json:"exec"`
-	// Permissions by tool name; a tool that is not named is allowed.
+	// Permissions by tool name. A tool that is not named is allowed.
 	Permissions Permissions `yaml:"permissions" json:"permissions"`
 	// Plans holds permissions for single plans, by the plan's key.
 	Plans map[string]Permissions `yaml:"plans" json:"plans"`
@@ -29,76 +29,75 @@ type Config struct {
 
 // HTTPConfig configures the tool http.
 type HTTPConfig struct {
-	// AllowPrivate lists CIDR prefixes, or single addresses, that may be reached
-	// although they are not public. Default: none.
+	// AllowPrivate lists CIDR prefixes, or single addresses, that may be reached although they are
+	// not public. The default is none.
 	AllowPrivate []string `yaml:"allow_private" json:"allow_private"`
-	// AllowPorts lists ports below 1024 that may be reached besides 80 and 443.
+	// AllowPorts lists ports below 1024 that may be reached in addition to 80 and 443.
 	AllowPorts []int `yaml:"allow_ports" json:"allow_ports"`
-	// Timeout bounds one call, redirects and body included. Default 30s.
+	// Timeout limits one call, including redirects and body. The default is 30s.
 	Timeout time.Duration `yaml:"timeout" json:"timeout"`
-	// MaxBytes bounds a response body after decompression. Default 4 MiB.
+	// MaxBytes limits a response body after decompression. The default is 4 MiB.
 	MaxBytes int64 `yaml:"max_bytes" json:"max_bytes"`
 	// MaxRedirects limits the redirects that a call may request. Default 5. Calls follow none
 	// unless they request it.
 	MaxRedirects int `yaml:"max_redirects" json:"max_redirects"`
-	// CAFiles holds PEM files of further certificate authorities.
+	// CAFiles lists PEM files of additional certificate authorities.
 	CAFiles []string `yaml:"ca_files" json:"ca_files"`
 	// Examples makes http://kairos.example reachable, which kairosd serves itself for
 	// the example plans. Default: false.
 	Examples bool `yaml:"examples" json:"examples"`
 }
 
-// FilesConfig configures read_file, write_file and the `file` of csv.
+// FilesConfig configures read_file, write_file, and the `file` argument of csv.
 type FilesConfig struct {
-	// Roots are the directories that may be read and written. Default: none. A
-	// relative path in a call is looked up in each root in order; new files are
-	// made in the first.
+	// Roots are the directories that may be read and written. The default is none. A relative path
+	// in a call is searched in each root in order. New files are created in the first root.
 	Roots []string `yaml:"roots" json:"roots"`
-	// MaxBytes bounds one file. Default 4 MiB.
+	// MaxBytes limits one file. The default is 4 MiB.
 	MaxBytes int64 `yaml:"max_bytes" json:"max_bytes"`
 }
 
 // SQLConfig configures sql_query.
 type SQLConfig struct {
-	// Databases maps the names that calls use to SQLite files. Default: none.
+	// Databases maps the names that calls use to SQLite files. The default is none.
 	Databases map[string]string `yaml:"databases" json:"databases"`
-	// Timeout bounds one query. Default 10s.
+	// Timeout limits one query. The default is 10s.
 	Timeout time.Duration `yaml:"timeout" json:"timeout"`
-	// MaxRows bounds one result. Default 1000.
+	// MaxRows limits one result. The default is 1000.
 	MaxRows int `yaml:"max_rows" json:"max_rows"`
 }
 
 // ExecConfig configures exec.
 type ExecConfig struct {
-	// Enabled offers the tool at all. Default false.
+	// Enabled offers the tool. The default is false.
 	Enabled bool `yaml:"enabled" json:"enabled"`
 	// Allow lists absolute paths of executables that may be run.
 	Allow []string `yaml:"allow" json:"allow"`
-	// Patterns holds, by executable, an RE2 expression that each argument must
-	// match as a whole. Default: any argument.
+	// Patterns contains, by executable, an RE2 expression that each complete argument must match.
+	// The default is any argument.
 	Patterns map[string]string `yaml:"patterns" json:"patterns"`
-	// EndOfOptions lists the executables that take `--` for the end of their
-	// options: it is put before the operands of a call.
+	// EndOfOptions lists the executables that support `--` as the end of their options. It is
+	// inserted before the operands of a call.
 	EndOfOptions []string `yaml:"end_of_options" json:"end_of_options"`
-	// Env is the whole environment of a command, besides KAIROS_IDEMPOTENCY_KEY
-	// and a PATH of the system's own directories.
+	// Env is the complete environment of a command, except KAIROS_IDEMPOTENCY_KEY and a PATH of
+	// system directories.
 	Env map[string]string `yaml:"env" json:"env"`
 	// User is the user that runs commands. It must not be able to read kairosd's files. The default
 	// is kairosd's own user. It requires root, or the capabilities to change the user.
 	User string `yaml:"user" json:"user"`
-	// Dir is the working directory. Default: a new empty directory per call.
+	// Dir is the working directory. The default is a new empty directory per call.
 	Dir string `yaml:"dir" json:"dir"`
-	// Timeout bounds one command. Default 60s.
+	// Timeout limits one command. The default is 60s.
 	Timeout time.Duration `yaml:"timeout" json:"timeout"`
-	// MaxBytes bounds each of its output streams. Default 1 MiB.
+	// MaxBytes limits each of its output streams. The default is 1 MiB.
 	MaxBytes int64 `yaml:"max_bytes" json:"max_bytes"`
-	// MaxMemory bounds what the command and its children hold together, in
-	// bytes. Default 512 MiB.
+	// MaxMemory limits the total memory of the command and its children, in bytes. The default is
+	// 512 MiB.
 	MaxMemory int64 `yaml:"max_memory" json:"max_memory"`
-	// MaxProcesses bounds how many they are. Default 64.
+	// MaxProcesses limits the number of processes. The default is 64.
 	MaxProcesses int `yaml:"max_processes" json:"max_processes"`
-	// MaxDisk limits the size of the directory of a call, in bytes. It does not apply to Dir.
-	// Default 256 MiB.
+	// MaxDisk limits the size of the directory of a call, in bytes. It does not apply to Dir. The
+	// default is 256 MiB.
 	MaxDisk int64 `yaml:"max_disk" json:"max_disk"`
 }
 
@@ -109,7 +108,7 @@ const (
 	maxSQLBytes = 4 << 20
 )
 
-// withDefaults sets missing values and refuses invalid ones.
+// withDefaults sets missing values and returns an error for invalid ones.
 func (c Config) withDefaults() (Config, error) {
 	c.HTTP.Timeout = cmp.Or(c.HTTP.Timeout, 30*time.Second)
 	c.HTTP.MaxBytes = cmp.Or(c.HTTP.MaxBytes, maxBody)

@@ -99,7 +99,7 @@ func newCSV(f *files) llm.Tool {
 	}
 }
 
-// table is a parsed CSV: cells as text, rows with the line they began on.
+// table is a parsed CSV file: cells as text, and rows with the number of their first line.
 type table struct {
 	columns []string
 	index   map[string]int
@@ -113,8 +113,8 @@ type row struct {
 	line  int
 }
 
-// readTable parses CSV (RFC 4180) as spreadsheets write it: with a byte order
-// mark, other delimiters, and short last rows.
+// readTable parses CSV (RFC 4180) and the variants of spreadsheets: a byte order mark, other
+// delimiters, and short last rows.
 func readTable(ctx context.Context, content []byte, args arguments) (*table, error) {
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	if !utf8.Valid(content) {
@@ -213,7 +213,7 @@ func delimiter(text string, content []byte) (rune, error) {
 	return best, nil
 }
 
-// column is a column's position.
+// column returns the position of a column.
 func (t *table) column(name string) (int, error) {
 	i, ok := t.index[name]
 	if !ok {
@@ -226,7 +226,7 @@ func (t *table) column(name string) (int, error) {
 	return i, nil
 }
 
-// number reads a cell as a number.
+// number parses a cell as a number.
 func (t *table) number(cell string) (*big.Rat, bool) {
 	cell = strings.TrimSpace(cell)
 	if t.decimal == "," {
@@ -237,7 +237,7 @@ func (t *table) number(cell string) (*big.Rat, bool) {
 	return parseRat(cell)
 }
 
-// ungroup drops separators that stand between groups of three digits.
+// ungroup removes separators between groups of three digits.
 func ungroup(cell, separator string) string {
 	whole, fraction := cell, ""
 	point := "."
@@ -256,8 +256,8 @@ func ungroup(cell, separator string) string {
 	return strings.Join(groups, "") + fraction
 }
 
-// value is a cell in the result: a number if the column is numeric or the cell is exactly a plain
-// number, otherwise text (007 stays text).
+// value returns the value of a cell in the result: a number if the column is numeric or the cell is
+// exactly a plain number, and otherwise text (007 remains text).
 func (t *table) value(column, cell string) any {
 	switch t.types[column] {
 	case "text":

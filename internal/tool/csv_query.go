@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// query filters, groups, sorts and cuts the table.
+// query filters, groups, sorts, and limits the table.
 func (t *table) query(args arguments) (any, error) {
 	if err := t.filter(args["filter"]); err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (t *table) holds(c test, cell string) bool {
 // aggregate is one result column of a grouping.
 type aggregate struct {
 	name, op string
-	column   int // -1: rows are counted
+	column   int // -1: counts rows
 }
 
 var aggregateForm = regexp.MustCompile(`^\s*(sum|avg|min|max|count|distinct)\s*(?:\(\s*(.*?)\s*\))?\s*$`)
@@ -241,7 +241,7 @@ func (t *table) group(by []string, spec map[string]any, places int) (columns []s
 		groups[k] = append(groups[k], r)
 	}
 	if len(by) == 0 && len(order) == 0 {
-		order = []string{""} // the whole table is one group, also when it is empty
+		order = []string{""} // the whole table is one group, even if it is empty
 	}
 	columns = slices.Clone(by)
 	for _, a := range list {
@@ -263,7 +263,7 @@ func (t *table) group(by []string, spec map[string]any, places int) (columns []s
 	return columns, rows, nil
 }
 
-// compute is one aggregate of one group; empty cells count for nothing.
+// compute computes one aggregate of one group. It ignores empty cells.
 func (t *table) compute(a aggregate, rows []row, places int) (any, error) {
 	if a.column < 0 {
 		return len(rows), nil
@@ -330,7 +330,7 @@ func (t *table) compute(a aggregate, rows []row, places int) (any, error) {
 	return formatRat(sum), nil
 }
 
-// order sorts nothing before numbers before text.
+// order sorts empty values before numbers, and numbers before text.
 func order(a, b any) int {
 	rank := func(v any) int {
 		switch v.(type) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones also where the system has none
+	_ "time/tzdata" // time zones for systems without them
 
 	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
@@ -88,8 +88,8 @@ func datetime(now time.Time, args arguments) (any, error) {
 	}, nil
 }
 
-// location finds a zone; the machine's own is refused, because a plan must mean
-// the same everywhere.
+// location finds a time zone. It rejects the machine's own, because a plan must have the same
+// meaning on every machine.
 func location(name string, otherwise *time.Location) (*time.Location, error) {
 	switch name {
 	case "":
@@ -127,8 +127,8 @@ func instant(text string, now time.Time, zone *time.Location) (time.Time, error)
 
 var amounts = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(mo|ms|[ywdhms])`)
 
-// addAmount adds calendar units as a calendar does (31 January and a month is
-// the end of February) and the others as a clock does.
+// addAmount adds calendar units as a calendar does (31 January plus a month is the end of February)
+// and other units as a clock does.
 func addAmount(t time.Time, amount string) (time.Time, error) {
 	rest := strings.ReplaceAll(strings.TrimSpace(amount), " ", "")
 	if rest == "" {

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// NewDialer connects to where the http tool may, and nowhere else: to public
-// addresses, to the private ones that are allowed, never to kairosd itself; the
-// address is checked at the socket (S14). ports below 1024 besides 80 and 443
-// are those listed.
+// NewDialer returns a dialer that connects only to the addresses that the http tool may reach:
+// public addresses and allowed private ones, but never kairosd itself. The address is checked at
+// the socket (S14). ports lists the permitted ports below 1024 in addition to 80 and 443.
 func NewDialer(guard *Guard, allowPrivate []string, ports ...int) (*net.Dialer, error) {
 	allow, err := parsePrefixes(allowPrivate)
 	if err != nil {

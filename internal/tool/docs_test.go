@@ -14,8 +14,8 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// The page on tools names every built-in tool, every argument of it in its
-// section, and every key of the configuration; its configuration loads.
+// The page on tools names every built-in tool with every argument in its section, and every key of
+// the configuration. Its example configuration is valid.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../docs/reference/tools.md")

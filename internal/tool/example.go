@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// exampleHost is a host that http serves itself if tools.http.examples is set.
-// Names under .example are reserved and never resolve (RFC 6761).
+// exampleHost is a host that the http tool serves itself if tools.http.examples is set. Names under
+// .example are reserved and never resolve (RFC 6761).
 const exampleHost = "kairos.example"
 
 // examples serves exampleHost in this process, without a socket:
@@ -39,7 +39,7 @@ func (e *examples) dial(context.Context, string, string) (net.Conn, error) {
 	return near, nil
 }
 
-// one is a listener of a single connection.
+// one is a listener with a single connection.
 type one struct {
 	conn     net.Conn
 	accepted atomic.Bool

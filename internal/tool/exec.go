@@ -21,18 +21,18 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// execTool runs commands of an allow-list: argv only, no shell (M01, M02), in a clean environment
-// (M03) and its own process group (M04).
+// execTool runs commands of an allow list: with argv only, without a shell (M01, M02), in a clean
+// environment (M03) and a separate process group (M04).
 type execTool struct {
 	config ExecConfig
-	// allowed are the executables by path, as they were when kairosd started: a
-	// file that is put in place of one later is refused.
+	// allowed contains the executables by path, as they were when kairosd started. A file that
+	// replaces one later is rejected.
 	allowed  map[string]os.FileInfo
 	patterns map[string]*regexp.Regexp
-	user     *execUser // nil: kairosd's own
+	user     *execUser // nil: kairosd's own user
 }
 
-// MaxDuration bounds one call.
+// MaxDuration returns the timeout of a call.
 func (t *execTool) MaxDuration() time.Duration { return t.config.Timeout }
 
 func newExec(c ExecConfig) (llm.Tool, error) {
@@ -113,8 +113,8 @@ func newExec(c ExecConfig) (llm.Tool, error) {
 	}, nil
 }
 
-// killDelay is how long a command has after SIGTERM, and how long its output is
-// awaited after its end: a grandchild may hold it open (M04).
+// killDelay is the time that a command has after SIGTERM, and the time to wait for its output after
+// its end, because a grandchild may hold the output open (M04).
 const killDelay = 500 * time.Millisecond
 
 func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (any, error) {
@@ -180,7 +180,7 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 	err = cmd.Wait()
 	unwatch()
 	watcher.Wait()
-	// Processes that it left running are ended, too.
+	// Processes that the command left running are ended too.
 	if kill := endGroup(cmd.Process.Pid); kill != nil {
 		call.Log("warn", fmt.Sprintf("processes of %s could not be ended: %s", path, kill))
 	}
@@ -249,7 +249,7 @@ func quotaOf(ctx context.Context) *overQuota {
 
 var errOutput = errors.New("too much output")
 
-// result reads the exit code, which is the command's contract (M07).
+// result evaluates the exit code, which is the command's contract (M07).
 func (t *execTool) result(args arguments, cmd *exec.Cmd, err error, stdout, stderr *capped) (any, error) {
 	exit, isExit := errors.AsType[*exec.ExitError](err)
 	if err != nil && !isExit && !errors.Is(err, exec.ErrWaitDelay) {
@@ -280,7 +280,8 @@ func (t *execTool) result(args arguments, cmd *exec.Cmd, err error, stdout, stde
 	return nil, f
 }
 
-// environment is all that a command sees of ours: nothing (M03).
+// environment returns the complete environment of a command. It contains nothing of kairosd's
+// (M03).
 func (t *execTool) environment(key string) []string {
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin"}
 	for _, name := range slices.Sorted(maps.Keys(t.config.Env)) {
@@ -289,7 +290,7 @@ func (t *execTool) environment(key string) []string {
 	return append(env, "KAIROS_IDEMPOTENCY_KEY="+key)
 }
 
-// capped keeps the start of the written data, and reports when the limit is exceeded.
+// capped keeps the beginning of the written data, and reports if the limit is exceeded.
 type capped struct {
 	mu   sync.Mutex
 	b    bytes.Buffer
@@ -304,7 +305,7 @@ func (c *capped) Write(p []byte) (int, error) {
 	if int64(len(p)) > room {
 		c.b.Write(p[:room])
 		c.full()
-		return len(p), nil // drained, so that the command can end
+		return len(p), nil // discarded, so that the command can end
 	}
 	return c.b.Write(p)
 }

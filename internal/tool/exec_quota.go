@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// CodeQuota: a command used more than it may (M06).
+// CodeQuota is the failure code of a command that exceeded a quota (M06).
 const CodeQuota = "quota"
 
 // quotaEvery is the interval of the quota checks. A command may exceed its quota between two
@@ -21,13 +21,13 @@ const CodeQuota = "quota"
 // everywhere.
 const quotaEvery = 50 * time.Millisecond
 
-// usage is the current use of resources by a process group.
+// usage is the current resource usage of a process group.
 type usage struct {
 	processes int
 	memory    int64 // resident, in bytes
 }
 
-// overQuota ends a command that is beyond a quota: its cause.
+// overQuota is the cause of a command's end because of an exceeded quota.
 type overQuota struct{ what message.Message }
 
 func (o *overQuota) Error() string { return o.what.String() }
@@ -54,8 +54,9 @@ func (t *execTool) watch(ctx context.Context, group int, own string, tooMuch con
 			over = message.New("wrote more than %d MiB into its directory", t.config.MaxDisk>>20)
 		}
 		if !over.IsZero() {
-			// At once, and not by request: it may be about to take the machine down.
-			_ = syscall.Kill(-group, syscall.SIGKILL) // it may have ended meanwhile
+			// Kill at once instead of sending SIGTERM, because the command may be about to exhaust
+			// the machine.
+			_ = syscall.Kill(-group, syscall.SIGKILL) // the group may have ended in the meantime
 			tooMuch(&overQuota{over})
 			return
 		}
@@ -77,8 +78,8 @@ func size(dir string) int64 {
 	return sum
 }
 
-// endGroup ends what a command left running; new processes of it that begin
-// meanwhile too.
+// endGroup ends the remaining processes of a command, including new ones that they start in the
+// meantime.
 func endGroup(group int) error {
 	for range 100 {
 		if err := syscall.Kill(-group, syscall.SIGKILL); errors.Is(err, syscall.ESRCH) {
@@ -93,7 +94,7 @@ func endGroup(group int) error {
 	return fmt.Errorf("processes of group %d continue", group)
 }
 
-// quotaFailure is what a command beyond a quota fails with.
+// quotaFailure returns the failure of a command that exceeded a quota.
 func quotaFailure(path string, o *overQuota, stderr string) *walk.Failure {
 	return (&walk.Failure{Code: CodeQuota, Permanent: true, Detail: stderr,
 		Suggestion: "raise max_memory, max_processes or max_disk under tools.exec if it is meant to"}).

@@ -8,7 +8,7 @@ import (
 
 var pageSize = int64(os.Getpagesize())
 
-// groupUsage adds up the processes of a group, those that have ended aside.
+// groupUsage sums the usage of the processes in a group. It ignores processes that have ended.
 func groupUsage(group int) usage {
 	var u usage
 	proc, err := os.Open("/proc")
@@ -27,9 +27,9 @@ func groupUsage(group int) usage {
 		}
 		stat, err := os.ReadFile("/proc/" + name + "/stat")
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
-		// The command's name, in parentheses, may hold anything.
+		// The command's name, in parentheses, may contain any characters.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) < 22 || !bytes.Equal(fields[2], want) || fields[0][0] == 'Z' || fields[0][0] == 'X' {
 			continue

@@ -2,5 +2,5 @@
 
 package tool
 
-// groupUsage is not known here: only time and output are bounded.
+// groupUsage is not available on this system, so only time and output are limited.
 func groupUsage(int) usage { return usage{} }

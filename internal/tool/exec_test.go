@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// script is an executable of the test's own.
+// script creates an executable for the test.
 func script(tb testing.TB, body string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "script")
@@ -26,8 +26,8 @@ func execSet(tb testing.TB, path string) *tool.Set {
 	return builtin(tb, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{path}, Env: map[string]string{"LANG": "C"}}}, nil)
 }
 
-// M02, C12: arguments are passed as they are. Not parallel: it sets the environment
-// that the command must not see (M03).
+// M02, C12: arguments are passed unchanged. Not parallel, because it sets the environment that the
+// command must not see (M03).
 func TestExec(t *testing.T) {
 	t.Setenv("KAIROS_SECRET", "hidden")
 	path := script(t, `for a in "$@"; do printf '[%s]' "$a"; done; cat; env | sort >&2`)
@@ -59,7 +59,7 @@ func TestExecRefuses(t *testing.T) {
 	} {
 		refuses(t, set, "exec", args, want)
 	}
-	// M01: another file in the place of the one that was allowed.
+	// M01: another file in the place of the allowed one is rejected.
 	if err := os.WriteFile(path+"2", []byte("#!/bin/sh\necho other\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestExecRefuses(t *testing.T) {
 			t.Errorf("%+v was accepted", c)
 		}
 	}
-	// M02: only arguments that fit are passed.
+	// M02: only matching arguments are passed.
 	other := script(t, `printf %s "$1"`)
 	bound := builtin(
 		t,
@@ -87,8 +87,8 @@ func TestExecRefuses(t *testing.T) {
 	if out, f := call(t, bound, "exec", `{"command": "`+other+`", "args": ["--fast"]}`); f != nil || !strings.Contains(out, "--fast") {
 		t.Errorf("%s %v", out, f)
 	}
-	// M02: Data is never taken for an option. `--` comes before it if the command supports that,
-	// and data that looks like an option is rejected otherwise.
+	// M02: Data is never interpreted as an option. `--` comes before it if the command supports
+	// that, and data that looks like an option is rejected otherwise.
 	shows := script(t, `for a in "$@"; do printf '[%s]' "$a"; done`)
 	plain := execSet(t, shows)
 	refuses(
@@ -124,7 +124,7 @@ func TestExecRefuses(t *testing.T) {
 	}
 }
 
-// M07: the exit code is the contract.
+// M07: the exit code determines the result.
 func TestExecExitCodes(t *testing.T) {
 	t.Parallel()
 	path := script(t, `echo broken >&2; case $1 in kill) kill -9 $$;; *) exit $1;; esac`)
@@ -146,7 +146,7 @@ func TestExecExitCodes(t *testing.T) {
 	}
 }
 
-// M04, M05: timeouts reach grandchildren, and output is capped.
+// M04, M05: timeouts also end grandchildren, and output is limited.
 func TestExecLimits(t *testing.T) {
 	t.Parallel()
 	for body, code := range map[string]string{
@@ -164,11 +164,11 @@ func TestExecLimits(t *testing.T) {
 		if f == nil || f.Code != code || f.NoEffect {
 			t.Errorf("%s: got %+v, want %s", body, f, code)
 		}
-		if took := time.Since(start); took > 2*time.Minute { // it waited for a process
+		if took := time.Since(start); took > 2*time.Minute { // the call waited for a process
 			t.Errorf("%s: took %s", body, took)
 		}
 	}
-	// A grandchild that holds the output open does not hold the call.
+	// A grandchild that holds the output open does not block the call.
 	path := script(t, "echo done; sleep 300 &")
 	start := time.Now()
 	if out, f := call(t, execSet(t, path), "exec", `{"command": "`+path+`"}`); f != nil || !strings.Contains(out, "done") ||
@@ -177,8 +177,8 @@ func TestExecLimits(t *testing.T) {
 	}
 }
 
-// M06: a command that takes memory, processes or space is ended before the
-// machine is.
+// M06: a command that uses too much memory, too many processes, or too much space is ended before
+// it exhausts the machine.
 func TestExecQuotas(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

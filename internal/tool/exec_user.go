@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// The capabilities that are required to run a command as another user and to end it: to change the
+// Capabilities that are required to run a command as another user and to end it: to change the
 // owner of its directory, to send it a signal, and to change group and user.
 var execCapabilities = map[string]uint{"CAP_CHOWN": 0, "CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7}
 
@@ -44,16 +44,16 @@ func newExecUser(name string) (*execUser, error) {
 	return &execUser{uint32(uid), uint32(gid)}, nil
 }
 
-// lackingCapabilities are those of execCapabilities that this process has not.
+// lackingCapabilities returns the execCapabilities that this process does not have.
 func lackingCapabilities() []string {
 	if os.Geteuid() == 0 {
 		return nil
 	}
 	var has uint64
-	if text, err := os.ReadFile("/proc/self/status"); err == nil { // elsewhere only root may
+	if text, err := os.ReadFile("/proc/self/status"); err == nil { // on other systems, only root has them
 		for line := range strings.Lines(string(text)) {
 			if mask, ok := strings.CutPrefix(line, "CapEff:"); ok {
-				has, _ = strconv.ParseUint(strings.TrimSpace(mask), 16, 64) // none, if it cannot be read
+				has, _ = strconv.ParseUint(strings.TrimSpace(mask), 16, 64) // none if it cannot be parsed
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func lackingCapabilities() []string {
 	return lacking
 }
 
-// credential lets a command run as the user, with no group but its own.
+// credential returns the credentials of the user, without supplementary groups.
 func (u *execUser) credential() *syscall.Credential {
 	if u == nil {
 		return nil
@@ -75,7 +75,7 @@ func (u *execUser) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: u.uid, Gid: u.gid}
 }
 
-// own gives the user the directory of a call.
+// own makes the user the owner of a call's directory.
 func (u *execUser) own(dir string) error {
 	if u == nil {
 		return nil

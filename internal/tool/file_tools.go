@@ -99,8 +99,8 @@ func newWriteFile(f *files) llm.Tool {
 	}
 }
 
-// write replaces a file in one step: the content is complete and on disk under
-// another name before it takes its own.
+// write replaces a file atomically: it syncs the content under a temporary name before it renames
+// the file.
 func (f *files) write(path string, content []byte) error {
 	candidates, err := f.candidates(path)
 	if err != nil {
@@ -155,7 +155,7 @@ func writeInto(root *os.Root, inside string, content []byte) (err error) {
 	if err := root.Rename(temporary, inside); err != nil {
 		return err
 	}
-	// The name is durable once its directory is.
+	// The name is durable after its directory is synced.
 	parent, err := root.Open(filepath.Dir(inside))
 	if err != nil {
 		return err

@@ -13,9 +13,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// files gives access to the configured roots and to nothing else: every path is
-// resolved by os.Root, which no link leaves (S13), and the guarded files are
-// refused by inode.
+// files accesses only the configured roots. os.Root resolves every path, so that no link leaves a
+// root (S13), and guarded files are rejected by inode.
 type files struct {
 	roots []string
 	max   int64
@@ -41,7 +40,7 @@ func newFiles(c FilesConfig, guard *Guard) (*files, error) {
 	return f, nil
 }
 
-// candidates are the roots that may hold a path, with the path inside each.
+// candidates returns the roots that may contain a path, with the path inside each.
 func (f *files) candidates(path string) ([][2]string, error) {
 	if len(f.roots) == 0 {
 		return nil, suggest(
@@ -94,8 +93,8 @@ func (f *files) readIn(dir, inside string) ([]byte, os.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer root.Close()
-	// Before it is opened: closing a file of our own database would drop the
-	// locks that this process holds on it.
+	// Check before opening, because closing a file of kairosd's database would release the locks of
+	// this process on it.
 	if f.guard.protects(filepath.Join(dir, inside)) {
 		return nil, nil, refused(CodeBlocked, "this file belongs to kairosd")
 	}
@@ -123,7 +122,7 @@ func (f *files) readIn(dir, inside string) ([]byte, os.FileInfo, error) {
 	return content, info, err
 }
 
-// fileError names the file of an error, without the machine's paths.
+// fileError returns an error that names the file without the machine's paths.
 func fileError(path string, err error) error {
 	if err == nil {
 		return nil

@@ -56,7 +56,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s (%s): the file holds %q, %v", args, out, got, err)
 		}
 	}
-	// Nothing is left of the writing.
+	// No temporary files remain.
 	left, err := filepath.Glob(filepath.Join(root, ".*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

@@ -21,7 +21,7 @@ type Guard struct {
 	files     []string
 }
 
-// Listeners refuses these addresses to every tool, in addition to earlier ones.
+// Listeners protects these addresses from all tools, in addition to earlier ones.
 func (g *Guard) Listeners(addrs ...net.Addr) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -33,8 +33,8 @@ func (g *Guard) Listeners(addrs ...net.Addr) {
 	}
 }
 
-// Files refuses files, and directories with everything in them, to every tool,
-// in addition to earlier ones. They need not exist yet.
+// Files protects files, and directories with their content, from all tools, in addition to earlier
+// ones. They need not exist yet.
 func (g *Guard) Files(paths ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,7 +59,7 @@ func (g *Guard) Only(paths ...string) {
 	g.add(paths)
 }
 
-// plain is an address without zone, IPv4 as IPv4.
+// plain returns an address without zone, with IPv4-mapped addresses as IPv4.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 // own reports whether a connection to the address would reach kairosd itself.
@@ -80,14 +80,14 @@ func (g *Guard) own(target netip.AddrPort) bool {
 	return false
 }
 
-// local reports whether an address is one of this machine.
+// local reports whether an address belongs to this machine.
 func local(ip netip.Addr) bool {
 	if ip.IsLoopback() || ip.IsUnspecified() {
 		return true
 	}
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
-		return true // unknown counts as ours
+		return true // if it is unknown, the address counts as local
 	}
 	return slices.ContainsFunc(addrs, func(a net.Addr) bool {
 		n, ok := a.(*net.IPNet)
@@ -99,8 +99,8 @@ func local(ip netip.Addr) bool {
 	})
 }
 
-// protects reports whether a path is one of the guarded files, by whatever name:
-// hard links and symbolic links lead to the same inode.
+// protects reports whether a path is a guarded file, under any name. Hard links and symbolic links
+// lead to the same inode.
 func (g *Guard) protects(path string) bool {
 	g.mu.RLock()
 	files := g.files
@@ -117,7 +117,7 @@ func (g *Guard) protects(path string) bool {
 		names = append(names, filepath.Join(real, missing))
 	}
 	for _, name := range names {
-		// The file itself and every directory it lies in.
+		// Check the file itself and every directory that contains it.
 		for at := name; ; at = filepath.Dir(at) {
 			if slices.ContainsFunc(files, func(f string) bool { return samePath(at, f) }) {
 				return true
@@ -161,8 +161,7 @@ func samePath(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// protectsFile is protects for an open file: a hard link from elsewhere leads to
-// the same inode.
+// protectsFile is protects for an open file. A hard link leads to the same inode.
 func (g *Guard) protectsFile(info os.FileInfo) bool {
 	g.mu.RLock()
 	files := g.files
@@ -193,7 +192,7 @@ func holds(dir string, info os.FileInfo) bool {
 		}
 		other, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it went away meanwhile
+			return nil // removed in the meantime
 		} else if err != nil {
 			return err
 		}

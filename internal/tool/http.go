@@ -29,9 +29,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// httpTool is the tool `http`. Addresses are checked at the socket, after
-// resolution, so that neither a name, a redirect nor a changing DNS answer
-// leads to a private address (M08, M09).
+// httpTool is the tool `http`. It checks addresses at the socket, after resolution, so that neither
+// a name, nor a redirect, nor a changing DNS answer leads to a private address (M08, M09).
 type httpTool struct {
 	config HTTPConfig
 	allow  []netip.Prefix
@@ -72,7 +71,7 @@ func newHTTP(c HTTPConfig, guard *Guard) (*httpTool, error) {
 		}
 	}
 	h.client = &http.Client{
-		// No proxy, also none from the environment (M11); no cookie jar (M14).
+		// No proxy, not even from the environment (M11), and no cookie jar (M14).
 		Transport: &http.Transport{
 			Proxy: nil, DialContext: dial, TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true,
 			TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10,
@@ -185,7 +184,7 @@ func httpHost(args any) string {
 	return net.JoinHostPort(host, port)
 }
 
-// MaxDuration is how long a call is awaited.
+// MaxDuration returns the timeout of a call.
 func (h *httpTool) MaxDuration() time.Duration { return h.config.Timeout }
 
 func httpMethod(args map[string]any) (method string, known bool) {
@@ -199,7 +198,7 @@ func httpMethod(args map[string]any) (method string, known bool) {
 	return http.MethodGet, true
 }
 
-// blockedError is a target that may not be reached.
+// blockedError is the error of a target that may not be reached.
 type blockedError struct{ reason message.Message }
 
 func (e *blockedError) Error() string { return e.reason.String() }
@@ -246,7 +245,7 @@ func (h *httpTool) redirect(req *http.Request, via []*http.Request) error {
 		if req.Body != nil && req.Body != http.NoBody {
 			return refused(CodeBlocked, "redirect of a body from %s to another host, %s", from.Host, req.URL.Host)
 		}
-		// Whatever the plan sent may be a credential of the first host.
+		// The headers may contain credentials for the first host.
 		req.Header = http.Header{"User-Agent": {userAgent}}
 	}
 	return nil
@@ -289,7 +288,7 @@ func (h *httpTool) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, redirectsKey{}, a.number("redirects", 0)), timeout)
 	defer cancel()
-	// Until a connection stands, handshake included, nothing has been sent.
+	// Before the connection is established, including the handshake, nothing has been sent.
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 
@@ -338,11 +337,11 @@ func accepts(a arguments, status int) bool {
 	return slices.ContainsFunc(list, func(v any) bool { return jsonvalue.Text(v) == fmt.Sprint(status) })
 }
 
-// result is what the plan sees of a response.
+// result returns the plan's view of a response.
 func (h *httpTool) result(a arguments, call llm.ToolCall, res *http.Response, body []byte) (any, error) {
 	headers := map[string]any{}
 	for name, values := range res.Header {
-		if name != "Set-Cookie" { // cookies are not kept, nor shown (M14)
+		if name != "Set-Cookie" { // cookies are neither stored nor shown (M14)
 			headers[strings.ToLower(name)] = strings.Join(values, ", ")
 		}
 	}
@@ -386,10 +385,10 @@ func (h *httpTool) transportFailure(parent context.Context, req *http.Request, e
 			refused(CodeBlocked, "%s may not be reached: %s", host, b.reason),
 			"to reach it, list it under tools.http.allow_private or allow_ports; kairosd's own addresses are never reached",
 		)
-		f.NoEffect = !sent // a redirect led there
+		f.NoEffect = !sent // a redirect led to the address
 		return f
 	}
-	if parent.Err() != nil { // the node's own timeout, cancel or shutdown
+	if parent.Err() != nil { // the node's own timeout, a cancel, or a shutdown
 		return (&walk.Failure{Code: walk.AsFailure(parent.Err()).Code, NoEffect: !sent}).
 			WithMessage("%s %s: %s", req.Method, host, parent.Err()).WithCause(parent.Err())
 	}
@@ -404,7 +403,7 @@ func (h *httpTool) transportFailure(parent context.Context, req *http.Request, e
 	return f.WithCause(err)
 }
 
-// reason is the innermost error, without the address that every layer repeats.
+// reason returns the innermost error, without the address that every layer repeats.
 func reason(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dns.Err
@@ -418,8 +417,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// statusFailure classifies a response with an error status. A definite 4xx means that the server
-// did nothing; 408 and 5xx leave that open.
+// statusFailure classifies a response with an error status. A 4xx means that the server did
+// nothing. 408 and 5xx do not.
 func statusFailure(req *http.Request, res *http.Response, body []byte) error {
 	f := (&walk.Failure{
 		Code:   fmt.Sprintf("http_%d", res.StatusCode),
@@ -446,7 +445,7 @@ func statusFailure(req *http.Request, res *http.Response, body []byte) error {
 	return f
 }
 
-// retryAfter reads seconds or an HTTP date, at most a day.
+// retryAfter parses seconds or an HTTP date, and returns at most a day.
 func retryAfter(text string, now time.Time) time.Duration {
 	var d time.Duration
 	if r, ok := parseRat(strings.TrimSpace(text)); ok && r.IsInt() {

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// forbidden headers speak about the connection, which is the tool's.
+// forbidden contains the headers of the connection, which the tool sets itself.
 var forbidden = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Expect"}
 
 func (h *httpTool) request(ctx context.Context, a arguments, key string) (*http.Request, error) {
@@ -81,7 +81,7 @@ func (h *httpTool) request(ctx context.Context, a arguments, key string) (*http.
 	return req, nil
 }
 
-// isToken reports whether s is a token of RFC 9110.
+// isToken reports whether s is a token as defined by RFC 9110.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)

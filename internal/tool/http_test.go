@@ -20,7 +20,7 @@ import (
 
 var loopback = tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.0/8", "::1"}}}
 
-// server answers on the loopback interface.
+// server returns a server on the loopback interface.
 func server(tb testing.TB, h http.HandlerFunc) string {
 	tb.Helper()
 	s := httptest.NewServer(h)
@@ -28,7 +28,7 @@ func server(tb testing.TB, h http.HandlerFunc) string {
 	return s.URL
 }
 
-// What is sent and what comes back; cookies are neither kept nor shown (M14).
+// Requests and responses have the expected form. Cookies are neither stored nor shown (M14).
 func TestHTTP(t *testing.T) {
 	t.Parallel()
 	url := server(t, func(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +82,7 @@ func TestHTTPEffects(t *testing.T) {
 	}
 }
 
-// What a status means for a retry and for doubt.
+// The status determines whether a retry is possible and whether the call is in doubt.
 func TestHTTPStatuses(t *testing.T) {
 	t.Parallel()
 	url := server(t, func(w http.ResponseWriter, r *http.Request) {
@@ -125,8 +125,9 @@ func TestHTTPStatuses(t *testing.T) {
 	}
 }
 
-// A34, C12, M08, M10, M12, M14, M15: the address is judged at the socket, once per
-// connection, so that no answer of DNS can change in between; everything that is not a public web server is refused.
+// A34, C12, M08, M10, M12, M14, M15: the address is checked at the socket, once per connection, so
+// that a DNS answer cannot change in between. Every address that is not a public web server is
+// rejected.
 func TestHTTPRefusesAddresses(t *testing.T) {
 	t.Parallel()
 	set := builtin(t, tool.Config{}, nil)
@@ -156,7 +157,7 @@ func TestHTTPRefusesAddresses(t *testing.T) {
 			t.Errorf("%s: the message repeats a password: %s", url, f.Message)
 		}
 	}
-	// Forms that only a C resolver understands must not get through either.
+	// Forms of addresses that only a C resolver understands are rejected too.
 	for _, host := range []string{"127.1", "2130706433", "0x7f000001", "0177.0.0.1"} {
 		if out, f := call(t, set, "http", `{"url": "http://`+host+`:8080/", "timeout": "5s"}`); f == nil || !f.NoEffect {
 			t.Errorf("%s: got %s, %v", host, out, f)
@@ -197,7 +198,7 @@ func TestHTTPNeverReachesKairosdItself(t *testing.T) {
 	}
 }
 
-// M10: redirects are followed only when asked, checked again at every hop.
+// M10: redirects are followed only on request, and checked at every hop.
 func TestHTTPRedirects(t *testing.T) {
 	t.Parallel()
 	var seen http.Header
@@ -234,7 +235,7 @@ func TestHTTPRedirects(t *testing.T) {
 	}
 }
 
-// M13: large, endless and slow responses.
+// M13: large, endless, and slow responses are limited.
 func TestHTTPLimits(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -283,7 +284,7 @@ func TestHTTPLimits(t *testing.T) {
 	for path, code := range map[string]string{"/large": tool.CodeTooLarge, "/bomb": tool.CodeTooLarge, "/trickle": walk.CodeTimeout,
 		"/silent": walk.CodeTimeout, "/short": tool.CodeUnreachable, "/reset": tool.CodeUnreachable, "/headers": tool.CodeUnreachable} {
 		timeout := ""
-		if code == walk.CodeTimeout { // the others fail by what they send, however long that takes
+		if code == walk.CodeTimeout { // the others fail because of their content, however long that takes
 			timeout = `, "timeout": "2s"`
 		}
 		_, f := call(t, set, "http", `{"url": "`+url+path+`", "method": "POST"`+timeout+`}`)
@@ -329,7 +330,7 @@ func TestHTTPProvesThatNothingWasSent(t *testing.T) {
 	}
 }
 
-// M11: the environment's proxy is not used. Not parallel: it sets the environment.
+// M11: the environment's proxy is not used. Not parallel, because it sets the environment.
 func TestHTTPIgnoresProxies(t *testing.T) {
 	proxy := server(t, func(http.ResponseWriter, *http.Request) { t.Error("the proxy was asked") })
 	t.Setenv("HTTP_PROXY", proxy)

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// significant digits of results that no finite decimal expresses.
+	// Significant digits of results without a finite decimal representation.
 	significant = 16
-	// maxExact is the longest decimal that is written out digit by digit.
+	// maxExact is the maximum length of a decimal that is written without rounding.
 	maxExact = 400
-	// maxScale bounds exponents of numbers that are read.
+	// maxScale limits the exponents of parsed numbers.
 	maxScale = 1000
 )
 
-// parseRat reads a decimal number exactly; ok is false for anything else,
-// hexadecimal, infinities, fractions and huge exponents included.
+// parseRat parses a decimal number exactly. ok is false for anything else, including hexadecimal
+// numbers, infinities, fractions, and huge exponents.
 func parseRat(s string) (*big.Rat, bool) {
 	if s == "" || len(s) > 4*maxScale {
 		return nil, false
@@ -43,9 +43,9 @@ func parseRat(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s)
 }
 
-// formatRat returns a number as JSON: exact where a decimal of reasonable length
-// can be, else rounded to 16 significant digits; never with an exponent unless
-// it is very large or small.
+// formatRat formats a number as JSON. The result is exact if a decimal of reasonable length can be,
+// and otherwise rounded to 16 significant digits. It has an exponent only if the number is very
+// large or small.
 func formatRat(r *big.Rat) json.Number {
 	if r.IsInt() && r.Num().BitLen() < 3*maxExact {
 		return json.Number(r.Num().String())
@@ -62,7 +62,7 @@ func formatRat(r *big.Rat) json.Number {
 		if strings.Contains(mantissa, ".") {
 			mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
 		}
-		// Small enough to be written plainly.
+		// The number is small enough to be written without an exponent.
 		if e >= -20 && e < 0 {
 			if plain, ok := parseRat(mantissa + "e" + strconv.Itoa(e)); ok {
 				places, _ := plain.FloatPrec()
@@ -77,7 +77,7 @@ func formatRat(r *big.Rat) json.Number {
 	return json.Number(text)
 }
 
-// roundRat rounds to a number of decimal places, halves away from zero.
+// roundRat rounds to a number of decimal places. Halves are rounded away from zero.
 func roundRat(r *big.Rat, places int) *big.Rat {
 	scale := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(places, -places))), nil))
 	if places < 0 {
@@ -94,6 +94,6 @@ func roundRat(r *big.Rat, places int) *big.Rat {
 func truncRat(r *big.Rat) *big.Int { return new(big.Int).Quo(r.Num(), r.Denom()) }
 
 func floorRat(r *big.Rat) *big.Int {
-	// Euclidean division: the remainder is never negative, denominators are positive.
+	// This is Euclidean division: the remainder is never negative, and denominators are positive.
 	return new(big.Int).Div(r.Num(), r.Denom())
 }

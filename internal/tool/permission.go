@@ -16,10 +16,10 @@ const (
 	Deny  Permission = "deny"
 )
 
-// strictness orders permissions. The empty one is first.
+// strictness orders permissions from the least to the most strict. The empty one is first.
 var strictness = []Permission{"", Allow, Ask, Deny}
 
-// Stricter returns the stricter of two permissions. An empty one yields.
+// Stricter returns the stricter of two permissions. Any permission is stricter than an empty one.
 func Stricter(a, b Permission) Permission {
 	if slices.Index(strictness, b) > slices.Index(strictness, a) {
 		return b
@@ -37,8 +37,8 @@ type Permissions map[string]Permission
 // Of returns the permission of a tool, or "" if there is none.
 func (p Permissions) Of(name string) Permission { return lookup(p, name) }
 
-// lookup returns the most specific entry for a tool: of its name, then of `server.*`, then of
-// `*`; else the zero value.
+// lookup returns the most specific entry for a tool: for its name, for `server.*`, or for `*`.
+// Without an entry, it returns the zero value.
 func lookup[V any](of map[string]V, name string) V {
 	if v, ok := of[name]; ok {
 		return v
@@ -55,7 +55,7 @@ func lookup[V any](of map[string]V, name string) V {
 	}
 }
 
-// Check rejects invalid permissions. of names the section.
+// Check returns an error for invalid permissions. of names the section of the configuration.
 func (p Permissions) Check(of string) error {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		if !p[name].Valid() {

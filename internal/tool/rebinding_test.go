@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// fakeDNS answers each question for an IPv4 address with the next list of
-// addresses, the last for good, and every other question with nothing.
+// fakeDNS answers each query for an IPv4 address with the next list of addresses. It repeats the
+// last list. Other queries have empty answers.
 type fakeDNS struct {
 	mu      sync.Mutex
 	answers [][]string
@@ -32,7 +32,7 @@ func (d *fakeDNS) next() []string {
 	return a
 }
 
-// serve answers on a loopback port and gives its address.
+// serve starts the server on a loopback port and returns its address.
 func (d *fakeDNS) serve(t *testing.T) string {
 	t.Helper()
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -75,9 +75,9 @@ func (d *fakeDNS) serve(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-// M09: An address is checked where the socket connects, so that a name whose answer changes between
-// two queries, or that has several answers, reaches nothing that is not allowed. Not parallel: it
-// sets the resolver of the whole process.
+// M09: The address is checked where the socket connects. A name whose answer changes between two
+// queries, or that has several answers, reaches no forbidden address. Not parallel, because it sets
+// the resolver of the whole process.
 func TestHTTPChecksEveryAddressOfDNS(t *testing.T) {
 	var host string
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +106,7 @@ func TestHTTPChecksEveryAddressOfDNS(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers [][]string
 		path    string
-		want    string // reached, or the refusal
+		want    string // the reached server, or the error
 	}{
 		"allowed":                            {[][]string{{"127.0.0.2"}}, "/", "reached 127.0.0.2"},
 		"not allowed":                        {[][]string{{"127.0.0.1"}}, "/", "not a public address"},

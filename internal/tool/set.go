@@ -21,7 +21,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Set is the tools of an installation by name. It is safe for concurrent use.
+// Set contains the tools of a server by name. It is safe for concurrent use.
 type Set struct {
 	mu          sync.RWMutex
 	tools       map[string]registered
@@ -29,8 +29,8 @@ type Set struct {
 	plans       map[string]Permissions
 	breakers    map[string]circuit.Settings
 
-	calls    *activity.Log  // nil: nothing is noted
-	circuits *circuit.Board // nil: every call is made
+	calls    *activity.Log  // nil: no activity is recorded
+	circuits *circuit.Board // nil: every call is allowed
 }
 
 type registered struct {
@@ -43,19 +43,19 @@ type registered struct {
 	maxDuration time.Duration
 }
 
-// NewSet makes an empty set; a tool without a permission is allowed.
+// NewSet returns an empty set. A tool without a permission is allowed.
 func NewSet(permissions Permissions) *Set {
 	return &Set{tools: map[string]registered{}, permissions: maps.Clone(permissions)}
 }
 
-// names of tools: those of an MCP server are `server.tool`.
+// toolName matches names of tools. The tools of an MCP server are named `server.tool`.
 var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,127}$`)
 
-// Register adds a tool. It fails for a name that is taken, is not a name, or is
-// a built-in node type, and for a schema that does not compile.
+// Register adds a tool. It returns an error if the name is taken, invalid, or a built-in node type,
+// or if the schema does not compile.
 func (s *Set) Register(t llm.Tool) error { return s.add(t, false) }
 
-// Put is Register for a tool that may replace one of the same name.
+// Put is Register for a tool that may replace another one with the same name.
 func (s *Set) Put(t llm.Tool) error { return s.add(t, true) }
 
 func (s *Set) add(t llm.Tool, replace bool) error {
@@ -82,7 +82,7 @@ func (s *Set) add(t llm.Tool, replace bool) error {
 	return nil
 }
 
-// Unregister removes a tool: its MCP server no longer offers it.
+// Unregister removes a tool that its MCP server no longer offers.
 func (s *Set) Unregister(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *Set) lookup(name string) (registered, bool) {
 	return r, ok
 }
 
-// Specs describes every tool, by name.
+// Specs describes every tool, sorted by name.
 func (s *Set) Specs() []llm.ToolSpec {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -137,8 +137,8 @@ func (s *Set) Effect(name string, input any) walk.Effect {
 	return r.spec.Effect
 }
 
-// Class is the side-effect class of a tool when nothing is known of the arguments:
-// the strictest that a call may have.
+// Class returns the side-effect class of a tool without known arguments: the strictest class that a
+// call may have.
 func (s *Set) Class(name string) walk.Effect {
 	r, ok := s.lookup(name)
 	if !ok || r.spec.Effect == "" {
@@ -147,8 +147,8 @@ func (s *Set) Class(name string) walk.Effect {
 	return r.spec.Effect
 }
 
-// MaxDuration is how long the tool lets one call take; 0: only the step's own timeout
-// bounds it.
+// MaxDuration returns the timeout that the tool sets for one call. 0 means that only the step's own
+// timeout applies.
 func (s *Set) MaxDuration(name string) time.Duration {
 	r, _ := s.lookup(name)
 	p, ok := r.Tool.(interface{ MaxDuration() time.Duration })
@@ -197,7 +197,7 @@ func (s *Set) Call(ctx context.Context, name string, call llm.ToolCall) (any, er
 	}
 	finished := false
 	var out any
-	defer func() { // also when the tool panics
+	defer func() { // also if the tool panics
 		took := time.Since(began)
 		verdict := circuit.Silent
 		if finished {
@@ -215,11 +215,11 @@ func (s *Set) Call(ctx context.Context, name string, call llm.ToolCall) (any, er
 	return out, err
 }
 
-// CodeDisabled is the failure of a call of a tool that an operator has disabled.
+// CodeDisabled is the failure code of a call of a tool that an operator has disabled.
 const CodeDisabled = "tool_disabled"
 
-// disabled is the failure of a call that was not made; a retry may find the tool
-// enabled.
+// disabled returns the failure of a call that was not made. The tool may be enabled by the time of
+// a retry.
 func disabled(name string, by domain.Disablement) *walk.Failure {
 	f := (&walk.Failure{Code: CodeDisabled, NoEffect: true, RetryAfter: time.Minute}).
 		WithMessage("the tool %s is disabled since %s by %s", name, by.Since, by.By)
@@ -229,13 +229,13 @@ func disabled(name string, by domain.Disablement) *walk.Failure {
 	return suggest(f, "enable it on its page or with kairos tools enable %s, then resume the run", name)
 }
 
-// Watch notes every call from now on, and makes none that an operator has disabled or
-// whose circuit is open. It is called before the set is used.
+// Watch records every following call. It rejects calls of tools that an operator has disabled or
+// whose circuit is open. Call it before the set is used.
 func (s *Set) Watch(calls *activity.Log, circuits *circuit.Board) {
 	s.calls, s.circuits = calls, circuits
 }
 
-// prepare is a call that may be made, with arguments that fit.
+// prepare returns a permitted call with valid arguments.
 func (s *Set) prepare(r registered, name string, call llm.ToolCall) (llm.ToolCall, error) {
 	if s.Permission(name) == Deny {
 		return call, suggest(
@@ -257,7 +257,7 @@ func (s *Set) prepare(r registered, name string, call llm.ToolCall) (llm.ToolCal
 	return call, nil
 }
 
-// Check validates the arguments of a call without calling. The error is a *walk.Failure.
+// Check validates the arguments of a call without making it. The error is a *walk.Failure.
 func (s *Set) Check(name string, args any) error {
 	r, ok := s.lookup(name)
 	if !ok {
@@ -281,7 +281,7 @@ func (r registered) check(input any) (any, error) {
 	return args, nil
 }
 
-// badArguments lists every problem in one failure.
+// badArguments returns one failure that lists every problem.
 func badArguments(name string, spec llm.ToolSpec, problems []planner.SchemaProblem) *walk.Failure {
 	slices.SortFunc(problems, func(a, b planner.SchemaProblem) int { return cmp.Compare(a.String(), b.String()) })
 	problems = slices.CompactFunc(problems, func(a, b planner.SchemaProblem) bool { return a.String() == b.String() })

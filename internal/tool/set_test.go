@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// builtin is the set of built-in tools.
+// builtin returns the set of built-in tools.
 func builtin(tb testing.TB, c tool.Config, guard *tool.Guard) *tool.Set {
 	tb.Helper()
 	set, err := tool.Builtin(c, guard)
@@ -23,7 +23,7 @@ func builtin(tb testing.TB, c tool.Config, guard *tool.Guard) *tool.Set {
 	return set
 }
 
-// call runs a tool with arguments as a plan would write them, in JSON.
+// call calls a tool with JSON arguments, as a plan would.
 func call(tb testing.TB, set *tool.Set, name, args string) (string, *walk.Failure) {
 	tb.Helper()
 	out, err := set.Call(tb.Context(), name, llm.ToolCall{Args: args, IdempotencyKey: "key-1"})
@@ -41,7 +41,7 @@ func call(tb testing.TB, set *tool.Set, name, args string) (string, *walk.Failur
 	return jsonvalue.Text(v), nil
 }
 
-// refuses checks that a call fails for good, before anything happened.
+// refuses checks that a call fails permanently before it does anything.
 func refuses(tb testing.TB, set *tool.Set, name, args, message string) *walk.Failure {
 	tb.Helper()
 	out, f := call(tb, set, name, args)

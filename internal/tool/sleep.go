@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// maxSleep is the longest sleep; longer waits belong in a wait node, which
-// holds no slot and survives restarts.
+// maxSleep is the maximum duration. Longer waits belong in a wait node, which holds no slot and
+// survives restarts.
 const maxSleep = time.Hour
 
 func newSleep() llm.Tool {

@@ -21,14 +21,14 @@ import (
 	"modernc.org/sqlite"
 )
 
-// sqlTool is the tool sql_query. A database is opened per call, read-only,
-// without the right to attach another file.
+// sqlTool is the tool sql_query. It opens a database for each call, read-only, and prohibits
+// attaching another file.
 type sqlTool struct {
 	config SQLConfig
 	guard  *Guard
 }
 
-// MaxDuration bounds one call.
+// MaxDuration returns the timeout of a call.
 func (t *sqlTool) MaxDuration() time.Duration { return t.config.Timeout }
 
 func newSQL(c SQLConfig, guard *Guard) (llm.Tool, error) {
@@ -79,9 +79,8 @@ func newSQL(c SQLConfig, guard *Guard) (llm.Tool, error) {
 	}, nil
 }
 
-// SQLite's limits: of the bytes of a value or row, and of attached databases. A
-// function such as replace or zeroblob cannot be interrupted: it builds no more
-// than the result may have.
+// SQLite's limits for the bytes of a value or row, and for attached databases. A function such as
+// replace or zeroblob cannot be interrupted, so its result is limited to the maximum size.
 const (
 	limitLength   = 0
 	limitAttached = 7
@@ -97,7 +96,7 @@ func (t *sqlTool) query(ctx context.Context, args arguments, _ llm.ToolCall) (an
 		}
 		return nil, suggest(f, "configured are %s", strings.Join(slices.Sorted(maps.Keys(t.config.Databases)), ", "))
 	}
-	// Before it is opened: closing our own database would drop its locks.
+	// Check before opening, because closing kairosd's own database would release its locks.
 	if t.guard.protects(path) {
 		return nil, refused(CodeBlocked, "the database %s belongs to kairosd", clip(name))
 	}
@@ -217,8 +216,8 @@ func tooLargeResult() error {
 	return suggest(refused(CodeTooLarge, "the result has more than %d MiB", maxSQLBytes>>20), "select fewer columns, or set a limit")
 }
 
-// sqlValue is a cell as JSON, and its approximate size: blobs are text if they
-// are UTF-8, else base64; floats that JSON cannot hold are null.
+// sqlValue returns a cell as JSON, and its approximate size. Blobs are text if they are UTF-8, and
+// base64 otherwise. Floats that JSON cannot represent are null.
 func sqlValue(v any) (any, int) {
 	switch v := v.(type) {
 	case []byte:
@@ -252,7 +251,7 @@ func onlyReads(query string) error {
 	return nil
 }
 
-// statement is the first word of a statement, and whether another follows it.
+// statement returns the first word of a statement, and whether another statement follows it.
 func statement(query string) (first string, several bool) {
 	ended := false
 	for i := 0; i < len(query); {

@@ -29,7 +29,7 @@ func TestSQL(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(plain, path); err != nil { // a name that a URL must escape
+	if err := os.Rename(plain, path); err != nil { // a name that must be escaped in a URL
 		t.Fatal(err)
 	}
 	before, err := os.ReadFile(path)
@@ -65,7 +65,7 @@ func TestSQL(t *testing.T) {
 	}
 	refuses(t, set, "sql_query", `{"database": "nobody", "query": "SELECT 1"}`, "no database")
 	refuses(t, set, "sql_query", `{"database": "sales", "query": "SELECT zeroblob(5000000) AS a"}`, "more than 4 MiB")
-	// Functions cannot be interrupted: they build no more than the result may have.
+	// Functions cannot be interrupted, so their results are limited to the maximum size.
 	for _, query := range []string{"SELECT length(zeroblob(900000000)) AS a",
 		"SELECT length(replace(hex(zeroblob(1000000)), '0', '0123456789')) AS a",
 		"SELECT length(printf('%900000000d', 1)) AS a"} {

@@ -1,5 +1,5 @@
-// This program uses the Go client that internal/testing/clients generates into the
-// directory api. It exits with a message at the first result that it does not expect.
+// This program uses the Go client that internal/testing/clients generates in the directory api. It
+// exits with a message at the first unexpected result.
 package main
 
 import (
@@ -120,5 +120,5 @@ func resumed(ctx context.Context, c *api.ClientWithResponses, id string) error {
 	return nil
 }
 
-// body is the text of a response, for messages.
+// body returns the text of a response, for messages.
 func body(r any) string { return fmt.Sprintf("%+v", r) }

@@ -21,7 +21,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Lifetime is the longest duration of a login at the provider.
+// Lifetime is the maximum duration of a login at the provider.
 const Lifetime = 10 * time.Minute
 
 // flow is a login in progress. The browser keeps it, encrypted, so that unfinished logins use no
@@ -33,9 +33,9 @@ type flow struct {
 	Ends                   time.Time
 }
 
-// Begin starts a login. address is the address to send the browser to. kept is the value of a
-// cookie that the browser must bring back. redirect is the address to which the provider sends the
-// browser afterwards, and next is the page that the user wanted.
+// Begin starts a login. address is the address to which the browser is sent. kept is the value of a
+// cookie that the browser must return. redirect is the address to which the provider sends the
+// browser afterwards, and next is the page that the user requested.
 func (p *Provider) Begin(ctx context.Context, redirect, next string) (address, kept string, err error) {
 	found, err := p.provider(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *Provider) open(kept string) (f flow, ok bool) {
 	return f, err == nil && json.Unmarshal(plain, &f) == nil
 }
 
-// take returns the login that an answer belongs to, once.
+// take returns the login that an answer belongs to. It does so only once per login.
 func (p *Provider) take(kept, state string) (flow, error) {
 	f, ok := p.open(kept)
 	now := p.c.Now()
@@ -107,7 +107,7 @@ func (p *Provider) Finish(ctx context.Context, kept string, answer url.Values) (
 		return id, "", err
 	}
 	for name, values := range answer {
-		if len(values) > 1 { // RFC 6749, section 3.1: which value counts is undefined
+		if len(values) > 1 { // RFC 6749, section 3.1: it is undefined which value counts
 			return id, "", p.distrust("%.40q is given twice", name)
 		}
 	}
@@ -274,7 +274,7 @@ func refuse(message, suggestion string) error {
 	return domain.Errorf(domain.CodeForbidden, "%s", message).Suggest("%s", suggestion)
 }
 
-// printable makes a text from outside safe for a page and a log.
+// printable removes characters from an outside text that are unsafe on a page or in a log.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

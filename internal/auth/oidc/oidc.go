@@ -31,7 +31,7 @@ const (
 	Timeout = 10 * time.Second
 	// keep is how long the provider's metadata is valid.
 	keep = time.Hour
-	// again is the pause before a provider that did not answer is requested again.
+	// again is the pause after a failed request before the provider is called again.
 	again = 3 * time.Second
 )
 
@@ -53,8 +53,8 @@ type Config struct {
 	// Roles maps groups to roles; the strongest role counts. If it is empty, the provider only
 	// authenticates, and roles are set in kairosd.
 	Roles map[string]domain.Role
-	// DefaultRole is for users without a mapped group. If it is empty, they are rejected if there
-	// is a mapping, and new users are viewers if there is none.
+	// DefaultRole is the role of users without a mapped group. If it is empty, they are rejected if
+	// there is a mapping, and new users are viewers if there is none.
 	DefaultRole domain.Role
 	// AllowedGroups admits only members of one of these groups. Empty admits everyone.
 	AllowedGroups []string
@@ -91,7 +91,7 @@ type Provider struct {
 	used   map[string]time.Time // states of finished logins, with their ends
 }
 
-// New makes a Provider. It sends no request.
+// New returns a Provider. It sends no request.
 func New(c Config) (*Provider, error) {
 	if c.Issuer == "" || c.ClientID == "" {
 		return nil, errors.New("oidc: issuer and client id are required")
@@ -116,7 +116,7 @@ func New(c Config) (*Provider, error) {
 		}
 		transport.TLSClientConfig.RootCAs = pool
 	}
-	// The key of this process. A login that began before a restart has to start again.
+	// The key is valid for this process only. A login that began before a restart must start again.
 	key := make([]byte, 32)
 	rand.Read(key)
 	block, err := aes.NewCipher(key)
@@ -148,10 +148,10 @@ func pool(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Label is the provider's name, as on the button.
+// Label returns the provider's name, as shown on the button.
 func (p *Provider) Label() string { return p.c.Label }
 
-// Issuer is the issuer of the identities.
+// Issuer returns the issuer of the identities.
 func (p *Provider) Issuer() string { return p.c.Issuer }
 
 // provider returns the provider's metadata. It requests the metadata when it is needed, and keeps

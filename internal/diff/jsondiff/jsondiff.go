@@ -1,4 +1,4 @@
-// Package jsondiff lists how one JSON value became another.
+// Package jsondiff lists the differences between two JSON values.
 package jsondiff
 
 import (
@@ -18,17 +18,17 @@ const (
 	Changed Op = "~"
 )
 
-// Change is one difference. Path leads to the value: ".vendor.lines[3].total";
-// it is "" for the whole. Old and New are JSON values as they were decoded.
+// Change is one difference. Path is the path of the value, such as ".vendor.lines[3].total", or ""
+// for the whole value. Old and New are decoded JSON values.
 type Change struct {
 	Op       Op
 	Path     string
 	Old, New any
 }
 
-// Diff lists the differences between two values that were decoded with exact numbers
-// (json.Number): objects by key, and lists by position after their common start and end. It lists
-// at most most changes; more reports that there are others. Volatile changes come last.
+// Diff lists the differences between two values that were decoded with exact numbers (json.Number).
+// It compares objects by key, and lists by position after their common start and end. It lists at
+// most most changes; more reports that there are others. Volatile changes come last.
 func Diff(a, b any, most int) (changes []Change, more bool) {
 	d := &differ{most: most}
 	d.value("", a, b)
@@ -130,8 +130,8 @@ func (d *differ) object(path string, a, b map[string]any) {
 	}
 }
 
-// list compares by position what differs after the common start and before the common end, so that
-// an inserted or removed item is one change.
+// list compares the items between the common start and the common end by position, so that an
+// inserted or removed item is one change.
 func (d *differ) list(path string, a, b []any) {
 	first := 0
 	for first < len(a) && first < len(b) && Equal(a[first], b[first]) {
@@ -156,7 +156,7 @@ func (d *differ) list(path string, a, b []any) {
 
 var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// step is a key as a part of a path.
+// step returns a key as a part of a path.
 func step(key string) string {
 	if plain.MatchString(key) {
 		return "." + key

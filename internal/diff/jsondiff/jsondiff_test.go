@@ -51,8 +51,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// Two values differ exactly when there is a change, and the other way round what
-// was added is removed.
+// Two values differ exactly if there is a change. In the opposite direction, added values are
+// removed.
 func TestDiffIsSymmetric(t *testing.T) {
 	t.Parallel()
 	leaf := rapid.Custom(func(t *rapid.T) any {

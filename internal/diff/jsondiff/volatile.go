@@ -20,14 +20,14 @@ func (c Change) Volatile() bool {
 	return volatileName(c.Path) && volatileValue(c.Old)
 }
 
-// lastWord is the last key of a path, in lower case and without a list position.
+// lastWord returns the last key of a path, in lower case and without a list position.
 var lastWord = regexp.MustCompile(`(?:\.|\[")([^."\[\]]+)(?:"\])?(?:\[\d+\])*$`)
 
-// volatileWords are the keys whose values differ between any two runs.
+// volatileWords are keys whose values differ between any two runs.
 var volatileWords = []string{"date", "etag", "age", "expires", "time", "timestamp", "duration", "elapsed", "took", "latency", "nonce",
 	"uuid", "traceparent", "cf-ray", "set-cookie"}
 
-// volatileEnds are the ends of such keys, after a dash, an underscore, or in camel case.
+// volatileEnds are endings of such keys, after a dash, an underscore, or in camel case.
 var volatileEnds = []string{"id", "at", "ms", "date", "time", "timestamp", "duration", "elapsed", "seconds", "modified"}
 
 func volatileName(path string) bool {
@@ -45,7 +45,7 @@ func volatileName(path string) bool {
 
 var (
 	camel = regexp.MustCompile(`([a-z0-9])([A-Z])`)
-	// longID is a random ID: hexadecimal digits, a UUID, or a long word of letters and digits.
+	// longID matches a random ID: hexadecimal digits, a UUID, or a long word of letters and digits.
 	longID = regexp.MustCompile(`^(?i:[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-z]{20,})$`)
 )
 

@@ -40,7 +40,7 @@ func TestVolatileChanges(t *testing.T) {
 	}
 }
 
-// The differences that explain something come first, each kind in the order of the values.
+// Meaningful differences come first. Each group has the order of the values.
 func TestVolatileChangesComeLast(t *testing.T) {
 	t.Parallel()
 	a := map[string]any{"date": "2026-11-23T05:45:23Z", "port": json.Number("1"), "status": "ok"}

@@ -1,4 +1,4 @@
-// Package plandiff lists what changed from one version of a plan to another, line by line.
+// Package plandiff lists the differences between two versions of a plan, line by line.
 package plandiff
 
 import (
@@ -24,14 +24,14 @@ type Line struct {
 	Text string
 }
 
-// Diff is a difference; without added and removed lines there is none.
+// Diff is the difference of two versions. If they are equal, it has no added or removed lines.
 type Diff struct {
 	Lines          []Line
 	Added, Removed int
 }
 
-// Versions compares two versions as they were written. If their formats differ, it compares both
-// as YAML; otherwise every line would differ.
+// Versions compares two versions as written. If their formats differ, it compares both as YAML,
+// because otherwise every line would differ.
 func Versions(a, b domain.Version) Diff {
 	x, y := string(a.Source), string(b.Source)
 	if a.Format != b.Format {
@@ -44,7 +44,7 @@ func Versions(a, b domain.Version) Diff {
 
 func split(s string) []string { return strings.Split(strings.TrimRight(s, "\n"), "\n") }
 
-// asYAML is a version's document in YAML, or as it was written if that cannot be.
+// asYAML returns a version's document as YAML, or unchanged if it cannot be converted.
 func asYAML(v domain.Version) string {
 	doc, problems := planner.Parse(v.Source, planner.WithFormat(planner.Format(v.Format)), planner.WithLenientRules())
 	if doc == nil || problems.Err() != nil {
@@ -57,11 +57,11 @@ func asYAML(v domain.Version) string {
 	return string(out)
 }
 
-// around is how many equal lines are shown around a change.
+// around is the number of equal lines that are shown around a change.
 const around = 3
 
-// lines compares two texts by their longest common subsequence of lines; of
-// texts too long for that, only what both begin and end with is found.
+// lines compares two texts by their longest common subsequence of lines. For longer texts, it only
+// finds their common beginning and end.
 func lines(a, b []string) (out []Line, added, removed int) {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
@@ -112,7 +112,7 @@ func lines(a, b []string) (out []Line, added, removed int) {
 	for _, s := range a[len(a)-tail:] {
 		same(s)
 	}
-	// Equal lines far from any change are left out.
+	// Leave out equal lines far from any change.
 	keep := make([]bool, len(all))
 	for i, l := range all {
 		if l.Sign == Same {

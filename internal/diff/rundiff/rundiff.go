@@ -1,5 +1,5 @@
 // Package rundiff compares two runs: the first step that differs, and the differences of every
-// step. The dashboard, the API, and the CLI all use it, so they agree.
+// step. The dashboard, the API, and the CLI use it, so that their results agree.
 package rundiff
 
 import (
@@ -13,18 +13,18 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Source is where runs are read from.
+// Source reads runs.
 type Source interface {
 	FindRun(ctx context.Context, id string) (domain.Run, error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
-	// Uses are the agents, tools and providers of a run.
+	// Uses returns the agents, tools, and providers of a run.
 	Uses(ctx context.Context, run string) ([]domain.Use, error)
-	// Detail is a run with its waits and its whole journal.
+	// Detail returns a run with its waits and its whole journal.
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 }
 
-// Read compares two runs by id or short id. Without a second one it uses the last completed run of
-// the same plan; CodeNotFound if there is none.
+// Read compares two runs by id or short id. Without a second one, it uses the last completed run of
+// the same plan. If there is none, the error is CodeNotFound.
 func Read(ctx context.Context, from Source, a, b string, now time.Time) (Comparison, error) {
 	var runs [2]domain.RunDetail
 	var uses [2][]domain.Use
@@ -62,7 +62,7 @@ type Lister interface {
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 }
 
-// LastGood returns the newest other completed run of the same plan; a zero run if there is none.
+// LastGood returns the newest other completed run of the same plan, or a zero run.
 func LastGood(ctx context.Context, from Lister, run domain.Run) (domain.Run, error) {
 	good, err := from.Runs(
 		ctx,
@@ -79,31 +79,32 @@ func LastGood(ctx context.Context, from Lister, run domain.Run) (domain.Run, err
 	return domain.Run{}, nil
 }
 
-// Comparison compares two runs. Steps lists those of A in their order, then those that only B has.
+// Comparison is the comparison of two runs. Steps lists the steps of A in order, and then the steps
+// that only B has.
 type Comparison struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// First is the first step that differs; null: no step differs. A step of which only dates,
-	// IDs, or durations differ is not the first unless there is no other.
+	// First is the first step that differs, or null. A step in which only dates, IDs, or durations
+	// differ is first only if there is no other.
 	First  *Step  `json:"first"`
 	Input  Value  `json:"input"`
 	Output Value  `json:"output"`
 	Steps  []Step `json:"steps"`
-	// Left is how many steps are missing in Steps, because there are too many.
+	// Left is the number of steps that Steps leaves out because there are too many.
 	Left int `json:"left,omitempty"`
 }
 
 // Side is one of the two runs.
 type Side struct {
 	apitypes.Run
-	TookMs    int64    `json:"elapsedMs"` // until now, while it has not ended
+	TookMs    int64    `json:"elapsedMs"` // until now if the run has not ended
 	Agents    []string `json:"agents,omitempty"`
 	Tools     []string `json:"tools,omitempty"`
 	Providers []string `json:"providers,omitempty"`
-	// Models are the models that responded, by the name in the response: a provider may use
-	// another version than requested.
+	// Models are the models that answered, as named in their answers. A provider may use another
+	// version than requested.
 	Models []string `json:"models,omitempty"`
-	// Detail is the run itself, for pages.
+	// Detail is the complete run, for pages.
 	Detail domain.RunDetail `json:"-"`
 }
 
@@ -123,16 +124,16 @@ func (s *Side) use(uses []domain.Use) {
 	}
 }
 
-// Why is how a step differs.
+// Why is the way in which a step differs.
 type Why string
 
-// The reasons, in the order of precedence.
+// The reasons in order of precedence.
 const (
-	WhyMissing Why = "missing" // only one of the runs has it
+	WhyMissing Why = "missing" // only one of the runs has the step
 	WhyStatus  Why = "status"
-	WhyError   Why = "error"  // it failed in both runs, with different errors
-	WhyEdge    Why = "edge"   // it led to another node
-	WhyOutput  Why = "output" // any other difference: in the result
+	WhyError   Why = "error"  // the step failed in both runs, with different errors
+	WhyEdge    Why = "edge"   // the step led to another node
+	WhyOutput  Why = "output" // another difference, in the result
 )
 
 // Step is one visit of a node, or one item of it, in both runs.
@@ -140,21 +141,21 @@ type Step struct {
 	Step  string `json:"step"` // node, node #visit, node [item]
 	Node  string `json:"node"`
 	Visit int    `json:"visit"`
-	Item  int    `json:"item"` // -1: none
-	// A and B are the outcome in each run; null: the run does not have the step.
+	Item  int    `json:"item"` // -1 means none
+	// A and B are the outcome in each run, or null if the run does not have the step.
 	A *Seen `json:"a"`
 	B *Seen `json:"b"`
 	// Why is the reason of the difference, or empty. Explanation describes it.
 	Why         Why    `json:"why,omitempty"`
 	Explanation string `json:"explanation,omitempty"`
-	// LongerMs is how much longer it took in A than in B.
+	// LongerMs is the duration in A minus the duration in B.
 	LongerMs int64 `json:"differenceMs"`
-	// Output is how its output in B became that in A; null: it is the same, or not
-	// in both.
+	// Output is the difference between the outputs in B and A. It is null if they are equal or one
+	// is missing.
 	Output *Value `json:"output,omitempty"`
 }
 
-// Differs reports whether the step is not the same in both runs.
+// Differs reports whether the step differs between the runs.
 func (s Step) Differs() bool { return s.Why != "" }
 
 // Volatile reports whether the step differs only in dates, IDs, or durations of its output.
@@ -166,7 +167,7 @@ type Seen struct {
 	Status   domain.NodeStatus `json:"status"`
 	Attempts int               `json:"attempts"`
 	TookMs   int64             `json:"durationMs"`
-	To       string            `json:"to,omitempty"` // where it led
+	To       string            `json:"to,omitempty"` // the next node
 	Code     string            `json:"code,omitempty"`
 	Message  string            `json:"message,omitempty"`
 	// Output is the whole output, for pages.
@@ -174,9 +175,9 @@ type Seen struct {
 }
 
 const (
-	// maxSteps bounds the steps of each run that are compared.
+	// maxSteps is the maximum number of steps of each run that are compared.
 	maxSteps = 1000
-	// maxValues bounds the listed differences of outputs.
+	// maxValues is the maximum number of listed differences of outputs.
 	maxValues = 200
 )
 
@@ -230,8 +231,8 @@ func Compare(a, b domain.RunDetail, now time.Time) Comparison {
 	return c
 }
 
-// first is the first step that differs in more than dates, IDs, or durations, or else the first
-// that differs at all.
+// first returns the first step that differs in more than dates, IDs, or durations. If there is
+// none, it returns the first that differs at all.
 func first(steps []Step) *Step {
 	i := slices.IndexFunc(steps, func(s Step) bool { return s.Differs() && !s.Volatile() })
 	if i < 0 {
@@ -247,7 +248,7 @@ func side(d domain.RunDetail, now time.Time) Side {
 	return Side{Run: apitypes.RunOf(d.Run), TookMs: ranFor(d.Run, now).Milliseconds(), Models: models(d.Journal), Detail: d}
 }
 
-// ranFor is the duration of a run, until now if it has not ended.
+// ranFor returns the duration of a run, until now if it has not ended.
 func ranFor(run domain.Run, now time.Time) time.Duration {
 	if run.EndedAt.IsZero() {
 		return max(now.Sub(run.CreatedAt), 0)
@@ -255,7 +256,7 @@ func ranFor(run domain.Run, now time.Time) time.Duration {
 	return run.EndedAt.Sub(run.CreatedAt)
 }
 
-// judge returns how a step differs.
+// judge returns the way in which a step differs.
 func (s *Step) judge() {
 	if s.A == nil || s.B == nil {
 		s.Why, s.Explanation = WhyMissing, "only one run has it"
@@ -274,7 +275,7 @@ func (s *Step) judge() {
 	}
 }
 
-// led is where a step led, in words.
+// led describes where a step led.
 func (s *Seen) led() string {
 	if s.To == "" {
 		return "its end"

@@ -16,7 +16,7 @@ import (
 
 var began = time.Date(2030, 1, 31, 8, 0, 0, 0, time.UTC)
 
-// run is a journal that is written row by row, one a second.
+// run is a journal with one row per second.
 type run struct{ domain.RunDetail }
 
 func newRun(id, input string) *run {
@@ -32,7 +32,7 @@ func (r *run) row(e domain.Entry) *run {
 	return r
 }
 
-// did is a step that ended well, in one row.
+// did adds a step that completed, in one row.
 func (r *run) did(node, output, to string) *run {
 	decision, _ := json.Marshal(map[string]any{"to": to})
 	return r.row(
@@ -146,7 +146,7 @@ func TestARetriedStepIsOneStep(t *testing.T) {
 	}
 }
 
-// Values differ part by part, within bounds.
+// Values are compared part by part, within limits.
 func TestValuesDifferPartByPart(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 5000)
@@ -166,7 +166,7 @@ func TestValuesDifferPartByPart(t *testing.T) {
 	}
 }
 
-// Long journals are compared as far as a page and an answer can hold.
+// The comparison of long journals is limited to the size of a page and a response.
 func TestLongRunsAreCutOff(t *testing.T) {
 	t.Parallel()
 	a, b := newRun("a", `1`), newRun("b", `1`)
@@ -181,7 +181,7 @@ func TestLongRunsAreCutOff(t *testing.T) {
 	}
 }
 
-// The models that answered are named as they called themselves, each once.
+// Each model that answered is listed once, as named in its answers.
 func TestModelsThatAnswered(t *testing.T) {
 	t.Parallel()
 	asked := func(r *run, kind, model string) *run {

@@ -10,13 +10,13 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// place names a visit, or an item of it.
+// place identifies a visit, or an item of it.
 type place struct {
 	node        string
 	visit, item int
 }
 
-// String is the name that people see.
+// String returns the displayed name of the place.
 func (p place) String() string {
 	s := p.node
 	if p.visit > 1 {
@@ -28,14 +28,14 @@ func (p place) String() string {
 	return s
 }
 
-// folded is a step, put together from journal rows.
+// folded is a step, computed from journal rows.
 type folded struct {
 	place
 	seq            int64
 	status         domain.NodeStatus
 	attempts       int
 	started, ended time.Time
-	last           *domain.Entry // newest row, calls inside an attempt aside
+	last           *domain.Entry // newest row, except calls inside an attempt
 	final          *domain.Entry
 }
 
@@ -52,7 +52,7 @@ func stepsOf(journal []domain.Entry) []*folded {
 		st := at[p]
 		if st == nil {
 			if e.Kind == domain.EntryResolve && !e.Final {
-				continue // a result that waits for the step's turn
+				continue // a result that was given before the step runs
 			}
 			st = &folded{place: p, seq: e.Seq, started: e.StartedAt}
 			if st.started.IsZero() {
@@ -88,7 +88,7 @@ func (st *folded) add(e *domain.Entry) {
 	}
 }
 
-// took is the total duration, with waits; until now if the step has not ended.
+// took returns the total duration, with waits, until now if the step has not ended.
 func (st *folded) took(now time.Time) time.Duration {
 	until := st.ended
 	switch {
@@ -100,7 +100,7 @@ func (st *folded) took(now time.Time) time.Duration {
 	return max(until.Sub(st.started), 0)
 }
 
-// seen is the outcome of the step; nil: the run does not have it.
+// seen returns the outcome of the step, or nil if the run does not have it.
 func (st *folded) seen(now time.Time) *Seen {
 	if st == nil {
 		return nil
@@ -121,7 +121,7 @@ func (st *folded) seen(now time.Time) *Seen {
 	return s
 }
 
-// models are those that responded to the calls of a journal.
+// models returns the models that answered the calls of a journal.
 func models(journal []domain.Entry) []string {
 	var out []string
 	for i := range journal {
@@ -132,7 +132,7 @@ func models(journal []domain.Entry) []string {
 		var call struct{ Kind string }
 		var answer struct{ Model string }
 		if json.Unmarshal(e.Decision, &call) != nil || call.Kind != "model" || json.Unmarshal(e.Output, &answer) != nil {
-			continue // of another shape: nothing is known of it
+			continue // an unknown format
 		}
 		if answer.Model != "" && !slices.Contains(out, answer.Model) {
 			out = append(out, answer.Model)

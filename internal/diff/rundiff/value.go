@@ -9,30 +9,31 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// Value is how a value of B became that of A.
+// Value is the difference between a value of B and that of A.
 type Value struct {
 	Same    bool     `json:"same"`
 	Changes []Change `json:"changes,omitempty"`
-	// More reports that there are more differences than Changes lists; TooLong, that the values
-	// are too long to be compared part by part.
+	// More reports that there are more differences than Changes lists. TooLong reports that the
+	// values are too long to be compared part by part.
 	More    bool `json:"more,omitempty"`
 	TooLong bool `json:"tooLong,omitempty"`
-	// BytesA and BytesB are how long the values are; 0: there is none.
+	// BytesA and BytesB are the sizes of the values; 0 means that there is none.
 	BytesA int `json:"bytesA"`
 	BytesB int `json:"bytesB"`
-	// volatile reports that only dates, IDs, or durations differ.
+	// volatile is true if only dates, IDs, or durations differ.
 	volatile bool
 }
 
-// Change is one part of a value that differs.
+// Change is a part of a value that differs.
 type Change struct {
 	Op jsondiff.Op `json:"op" enum:"+,-,~"`
-	// Path leads to it: .vendor.lines[3].total; empty: it is the whole.
+	// Path is the path of the part, such as .vendor.lines[3].total. It is empty for the whole
+	// value.
 	Path string `json:"path"`
-	// A and B are the part in each run, where it is there and short enough.
+	// A and B are the part in each run, if it exists and is short enough.
 	A domain.RawJSON `json:"a,omitempty"`
 	B domain.RawJSON `json:"b,omitempty"`
-	// Cut reports that a part was left out because it is long.
+	// Cut reports that a part was left out because it is too long.
 	Cut bool `json:"cut,omitempty"`
 
 	volatile bool
@@ -42,14 +43,14 @@ type Change struct {
 func (c Change) Volatile() bool { return c.volatile }
 
 const (
-	// maxCompared bounds a value that is compared part by part, maxChanges how many
-	// parts are listed, and maxPart how long a part is.
+	// maxCompared is the maximum size of a value that is compared part by part, maxChanges the
+	// maximum number of listed parts, and maxPart the maximum length of a part.
 	maxCompared = 1 << 20
 	maxChanges  = 50
 	maxPart     = 2 << 10
 )
 
-// diff returns how a became b: + is only in b, - only in a.
+// diff describes the change from a to b: + is only in b, - only in a.
 func diff(a, b domain.RawJSON) Value {
 	v := Value{Same: bytes.Equal(a, b), BytesA: len(a), BytesB: len(b)}
 	if v.Same {
@@ -77,7 +78,7 @@ func diff(a, b domain.RawJSON) Value {
 	}
 	x, errX := jsonvalue.Decode(a)
 	y, errY := jsonvalue.Decode(b)
-	if errX != nil || errY != nil { // a damaged row: report only that it differs
+	if errX != nil || errY != nil { // a damaged row: report only that the value differs
 		v.More = true
 		return v
 	}
@@ -98,7 +99,7 @@ func diff(a, b domain.RawJSON) Value {
 	return v
 }
 
-// encoded is a part of a value as JSON; it was decoded from JSON.
+// encoded returns a part of a value as JSON. It was decoded from JSON, so this cannot fail.
 func encoded(v any) domain.RawJSON {
 	j, err := jsonvalue.Encode(v)
 	if err != nil {

@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// slot is the resolution of statistics; day is how long they are kept.
+	// slot is the resolution of the statistics, and day how long they are kept.
 	slot = 10 * time.Minute
 	day  = 24 * time.Hour
-	// maxRecent, maxCodes, and maxSubjects bound what is kept of one subject, and the number of
-	// subjects: names come from the configuration and from tool servers.
+	// maxRecent and maxCodes limit the data per subject, and maxSubjects the number of subjects,
+	// because names come from the configuration and from tool servers.
 	maxRecent, maxCodes, maxSubjects = 10, 20, 500
 	maxMessage                       = 500
 )
@@ -37,7 +37,7 @@ const (
 	Provider = "provider:"
 )
 
-// Call is a call that has ended.
+// Call is the result of a call.
 type Call struct {
 	Took  time.Duration
 	Usage domain.Usage
@@ -65,8 +65,8 @@ type record struct {
 	Recent []domain.CallFailure `json:"recent,omitempty"`
 }
 
-// counts are the figures of one slot. Took is a histogram: the number of calls by [bound] of each
-// step.
+// counts contains the numbers of one slot. Took is a histogram: the number of calls by [bound] of
+// each step.
 type counts struct {
 	At       time.Time        `json:"at"`
 	Calls    int64            `json:"calls"`
@@ -76,7 +76,8 @@ type counts struct {
 	Usage    domain.Usage     `json:"usage,omitzero"`
 }
 
-// New creates an empty log. mask removes secrets from the text of failures; nil: there are none.
+// New returns an empty log. mask removes secrets from failure messages; nil means that there are
+// none.
 func New(mask func([]byte) []byte) *Log {
 	return &Log{mask: mask, now: time.Now, of: map[string]*record{}, disabled: map[string]domain.Disablement{}, dirty: map[string]bool{}}
 }
@@ -147,11 +148,11 @@ func (l *Log) text(s string) string {
 	return s
 }
 
-// slot returns the slot of a time, the newest; slots older than a day are dropped.
+// slot returns the newest slot, of the given time. It drops slots that are older than a day.
 func (r *record) slot(now time.Time) *counts {
 	at := now.Truncate(slot)
 	r.Slots = slices.DeleteFunc(r.Slots, func(c *counts) bool { return now.Sub(c.At) > day })
-	if n := len(r.Slots); n > 0 && !r.Slots[n-1].At.Before(at) { // also when the clock was set back
+	if n := len(r.Slots); n > 0 && !r.Slots[n-1].At.Before(at) { // also if the clock was set back
 		return r.Slots[n-1]
 	}
 	c := &counts{At: at}
@@ -209,8 +210,8 @@ func (l *Log) Of(subject string) domain.Activity {
 	return a
 }
 
-// Durations are kept in steps, each a fifth longer than the previous one: a quantile is off by a
-// tenth at most.
+// The length of each step is a fifth more than that of the previous one, so that a quantile has an
+// error of at most a tenth.
 const growth = 1.2
 
 func step(d time.Duration) int {
@@ -220,7 +221,7 @@ func step(d time.Duration) int {
 	return int(math.Ceil(math.Log(float64(d)/float64(time.Millisecond)) / math.Log(growth)))
 }
 
-// bound is the longest duration of a step.
+// bound returns the longest duration of a step.
 func bound(step int) time.Duration {
 	return time.Duration(math.Pow(growth, float64(step)) * float64(time.Millisecond)).Round(100 * time.Microsecond)
 }

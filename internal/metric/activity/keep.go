@@ -13,21 +13,21 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Settings keep values under keys, durably.
+// Settings stores values under keys, durably.
 type Settings interface {
 	Setting(ctx context.Context, key string) (string, error)
 	SetSetting(ctx context.Context, key, value string) error
 }
 
-// Keys under which the log is stored: a list of subjects, one value for each, and what is
-// disabled.
+// Keys under which the log is stored: a list of subjects, one value for each, and the disabled
+// subjects.
 const (
 	subjectsKey = "activity"
 	subjectKey  = "activity."
 	disabledKey = "disabled"
 )
 
-// saveEvery is how much of the log a crash may lose.
+// saveEvery is the interval of saves, and the maximum age of data that a crash may lose.
 const saveEvery = time.Minute
 
 // Keep loads the state from before a restart, and stores later changes until close is called.
@@ -74,7 +74,7 @@ func (l *Log) restore(ctx context.Context, s Settings) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if disabled != "" {
-		if err := json.Unmarshal([]byte(disabled), &l.disabled); err != nil { // nothing that an operator disabled may be called
+		if err := json.Unmarshal([]byte(disabled), &l.disabled); err != nil { // the disabled subjects must not be called, so this is an error
 			return fmt.Errorf("read what is disabled: %w", err)
 		}
 	}
@@ -97,7 +97,7 @@ func (l *Log) save(ctx context.Context, s Settings, log *slog.Logger) {
 	values := map[string]string{}
 	l.mu.Lock()
 	for name := range l.dirty {
-		if raw, err := json.Marshal(l.of[name]); err == nil { // strings, numbers and times: cannot fail
+		if raw, err := json.Marshal(l.of[name]); err == nil { // cannot fail: the record contains only strings, numbers, and times
 			values[subjectKey+name] = string(raw)
 		}
 	}
@@ -127,8 +127,8 @@ func (l *Log) Disabled(subject string) (domain.Disablement, bool) {
 	return by, ok
 }
 
-// Disable refuses new calls of a subject until it is enabled. Active calls continue. keep stores
-// what is disabled under a key; the change takes effect when it returns nil. For a subject that is
+// Disable rejects new calls of a subject until it is enabled. Active calls continue. keep stores
+// the disabled subjects under a key; the change takes effect when it returns nil. If the subject is
 // already disabled, Disable changes and stores nothing.
 func (l *Log) Disable(subject string, by domain.Disablement, keep func(key, value string) error) error {
 	by.Since = l.now().UTC().Truncate(time.Millisecond)
@@ -141,8 +141,8 @@ func (l *Log) Disable(subject string, by domain.Disablement, keep func(key, valu
 	})
 }
 
-// Enable permits the calls of a subject again; a subject that is not disabled does not change.
-// keep stores what is disabled then.
+// Enable permits the calls of a subject again. A subject that is not disabled does not change. keep
+// stores the disabled subjects.
 func (l *Log) Enable(subject string, keep func(key, value string) error) error {
 	return l.change(keep, func(disabled map[string]domain.Disablement) bool {
 		delete(disabled, subject)
@@ -150,10 +150,10 @@ func (l *Log) Enable(subject string, keep func(key, value string) error) error {
 	})
 }
 
-// change applies f to a copy of what is disabled. If f has changed it, change stores the
-// copy, and then uses it.
+// change applies f to a copy of the disabled subjects. If f has changed it, change stores the copy,
+// and then uses it.
 func (l *Log) change(keep func(key, value string) error, f func(disabled map[string]domain.Disablement) bool) error {
-	l.changing.Lock() // one at a time, and calls do not wait for the disk
+	l.changing.Lock() // one change at a time; calls do not wait for the disk
 	defer l.changing.Unlock()
 	l.mu.Lock()
 	next := maps.Clone(l.disabled)

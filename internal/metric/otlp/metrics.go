@@ -7,20 +7,20 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// Metrics sends metrics; it is an Exporter of the SDK.
+// Metrics sends metrics. It implements the SDK's Exporter.
 type Metrics struct{ Target Target }
 
-// Temporality is cumulative, as counters are here.
+// Temporality returns cumulative, because all counters are cumulative.
 func (Metrics) Temporality(sdkmetric.InstrumentKind) metricdata.Temporality {
 	return metricdata.CumulativeTemporality
 }
 
-// Aggregation is the SDK's default.
+// Aggregation returns the SDK's default.
 func (Metrics) Aggregation(k sdkmetric.InstrumentKind) sdkmetric.Aggregation {
 	return sdkmetric.DefaultAggregationSelector(k)
 }
 
-// Export sends what was read.
+// Export sends collected metrics.
 func (t Metrics) Export(ctx context.Context, r *metricdata.ResourceMetrics) error {
 	var scopes list
 	for _, s := range r.ScopeMetrics {
@@ -41,15 +41,15 @@ func (t Metrics) Export(ctx context.Context, r *metricdata.ResourceMetrics) erro
 	return t.Target.post(ctx, message{"resourceMetrics": list{message{"resource": resourceOf(r.Resource), "scopeMetrics": scopes}}})
 }
 
-// ForceFlush and Shutdown have nothing to do.
+// ForceFlush does nothing.
 func (Metrics) ForceFlush(context.Context) error { return nil }
 
-// Shutdown has nothing to end.
+// Shutdown does nothing.
 func (Metrics) Shutdown(context.Context) error { return nil }
 
 const cumulative = 2 // AGGREGATION_TEMPORALITY_CUMULATIVE
 
-// dataOf is the data of a metric; nil for kinds that nothing here makes.
+// dataOf returns the data of a metric. It returns nil for kinds that kairosd does not use.
 func dataOf(data metricdata.Aggregation) message {
 	switch d := data.(type) {
 	case metricdata.Gauge[float64]:

@@ -1,8 +1,7 @@
-// Package otlp sends spans and metrics of the OpenTelemetry SDK to a collector,
-// in the JSON encoding of OTLP over HTTP
-// (https://opentelemetry.io/docs/specs/otlp/#otlphttp, and the JSON mapping of
-// its messages). The SDK's own exporters bring gRPC along, and with it half as
-// much again to the binary.
+// Package otlp sends spans and metrics of the OpenTelemetry SDK to a collector, in the JSON
+// encoding of OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp, and the JSON
+// mapping of its messages). The SDK's own exporters depend on gRPC, which would make the binary
+// half as large again.
 package otlp
 
 import (
@@ -25,20 +24,20 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// Target is where one signal goes.
+// Target is the destination of one signal.
 type Target struct {
 	URL     string
 	Headers map[string]string
 }
 
-// TargetOf returns the address of a signal ("traces" or "metrics"): the given endpoint, otherwise
-// that of the standard variables; false if there is none.
+// TargetOf returns the destination of a signal ("traces" or "metrics"): the given endpoint, or that
+// of the standard variables. It returns false if there is none.
 func TargetOf(endpoint, signal string) (Target, bool, error) {
 	t := Target{Headers: map[string]string{}}
 	upper := strings.ToUpper(signal)
 	base, path := cmp.Or(endpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")), "v1/"+signal
 	if own := os.Getenv("OTEL_EXPORTER_OTLP_" + upper + "_ENDPOINT"); endpoint == "" && own != "" {
-		base, path = own, "" // it is whole
+		base, path = own, "" // a complete URL
 	}
 	if base == "" {
 		return t, false, nil
@@ -132,8 +131,8 @@ func (t Target) once(ctx context.Context, body []byte) (again bool, after time.D
 	return again, after, fmt.Errorf("the collector at %s returned %s: %s", t.URL, res.Status, bytes.TrimSpace(text))
 }
 
-// The messages of OTLP, as far as they are used. In JSON, 64-bit integers are
-// text, ids are in hexadecimal, enumerations are numbers.
+// The used parts of the OTLP messages. In JSON, 64-bit integers are text, ids are hexadecimal, and
+// enumerations are numbers.
 type (
 	message map[string]any
 	list    []any
@@ -163,7 +162,7 @@ func value(v attribute.Value) message {
 	return message{"stringValue": v.String()}
 }
 
-// double is a number, or its name where JSON has none for it.
+// double is a number, or its name if JSON cannot represent it.
 func double(f float64) any {
 	switch {
 	case math.IsNaN(f):

@@ -7,7 +7,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// Traces sends spans; it is a SpanExporter of the SDK.
+// Traces sends spans. It implements the SDK's SpanExporter.
 type Traces struct{ Target Target }
 
 // ExportSpans sends spans of one resource.
@@ -26,7 +26,7 @@ func (t Traces) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) 
 	}}})
 }
 
-// Shutdown has nothing to end.
+// Shutdown does nothing.
 func (Traces) Shutdown(context.Context) error { return nil }
 
 func spanOf(s sdktrace.ReadOnlySpan) message {

@@ -1,5 +1,5 @@
-// Package anthropic calls Anthropic's messages protocol. It is the only package
-// that imports the SDK, which is slow to compile.
+// Package anthropic calls servers of Anthropic's messages protocol. It is the only package that
+// imports the SDK, which compiles slowly.
 package anthropic
 
 import (
@@ -22,10 +22,10 @@ const defaultMaxTokens = 4096
 
 // Config configures the server.
 type Config struct {
-	Name    string // in the configuration; for errors
-	BaseURL string // empty: Anthropic's
+	Name    string // in the configuration; used in errors
+	BaseURL string // empty: Anthropic's server
 	Key     string
-	Model   string // if a request names none
+	Model   string // used if a request names none
 }
 
 // Provider calls a server of the messages protocol.
@@ -34,7 +34,7 @@ type Provider struct {
 	client sdk.Client
 }
 
-// New makes a provider; it does not call the server and reads no environment.
+// New returns a provider. It does not call the server, and reads no environment variables.
 func New(c Config) *Provider {
 	options := []option.RequestOption{
 		option.WithoutEnvironmentDefaults(),
@@ -48,8 +48,8 @@ func New(c Config) *Provider {
 	return &Provider{c, sdk.NewClient(options...)}
 }
 
-// Complete implements [llm.Provider]. The answer is streamed; one that ends
-// without its end mark is a failure.
+// Complete implements [llm.Provider]. The answer is streamed. A stream without its end mark is a
+// failure.
 func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	out, err := p.complete(ctx, r)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *Provider) complete(ctx context.Context, r llm.Request) (llm.Response, e
 	}
 	if err := stream.Err(); err != nil {
 		if e, ok := errors.AsType[*sdk.Error](err); ok {
-			// An error that comes within a stream has the status of the stream.
+			// An error within a stream has the HTTP status of the stream.
 			return llm.Response{}, &model.StatusError{Status: max(e.StatusCode, 500), Body: e.RawJSON()}
 		}
 		return llm.Response{}, err
@@ -118,7 +118,7 @@ func (p *Provider) params(r llm.Request, names model.Names) (sdk.MessageNewParam
 	if r.Schema != nil {
 		params.OutputConfig = sdk.OutputConfigParam{Format: sdk.JSONOutputFormatParam{Schema: r.Schema}}
 	}
-	var results []sdk.ContentBlockParamUnion // answers to calls go back in one message
+	var results []sdk.ContentBlockParamUnion // the results of all calls are one message
 	flush := func() {
 		if len(results) > 0 {
 			params.Messages = append(params.Messages, sdk.NewUserMessage(results...))
@@ -141,7 +141,7 @@ func (p *Provider) params(r llm.Request, names model.Names) (sdk.MessageNewParam
 			}
 			for _, c := range m.Calls {
 				if !json.Valid([]byte(c.Arguments)) {
-					c.Arguments = "{}" // the model's own mistake; the protocol takes JSON only
+					c.Arguments = "{}" // the model's own mistake; the protocol accepts only JSON
 				}
 				blocks = append(blocks, sdk.NewToolUseBlock(c.ID, json.RawMessage(c.Arguments), names.To(c.Tool)))
 			}

@@ -11,7 +11,8 @@ import (
 
 func event(name, data string) string { return "event: " + name + "\ndata: " + data + "\n\n" }
 
-// Rows of bad input that it must take: L06, L07, L08, L09, L10, L12, L13, L14, L16 and L17.
+// The provider handles these rows of bad input: L06, L07, L08, L09, L10, L12, L13, L14, L16 and
+// L17.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	start := event(

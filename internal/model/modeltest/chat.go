@@ -11,34 +11,34 @@ import (
 	"testing"
 )
 
-// Chat is a local server of the OpenAI protocol that keeps every request.
+// Chat is a local server of the OpenAI protocol that records every request.
 type Chat struct {
 	URL string
-	// Header goes with every answer; set it before the first request.
+	// Header is sent with every answer. Set it before the first request.
 	Header http.Header
 
 	mu       sync.Mutex
 	requests []ChatRequest
 }
 
-// ChatRequest is a request as it was on the wire.
+// ChatRequest is a request in its wire format.
 type ChatRequest struct {
 	Model    string
 	Messages []ChatMessage
-	// Format is response_format, as sent; nil: none was.
+	// Format is response_format, as sent, or nil.
 	Format map[string]any `json:"response_format"`
 }
 
 // ChatMessage is a message of a [ChatRequest].
 type ChatMessage struct{ Role, Content string }
 
-// System is the text of all system messages.
+// System returns the text of all system messages.
 func (r ChatRequest) System() string { return r.of("system") }
 
-// User is the text of all messages of the user.
+// User returns the text of all messages of the user.
 func (r ChatRequest) User() string { return r.of("user") }
 
-// Last is the text of the last message.
+// Last returns the text of the last message.
 func (r ChatRequest) Last() string {
 	if len(r.Messages) == 0 {
 		return ""
@@ -56,7 +56,7 @@ func (r ChatRequest) of(role string) string {
 	return strings.Join(out, "\n")
 }
 
-// NewChat starts a server that answers each request with a text. An empty text closes
+// NewChat starts a server that answers each request with a text. If the text is empty, it closes
 // the connection without an answer.
 func NewChat(t testing.TB, answer func(ChatRequest) string) *Chat {
 	t.Helper()

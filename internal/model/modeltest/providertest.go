@@ -1,5 +1,4 @@
-// Package modeltest holds what every model provider must do, over servers
-// that speak its wire format.
+// Package modeltest tests model providers with servers of their wire format.
 package modeltest
 
 import (
@@ -19,22 +18,22 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Wire is a protocol: what a server streams.
+// Wire is a protocol: the streams of a server.
 type Wire struct {
-	// Text, Calls and Length are whole answers; Cut is one that ends half-way in
-	// a tool call, Failing one that carries an error.
+	// Text, Calls, and Length are complete answers. Cut ends in the middle of a tool call, and
+	// Failing contains an error.
 	Text, Calls, Length, Cut, Failing string
 	// Uncounted is Text without usage, or with a negative one.
 	Uncounted string
-	// Begin and Part, again and again, are an answer without end.
+	// Begin and repetitions of Part are an endless answer.
 	Begin, Part string
-	// Path is where the request arrives.
+	// Path is the path of the requests.
 	Path string
-	// Sent are parts of the request's body that must be there.
+	// Sent contains texts that the body of the request must contain.
 	Sent []string
 }
 
-// Tools are what the conversations offer; one has a name that servers refuse.
+// Tools are the tools of the conversations. One has a name that servers reject.
 var Tools = []llm.ToolSpec{
 	{
 		Name:        "datetime",
@@ -44,7 +43,7 @@ var Tools = []llm.ToolSpec{
 	{Name: "files.read"},
 }
 
-// Conversation is a request with everything in it.
+// Conversation is a request with every kind of content.
 func Conversation() llm.Request {
 	zero := 0.0
 	return llm.Request{Tools: Tools, MaxTokens: 100, Temperature: &zero, Messages: []llm.Message{
@@ -243,7 +242,7 @@ func Run(t *testing.T, w Wire, provide func(url string) llm.Provider) {
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		p := serve(t, func(rw http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body) // a server notices a client that leaves only when it has read the request
+			io.Copy(io.Discard, r.Body) // a server detects a disconnected client only after it has read the request
 			cancel(gone)
 			<-r.Context().Done()
 		})

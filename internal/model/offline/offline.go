@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// Provider answers a text with the text itself, and a question for a value with
-// the smallest value that fits the schema. It never calls a tool.
+// Provider answers a text with the text itself, and a request for a value with the smallest value
+// that matches the schema. It never calls a tool.
 type Provider struct{}
 
 // Complete implements [llm.Provider].
@@ -47,7 +47,7 @@ func (Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, erro
 	}, nil
 }
 
-// least returns the smallest value that the plain keywords of a schema allow. Strings contain the
+// least returns the smallest value that the basic keywords of a schema allow. Strings contain the
 // request.
 func least(schema map[string]any, asked string, depth int) any {
 	if depth > 16 {
@@ -102,7 +102,7 @@ func number(v any) float64 {
 	var f float64
 	switch v := v.(type) {
 	case json.Number:
-		f, _ = v.Float64() // of a compiled schema: a number
+		f, _ = v.Float64() // in a compiled schema, it is a number
 	case float64:
 		f = v
 	case int:

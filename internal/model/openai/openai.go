@@ -1,5 +1,5 @@
-// Package openai calls OpenAI and every server that speaks its chat protocol
-// (Ollama, vLLM, llama.cpp and others).
+// Package openai calls OpenAI and servers with its chat protocol (Ollama, vLLM, llama.cpp, and
+// others).
 package openai
 
 import (
@@ -20,20 +20,20 @@ import (
 
 // Config configures the server.
 type Config struct {
-	Name    string // in the configuration; for errors
-	BaseURL string // empty: OpenAI's
-	Key     string // empty: none is sent
-	Model   string // if a request names none
+	Name    string // in the configuration; used in errors
+	BaseURL string // empty: OpenAI's server
+	Key     string // empty: no key is sent
+	Model   string // used if a request names none
 }
 
 // Provider calls a server of the chat protocol.
 type Provider struct {
 	c      Config
 	client *openai.Client
-	own    bool // OpenAI itself, which has renamed a field
+	own    bool // OpenAI's own server, which has renamed a field
 }
 
-// New makes a provider; it does not call the server.
+// New returns a provider. It does not call the server.
 func New(c Config) *Provider {
 	cfg := openai.DefaultConfig(c.Key)
 	if c.BaseURL != "" {
@@ -43,8 +43,8 @@ func New(c Config) *Provider {
 	return &Provider{c, openai.NewClientWithConfig(cfg), c.BaseURL == "" || strings.Contains(c.BaseURL, "api.openai.com")}
 }
 
-// Complete implements [llm.Provider]. The answer is streamed; one that ends
-// without a finish reason is a failure.
+// Complete implements [llm.Provider]. The answer is streamed. A stream without a finish reason is a
+// failure.
 func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	out, err := p.complete(ctx, r)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *Provider) complete(ctx context.Context, r llm.Request) (llm.Response, e
 	return a.response(r), nil
 }
 
-// plain makes errors that a stream carries look like those of a status.
+// plain converts an error in a stream to the form of an error status.
 func plain(err error) error {
 	if e, ok := errors.AsType[*openai.APIError](err); ok {
 		return &model.StatusError{Status: cmp.Or(e.HTTPStatusCode, 500), Body: e.Message}
@@ -106,7 +106,7 @@ func (p *Provider) request(r llm.Request, names model.Names) (openai.ChatComplet
 	}
 	if t := r.Temperature; t != nil {
 		if req.Temperature = float32(*t); *t == 0 {
-			req.Temperature = math.SmallestNonzeroFloat32 // zero would be left out
+			req.Temperature = math.SmallestNonzeroFloat32 // the client would omit zero
 		}
 	}
 	for _, m := range r.Messages {
@@ -136,7 +136,7 @@ func (p *Provider) request(r llm.Request, names model.Names) (openai.ChatComplet
 	return req, nil
 }
 
-// answer is put together from the parts of a stream.
+// answer is assembled from the parts of a stream.
 type answer struct {
 	names  model.Names
 	stream func(string)
@@ -164,7 +164,7 @@ func (a *answer) add(chunk openai.ChatCompletionStreamResponse) {
 		}
 	}
 	for _, d := range choice.Delta.ToolCalls {
-		// Some servers number the parts of a call, some send each call whole.
+		// Some servers number the parts of a call, and others send each call as a whole.
 		i := len(a.calls)
 		if d.Index != nil {
 			i = min(max(*d.Index, 0), len(a.calls))

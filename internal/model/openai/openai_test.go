@@ -25,7 +25,8 @@ func chunk(delta, finish string) string {
 	return "data: " + head + delta + `,"finish_reason":` + finish + "}]}\n\n"
 }
 
-// Rows of bad input that it must take: L06, L07, L08, L09, L10, L12, L13, L14, L16 and L17.
+// The provider handles these rows of bad input: L06, L07, L08, L09, L10, L12, L13, L14, L16 and
+// L17.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	calls := chunk(

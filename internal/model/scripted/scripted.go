@@ -1,5 +1,5 @@
-// Package scripted is a provider that answers from a file: for tests, for
-// demonstrations, and for plans that must run without a model.
+// Package scripted is a provider with answers from a file, for tests, demonstrations, and plans
+// that must run without a model.
 package scripted
 
 import (
@@ -18,25 +18,26 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Script is a file of answers. For each question the first answer that fits is
-// given, so that parallel nodes, retries and restarts change nothing.
+// Script is a file of answers. Each request gets the first matching answer, so that parallel nodes,
+// retries, and restarts change nothing.
 type Script struct {
 	Answers []Answer `yaml:"answers"`
-	// Otherwise is "offline" if questions without an answer are answered as without a
-	// model; empty: they fail with CodeNoAnswer.
+	// Otherwise is "offline" if requests without a matching answer are answered as by the offline
+	// provider. If it is empty, they fail with CodeNoAnswer.
 	Otherwise string `yaml:"otherwise"`
 }
 
-// Answer is what is said when its conditions, those that are given, all hold.
+// Answer is an answer with conditions. It matches if all given conditions hold.
 type Answer struct {
-	// Contains is part of the last user message, System of the role; any case.
+	// Contains must be part of the last user message, and System part of the system message. Case
+	// is ignored.
 	Contains string `yaml:"contains"`
 	System   string `yaml:"system"`
-	// Turn counts the answers that the conversation has had.
+	// Turn is the number of earlier answers in the conversation.
 	Turn *int `yaml:"turn"`
 
-	// Text may hold ${user}, the last user message, and ${last}, the last message
-	// of all, a tool's result for instance.
+	// Text may contain ${user}, the last user message, and ${last}, the last message of any role,
+	// such as the result of a tool.
 	Text  string `yaml:"text"`
 	JSON  any    `yaml:"json"` // instead of Text
 	Calls []Call `yaml:"calls"`
@@ -52,7 +53,7 @@ type Call struct {
 	Arguments map[string]any `yaml:"arguments"`
 }
 
-// Error is a failure instead of an answer.
+// Error is a failure in place of an answer.
 type Error struct {
 	Code       string        `yaml:"code"`
 	Message    string        `yaml:"message"`
@@ -60,13 +61,13 @@ type Error struct {
 	RetryAfter time.Duration `yaml:"retry_after"`
 }
 
-// CodeNoAnswer reports that the script has no answer to a request.
+// CodeNoAnswer is the failure code of a request without a matching answer.
 const CodeNoAnswer = "scripted_no_answer"
 
 // Provider answers from a script.
 type Provider struct{ script Script }
 
-// New makes a provider of a script.
+// New returns a provider with a script.
 func New(s Script) *Provider { return &Provider{s} }
 
 // Load reads a script from a file. Unknown keys are errors.

@@ -1,5 +1,5 @@
-// Package clients tests the OpenAPI description as its readers need it: a linter accepts it,
-// and the clients that are generated from it work with a daemon.
+// Package clients tests the OpenAPI description: a linter accepts it, and the clients that are
+// generated from it work with a daemon.
 package clients_test
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/need"
 )
 
-// The sources have the programs that use the clients, and the versions of all tools.
+// This directory contains the programs that use the clients, and the versions of all tools.
 const sources = "../../../tools/clients"
 
 // The clients store a plan, start runs of it, wait for them, list them page by page, resume a failed
@@ -54,7 +54,7 @@ type daemon struct {
 	description []byte
 }
 
-// start starts kairosd on an empty directory. It stops with the test.
+// start starts kairosd with an empty directory. It stops with the test.
 func start(t *testing.T) *daemon {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,7 +87,7 @@ func start(t *testing.T) *daemon {
 	return d
 }
 
-// workspace is a directory with the sources and the description.
+// workspace returns a directory with the sources and the description.
 func (d *daemon) workspace(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -96,7 +96,7 @@ func (d *daemon) workspace(t *testing.T) string {
 	return dir
 }
 
-// withPackages is a workspace with the packages of package-lock.json.
+// withPackages returns a workspace with the packages of package-lock.json.
 func (d *daemon) withPackages(t *testing.T) string {
 	t.Helper()
 	npm, dir := need.Program(t, "npm"), d.workspace(t)
@@ -107,7 +107,8 @@ func (d *daemon) withPackages(t *testing.T) string {
 	return dir
 }
 
-// env has the server, a token, and an address that fails twice and then works.
+// env returns the environment of a client: the server, a token, and an address that fails twice and
+// then works.
 func (d *daemon) env(t *testing.T) []string {
 	t.Helper()
 	var requests atomic.Int64

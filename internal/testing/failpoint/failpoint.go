@@ -24,13 +24,13 @@ const Env = "KAIROS_FAILPOINT"
 
 var armed atomic.Pointer[plan]
 
-// plan is what happens at which point.
+// plan contains the actions at the points.
 type plan struct {
 	mu    sync.Mutex
 	name  string
 	left  int
 	trace *os.File
-	from  string // empty: from the beginning
+	from  string // empty: active from the beginning
 }
 
 // Hit is a point. It does nothing unless the process was armed.
@@ -50,8 +50,7 @@ func (p *plan) hit(name string) {
 		p.from = ""
 	}
 	if p.trace != nil {
-		// One write: a line is in the file completely or not at all, and a killed
-		// process leaves what it wrote.
+		// A single write is in the file completely or not at all, and survives a kill.
 		if _, err := p.trace.WriteString(name + "\n"); err != nil {
 			fmt.Fprintln(os.Stderr, "failpoint trace:", err)
 		}
@@ -63,7 +62,7 @@ func (p *plan) hit(name string) {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 			panic(err)
 		}
-		select {} // nothing after the point happens, however late the signal is
+		select {} // nothing after the point happens, even if the signal is delayed
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package need finds the programs that some tests use beside Go.
+// Package need finds programs that some tests use in addition to Go.
 package need
 
 import (
@@ -12,8 +12,8 @@ import (
 // Env lists programs, separated by commas. A test that needs one of them fails without it.
 const Env = "KAIROS_REQUIRE"
 
-// Program returns the path of the first program that is in PATH. The names are those of one
-// program. Without it the test is skipped, or fails if KAIROS_REQUIRE lists the first name.
+// Program returns the path of the first of the names that is in PATH. All names are names of one
+// program. If none is found, the test is skipped, or fails if KAIROS_REQUIRE lists the first name.
 func Program(t testing.TB, names ...string) string {
 	t.Helper()
 	for _, name := range names {
@@ -25,7 +25,7 @@ func Program(t testing.TB, names ...string) string {
 	return ""
 }
 
-// Missing ends a test that lacks what a program needs, such as its packages: the test is
+// Missing ends a test that lacks a requirement of a program, such as its packages. The test is
 // skipped, or fails if KAIROS_REQUIRE lists the program.
 func Missing(t testing.TB, name, format string, args ...any) {
 	t.Helper()

@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/need"
 )
 
-// fakeTest is a test that records how it ended.
+// fakeTest is a test that records its result.
 type fakeTest struct {
 	testing.TB
 	end string
@@ -17,7 +17,7 @@ func (t *fakeTest) Helper()               {}
 func (t *fakeTest) Skipf(string, ...any)  { t.end = "skipped"; runtime.Goexit() }
 func (t *fakeTest) Fatalf(string, ...any) { t.end = "failed"; runtime.Goexit() }
 
-// A test is skipped without its program, and fails where the program is required.
+// A test is skipped without its program, and fails if the program is required.
 func TestAMissingProgramIsReported(t *testing.T) {
 	for required, want := range map[string]string{"": "skipped", "other": "skipped", "other,none-such": "failed"} {
 		t.Setenv(need.Env, required)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Large is how large proofs are to run; 0 is the quick slice of every test run.
+// Large returns the size of proofs. 0 is the small size of a normal test run.
 func Large() int {
 	n, err := strconv.Atoi(os.Getenv("KAIROS_PROOF"))
 	if err != nil || n < 0 {
@@ -22,7 +22,7 @@ func Large() int {
 	return n
 }
 
-// Size is the number of cases to try; fewer with the race detector.
+// Size returns the number of cases to try. It is smaller with the race detector.
 func Size(quick, large int) int {
 	if n := Large(); n > 0 {
 		return large * n
@@ -30,8 +30,8 @@ func Size(quick, large int) int {
 	return max(1, quick/slower)
 }
 
-// Step is the distance between the cases of a test that can try them all: 1 in
-// a large proof.
+// Step returns the distance between tested cases, for a test that can try every case. It is 1 in a
+// large proof.
 func Step(quick int) int {
 	if Large() > 0 {
 		return 1
@@ -39,7 +39,7 @@ func Step(quick int) int {
 	return quick * slower
 }
 
-// Seed is the seed of a test; with it a failure can be had again.
+// Seed returns the seed of a test, with which a failure can be reproduced.
 func Seed(tb testing.TB) uint64 {
 	tb.Helper()
 	seed := uint64(1)
@@ -53,7 +53,7 @@ func Seed(tb testing.TB) uint64 {
 	return seed
 }
 
-// Figure notes a count that the score card adds up.
+// Figure records a count for the score card.
 func Figure(tb testing.TB, name string, n int) {
 	tb.Helper()
 	tb.Logf("%s: %d", name, n)
@@ -71,8 +71,8 @@ func Figure(tb testing.TB, name string, n int) {
 	}
 }
 
-// Dir is a directory for files that are written very often and need no disk:
-// in memory where the machine offers that, else a usual temporary one.
+// Dir returns a directory for files that are written very often and need no disk: in memory if the
+// machine supports that, or else a usual temporary directory.
 func Dir(tb testing.TB) string {
 	tb.Helper()
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {

@@ -2,5 +2,5 @@
 
 package proof
 
-// slower is by how much the race detector slows the proofs down.
+// slower is the factor by which the race detector slows down the proofs.
 const slower = 8

@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// measure counts the packages below a directory; other modules are left out.
+// measure counts the packages in a directory and below. It leaves out other modules.
 func measure(root string) (map[string]size, error) {
 	sizes := map[string]size{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -84,7 +84,7 @@ func measure(root string) (map[string]size, error) {
 	return sizes, err
 }
 
-// statements counts what does something: no blocks, labels, and clauses.
+// statements counts statements except blocks, labels, and clauses.
 func statements(f *ast.File) int {
 	n := 0
 	ast.Inspect(f, func(node ast.Node) bool {

@@ -16,13 +16,13 @@ type evaluation struct {
 	ctx      context.Context
 	root     any
 	budget   int
-	unlooked int // visits since the context was looked at
+	unlooked int // visits since the last check of the context
 }
 
-// visit counts a node; false once the budget is spent.
+// visit counts a node. It returns false if the budget is spent.
 func (e *evaluation) visit() bool { return e.spend(1) }
 
-// spend counts the visits that a step is worth; false once the budget is spent.
+// spend counts the visits for a step. It returns false if the budget is spent.
 func (e *evaluation) spend(n int) bool {
 	e.budget -= min(n, e.budget+1)
 	if e.unlooked += n; e.unlooked >= checkEvery {
@@ -62,7 +62,7 @@ func (e *evaluation) segment(s segment, v any, out []any) []any {
 	return out
 }
 
-// children of a node: list items in order, members by key.
+// children yields the children of a node: list items in order, members by key.
 func children(v any) []any {
 	switch v := v.(type) {
 	case []any:
@@ -296,8 +296,8 @@ func (e *evaluation) less(a, b any) bool {
 	return false
 }
 
-// compareNumbers is exact for numbers of ordinary size, and as exact as a float
-// for others, which could not be expanded.
+// compareNumbers is exact for numbers of ordinary size. It compares others as floats, because they
+// could not be expanded.
 func compareNumbers(a, b json.Number) (int, bool) {
 	x, okX := rat(a)
 	y, okY := rat(b)

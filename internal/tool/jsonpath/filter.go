@@ -8,7 +8,7 @@ import (
 )
 
 type (
-	// logical is a test of a filter.
+	// logical is a test in a filter.
 	logical interface {
 		holds(e *evaluation, current any) bool
 	}
@@ -80,7 +80,7 @@ func (p *parser) and() (logical, error) {
 	return tests, nil
 }
 
-// basic is a negation, a parenthesis, a comparison or an existence test.
+// basic parses a negation, a parenthesized expression, a comparison, or an existence test.
 func (p *parser) basic() (logical, error) {
 	p.blanks()
 	negated := false
@@ -151,7 +151,7 @@ func (p *parser) unary(negated bool) (logical, error) {
 	return nil, p.errorf("missing comparison")
 }
 
-// functionName reads `name(` and nothing else.
+// functionName parses `name(`.
 func (p *parser) functionName() string {
 	for _, name := range []string{"length", "count", "value", "match", "search"} {
 		if p.accept(name + "(") {
@@ -253,8 +253,8 @@ func (p *parser) match(whole bool) (logical, error) {
 	return t, nil
 }
 
-// compiledPattern is a regular expression, and how many instructions it has: that
-// many steps it may take for each character.
+// compiledPattern is a regular expression with the number of its instructions: the maximum number
+// of steps per character.
 type compiledPattern struct {
 	*regexp.Regexp
 	size int

@@ -64,7 +64,7 @@ func (p *parser) blanks() {
 	}
 }
 
-// segments reads as many segments as follow.
+// segments parses all following segments.
 func (p *parser) segments() ([]segment, error) {
 	var list []segment
 	for {
@@ -85,7 +85,7 @@ func (p *parser) segments() ([]segment, error) {
 		case p.peek() == '[':
 			s.selectors, err = p.bracket()
 		default:
-			p.at = start // blanks belong to what follows
+			p.at = start // the white space belongs to the following text
 			return list, nil
 		}
 		if err != nil {
@@ -95,7 +95,7 @@ func (p *parser) segments() ([]segment, error) {
 	}
 }
 
-// shorthand reads * or a name after a dot.
+// shorthand parses * or a name after a dot.
 func (p *parser) shorthand() ([]selector, error) {
 	if p.accept("*") {
 		return []selector{wildcardSelector{}}, nil
@@ -189,7 +189,7 @@ func (p *parser) indexOrSlice() (selector, error) {
 // maxInt is the largest exact integer of I-JSON.
 const maxInt = 1<<53 - 1
 
-// integer reads an optional integer.
+// integer parses an optional integer.
 func (p *parser) integer() (*int64, error) {
 	start := p.at
 	p.accept("-")
@@ -208,7 +208,7 @@ func (p *parser) integer() (*int64, error) {
 	return &n, nil
 }
 
-// quoted reads a string in single or double quotes.
+// quoted parses a string in single or double quotes.
 func (p *parser) quoted() (string, error) {
 	quote := p.text[p.at]
 	start := p.at
@@ -284,7 +284,7 @@ func (p *parser) hex() (rune, bool) {
 	return rune(n), true
 }
 
-// number reads a JSON number.
+// number parses a JSON number.
 func (p *parser) number() (json.Number, error) {
 	start := p.at
 	for p.at < len(p.text) && strings.IndexByte("+-.eE0123456789", p.text[p.at]) >= 0 {

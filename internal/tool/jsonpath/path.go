@@ -1,10 +1,9 @@
-// Package jsonpath finds parts of JSON values by JSONPath queries (RFC 9535).
-// Objects are visited in the order of their keys, so that a query gives the
-// same list every time; regular expressions of match and search are RE2.
+// Package jsonpath finds parts of JSON values with JSONPath queries (RFC 9535). It visits objects
+// in the order of their keys, so that a query always returns the same list. Regular expressions of
+// match and search are RE2.
 //
-// The queries come from models and plans. No library that we know bounds what a query
-// may visit, compare, and match, or ends it with a context, which is why this is
-// written here.
+// The queries come from models and plans. No known library limits what a query may visit, compare,
+// and match, or ends it with a context. Therefore, this package exists.
 package jsonpath
 
 import (
@@ -36,8 +35,8 @@ func singular(segments []segment) bool {
 	return true
 }
 
-// Find lists what the query matches, in document order. It fails only when the
-// query would visit or compare more values than it may, or when the context ends.
+// Find returns the values that the query matches, in document order. It returns an error only if
+// the query would visit or compare more values than permitted, or if the context ends.
 func (p *Path) Find(ctx context.Context, root any) ([]any, error) {
 	e := &evaluation{ctx: ctx, root: root, budget: maxVisits}
 	found := e.run(p.segments, root)
@@ -53,12 +52,12 @@ func (p *Path) Find(ctx context.Context, root any) ([]any, error) {
 const (
 	maxText    = 4096
 	maxNesting = 32
-	// maxVisits bounds the nodes that one query looks at. Comparing costs one visit
-	// for each value, searching a text one for each visitSteps steps.
+	// maxVisits is the maximum number of nodes that a query visits. A comparison costs one visit
+	// per value, and a search in a text one visit per visitSteps steps.
 	maxVisits  = 1_000_000
 	visitSteps = 64
-	// maxPattern bounds the instructions of a regular expression, checkEvery the
-	// visits between two looks at the context.
+	// maxPattern is the maximum number of instructions of a regular expression, and checkEvery the
+	// number of visits between two checks of the context.
 	maxPattern = 20_000
 	checkEvery = 1000
 )
@@ -68,7 +67,7 @@ var errBudget = errors.New("the query reads more than a million values, or compa
 // SyntaxError is a malformed query.
 type SyntaxError struct {
 	Message string
-	Column  int // in bytes, from 1
+	Column  int // in bytes, starting at 1
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at column %d", e.Message, e.Column) }
@@ -78,7 +77,7 @@ type (
 		descendant bool
 		selectors  []selector
 	}
-	// selector picks children of a node.
+	// selector selects children of a node.
 	selector interface {
 		pick(e *evaluation, v any, out []any) []any
 	}

@@ -129,7 +129,7 @@ func TestMalformedPaths(t *testing.T) {
 	}
 }
 
-// A small query over a small value that would multiply without end is stopped.
+// A small query that would have an unlimited cost is stopped.
 func TestFindIsBounded(t *testing.T) {
 	t.Parallel()
 	v := value(t, strings.Repeat("[", 400)+strings.Repeat("]", 400))
@@ -142,7 +142,7 @@ func TestFindIsBounded(t *testing.T) {
 	}
 }
 
-// What a query compares and matches counts as well as what it visits.
+// The budget of a query also includes comparisons and pattern matches.
 func TestFindIsBoundedInWhatItCompares(t *testing.T) {
 	t.Parallel()
 	items := make([]any, 2000)

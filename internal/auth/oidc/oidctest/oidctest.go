@@ -1,5 +1,5 @@
 // Package oidctest is an OpenID Connect provider for tests. It serves HTTP, signs with RS256,
-// requires PKCE and the client's secret, accepts each code once, and can be set to misbehave.
+// requires PKCE and the client's secret, accepts each code once, and can simulate faults.
 package oidctest
 
 import (
@@ -30,7 +30,7 @@ type Provider struct {
 	URL string
 
 	mu sync.Mutex
-	// claims of the user who is logged in at the provider
+	// claims of the user who is logged in at the provider.
 	claims map[string]any
 	// userInfo are claims that only the user information endpoint returns.
 	userInfo map[string]any
@@ -149,7 +149,7 @@ func (p *Provider) describe(w http.ResponseWriter, _ *http.Request) {
 	)
 }
 
-// authorize is the login page. It admits the user that is set.
+// authorize is the login page. It accepts the configured user.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("client_id") != ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" ||
@@ -189,7 +189,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g, ok := p.codes[r.FormValue("code")]
-	delete(p.codes, r.FormValue("code")) // once
+	delete(p.codes, r.FormValue("code")) // each code is valid once
 	sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
 	if !ok || g.redirect != r.FormValue("redirect_uri") || g.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
 		fail("invalid_grant")

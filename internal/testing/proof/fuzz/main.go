@@ -1,5 +1,5 @@
-// Command fuzz finds every fuzz target below the working directory, fuzzes one
-// after the other, and notes how many inputs were tried for the score card.
+// Command fuzz runs every fuzz target in the working directory and below, one after the other, and
+// records the number of tested inputs for the score card.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// target is a fuzz function and its package's directory.
+// target is a fuzz function and the directory of its package.
 type target struct{ dir, name string }
 
 var (
@@ -26,7 +26,7 @@ var (
 	executed = regexp.MustCompile(`execs: (\d+)`)
 )
 
-// patience is how many times longer a target has that came to no input at all.
+// patience is the factor by which the time is extended for a target that tested no input.
 const patience = 5
 
 func main() {
@@ -46,7 +46,7 @@ func run(length time.Duration) error {
 	total, failed := 0, []error(nil)
 	for _, t := range targets {
 		n, err := t.fuzz(length)
-		if n == 0 && err == nil { // on a busy machine it may not have come to it
+		if n == 0 && err == nil { // on a busy machine, it may not have started
 			if n, err = t.fuzz(patience * length); n == 0 && err == nil {
 				err = errors.New("no inputs were tried")
 			}
@@ -67,7 +67,7 @@ func run(length time.Duration) error {
 	return errors.Join(failed...)
 }
 
-// find lists the targets of this module.
+// find lists the fuzz targets of this module.
 func find(root string) (list []target, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -93,7 +93,7 @@ func find(root string) (list []target, err error) {
 	return list, err
 }
 
-// fuzz runs one target and returns how many inputs were tried.
+// fuzz runs one target and returns the number of tested inputs.
 func (t target) fuzz(length time.Duration) (int, error) {
 	cmd := exec.Command("go", "test", t.dir, "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+length.String())
 	var out bytes.Buffer
@@ -101,11 +101,11 @@ func (t target) fuzz(length time.Duration) (int, error) {
 	err := cmd.Run()
 	tried := 0
 	if all := executed.FindAllSubmatch(out.Bytes(), -1); len(all) > 0 {
-		tried, _ = strconv.Atoi(string(all[len(all)-1][1])) // digits
+		tried, _ = strconv.Atoi(string(all[len(all)-1][1])) // digits only
 	}
 	if err != nil && bytes.Contains(out.Bytes(), []byte("context deadline exceeded")) &&
 		!bytes.Contains(out.Bytes(), []byte("Failing input")) {
-		err = nil // time was up while an input ran; go test takes that for a failure
+		err = nil // the time ended during an input, which go test reports as a failure
 	}
 	if err != nil {
 		if _, copyErr := io.Copy(os.Stderr, &out); copyErr != nil {

@@ -40,10 +40,10 @@ func main() {
 	}
 }
 
-// The marks between which a document shows the card.
+// The marks that enclose the card in a document.
 const cardBegins, cardEnds = "<!-- card: make soak CARD=1 -->\n", "<!-- end of card -->"
 
-// show puts a card into a document, a figure a line.
+// show writes a card into a document, one figure per line.
 func show(path, line string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -58,11 +58,11 @@ func show(path, line string) error {
 	return os.WriteFile(path, []byte(before+cardBegins+shown+cardEnds+after), 0o644)
 }
 
-// gate is something of which there must be exactly none.
+// gate is a number that must be exactly zero.
 type gate struct {
 	name    string
-	proofs  []string // that must have passed, by their names in the Makefile
-	figures []string // in how many cases
+	proofs  []string // targets of the Makefile that must have passed
+	figures []string // figures that count its cases
 }
 
 var gates = []gate{
@@ -84,7 +84,7 @@ var gates = []gate{
 	{"seeded bugs missed", []string{"seeded bugs"}, []string{"seeded bugs caught"}},
 }
 
-// failed is the prefix of a figure that reports that a proof did not pass.
+// failed is the prefix of a figure that reports a failed proof.
 const failed = "failed: "
 
 func card(path string) (line string, open []string, err error) {
@@ -121,7 +121,7 @@ func card(path string) (line string, open []string, err error) {
 	return strings.Join(parts, " | "), open, nil
 }
 
-// read adds up the lines of a file, each a name, a tab and a number.
+// read sums the lines of a file. Each consists of a name, a tab, and a number.
 func read(path string) (map[string]int, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A gate is held by what was counted, and by nothing that failed.
+// A gate holds if its proofs counted something and none failed.
 func TestGates(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -42,7 +42,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// A document shows the newest card in its place, and nothing else changes.
+// A document shows the newest card in its place. Nothing else changes.
 func TestACardIsShown(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "doc.md")
