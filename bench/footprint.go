@@ -25,7 +25,7 @@ type footprint struct {
 	loadedMB  float64 // maximum during W2 over its API
 	stepsRate float64 // of that W2, from the first request to the end of the last run
 	steps     int     // of that W2
-	cpu       float64 // of that W2
+	cpu       float64 // in seconds, of the daemon in that W2
 }
 
 func measureFootprint(ctx context.Context, s shape) (footprint, error) {

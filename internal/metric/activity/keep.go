@@ -74,7 +74,7 @@ func (l *Log) restore(ctx context.Context, s Settings) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if disabled != "" {
-		if err := json.Unmarshal([]byte(disabled), &l.disabled); err != nil { // the disabled subjects must not be called, so this is an error
+		if err := json.Unmarshal([]byte(disabled), &l.disabled); err != nil { // otherwise a disabled subject could be called
 			return fmt.Errorf("read what is disabled: %w", err)
 		}
 	}
