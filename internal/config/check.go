@@ -11,26 +11,26 @@ import (
 // maxPrice is the maximum price of a million tokens. It keeps sums finite.
 const maxPrice = 1e9
 
-// problems collects what is wrong with a configuration.
+// problems collects the problems of a configuration.
 type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
 
-// note adds err, if it is not nil.
+// note adds err unless it is nil.
 func (p *problems) note(err error) {
 	if err != nil {
 		*p = append(*p, err)
 	}
 }
 
-// under adds err, if it is not nil, with the name of its setting.
+// under adds err, with the name of its setting, unless it is nil.
 func (p *problems) under(setting string, err error) {
 	if err != nil {
 		p.add("%s: %w", setting, err)
 	}
 }
 
-// check reports every value that cannot be meant.
+// check reports every invalid value.
 func (c *Config) check() error {
 	var p problems
 	c.checkProviders(&p)

@@ -66,7 +66,7 @@ func touches(e walk.Effect) bool {
 	return e == walk.EffectIdempotent || e == walk.EffectUnsafe
 }
 
-// answeredStep is a visit that a person's word settles.
+// answeredStep returns a visit that a person's resolution settles.
 func (v *View) answeredStep(p *runstate.Compiled, w *runstate.Step) domain.PreviewStep {
 	n := &p.Nodes[w.Node]
 	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n))}

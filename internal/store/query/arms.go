@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// withHeadline are the statuses of runs that have a headline.
+// withHeadline are the statuses of runs that have a status message.
 var withHeadline = []domain.RunStatus{domain.RunRunning, domain.RunWaiting, domain.RunFailed}
 
 // useChoice selects runs in which one of the named agents, tools, or providers took part.
@@ -39,8 +39,8 @@ type chooser struct {
 	tail     []int64 // the runs whose ID has the ending of the filter
 }
 
-// chooseArms takes the narrowest index that the filter allows. Conditions that this index does not
-// cover are added to the query.
+// chooseArms chooses the narrowest index for a filter. It adds the conditions that the index does
+// not cover to the query.
 func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter, statuses []domain.RunStatus, plans []dbsqlc.Plan) error {
 	c := &chooser{lists: s, q: q, f: f, statuses: statuses, labels: slices.Sorted(maps.Keys(f.Labels)), uses: uses(f)}
 	for _, p := range plans {
@@ -92,7 +92,8 @@ func (c *chooser) check(covered ...condition) {
 	}
 }
 
-// checkAll adds all conditions: the index of the arms covers neither plan, status, attention, nor deletion.
+// checkAll adds all conditions: the index of the arms covers neither plan, status, attention, nor
+// deletion.
 func (c *chooser) checkAll() {
 	if c.f.Deleted {
 		c.q.where = append(c.q.where, "runs.deleted_at > 0")
@@ -118,7 +119,8 @@ func (c *chooser) labelled(keys []string) {
 	}
 }
 
-// take makes arms the query if the index applies. They select certain runs, so everything else is checked row by row.
+// take sets the arms of the query if the index applies. The arms select certain runs, so everything
+// else is checked row by row.
 func (c *chooser) take(applies bool, arms ...arm) bool {
 	if applies {
 		c.q.arms = arms
@@ -147,7 +149,7 @@ func (c *chooser) ids() bool {
 	})
 }
 
-// sameFailure applies to failed runs of one plan that failed in the same way.
+// sameFailure applies to failed runs of one plan with the same failure.
 func (c *chooser) sameFailure() bool {
 	f := c.f
 	if len(c.plans) != 1 || f.Node == "" || f.ErrorCode == "" || f.Fingerprint == "" || !f.NeedsAttention || c.byUse || f.Deleted ||
@@ -213,7 +215,7 @@ func (c *chooser) use() bool {
 	return true
 }
 
-// takeKept makes an index the query that covers deletion and what else is stated.
+// takeKept sets an index of the query that covers deletion and the stated conditions.
 func (c *chooser) takeKept(applies bool, index, where string, args []any, covered ...condition) bool {
 	if applies && !c.f.Deleted {
 		c.q.arms = []arm{{from: "runs INDEXED BY " + index, where: "runs.deleted_at = 0 AND " + where, args: args}}
@@ -288,7 +290,7 @@ func (c *chooser) waitReason() bool {
 // byStatus reads one index per plan and status. It always applies.
 func (c *chooser) byStatus() {
 	statuses := c.statuses
-	if c.f.Text != "" || c.f.Node != "" { // other runs have no headline
+	if c.f.Text != "" || c.f.Node != "" { // other runs have no status message
 		if len(statuses) == 0 {
 			statuses = withHeadline
 		}
@@ -307,7 +309,7 @@ func (c *chooser) byStatus() {
 	c.check(onPlan, onStatus)
 }
 
-// statusArms adds the arms of one plan (0: all) in these statuses (none: all).
+// statusArms adds the arms of one plan (0 means all) in the statuses (none means all).
 func (c *chooser) statusArms(plan int64, statuses []domain.RunStatus) {
 	index, where, args := "runs_by_", "runs.deleted_at = 0", []any(nil)
 	if plan != 0 {

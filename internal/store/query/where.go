@@ -147,7 +147,7 @@ func usedBy(kind string, names []string) (string, []any) {
 			values(names)...)
 }
 
-// alsoMore adds what no index serves.
+// alsoMore adds the conditions that no index serves.
 func alsoMore(q *runQuery, f domain.RunFilter) {
 	const took = "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END " +
 		"- runs.created_at)"
