@@ -362,7 +362,8 @@ func (w *world) changed(id string) bool {
 		}
 		for _, r := range rows {
 			if r.Final && r.Failure != nil && (r.Failure.Code == codeWeather || r.Failure.Code == walk.CodeTimeout) ||
-				r.Kind == domain.EntryResolve && strings.Contains(string(r.Decision), "expired") {
+				r.Kind == domain.EntryResolve && strings.Contains(string(r.Decision), "expired") ||
+				r.Status == domain.NodeCancelled && strings.HasPrefix(r.Node, "f") { // a cancelled finally step: the outcome stays
 				return true
 			}
 		}
