@@ -43,7 +43,7 @@ type deed struct {
 }
 
 // keyed reports whether the deed's request carries an Idempotency-Key.
-func (d *deed) keyed() bool { return !d.page && !d.again && d.method == http.MethodPost }
+func (d *deed) keyed() bool { return !d.page && !d.again && (d.method == http.MethodPost || d.method == http.MethodPatch) }
 
 // house is a data directory and the daemon that lives in it.
 type house struct {
