@@ -21,7 +21,7 @@ type kairosdSystem struct {
 	runs   map[string][]string // by shape
 }
 
-var operator = domain.Actor{Name: "bench", Role: domain.RoleAuthor, Surface: "bench"}
+var operator = domain.Actor{Name: "bench", Role: domain.RoleAuthor, Source: "bench"}
 
 // registry has two handlers: one with a side effect that requires a durable intent, and a pure one
 // that counts iterations.

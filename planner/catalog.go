@@ -54,8 +54,8 @@ func (c *Catalog) Check() Problems {
 				nil,
 				"",
 				"skill.binding",
-				message.New("give it a tool or an agent"),
-				"skill %s needs exactly one of tool and agent",
+				message.New("set either tool or agent"),
+				"skill %s requires exactly one of tool and agent",
 				jsonvalue.Quote(id),
 			)
 		case s.Tool != "" && !tool && !BuiltinType(s.Tool):

@@ -198,7 +198,7 @@ func (k analyzer) reads(v *view) {
 		case v.owner[r.reader] < 0: // never reached; another warning reports it
 		case k.p.Nodes[r.reader].Finally && !k.p.Nodes[j].Finally:
 			if !r.optional && !r.status {
-				k.warn(r, "ref.may_be_missing", message.New("give a default: ${output.%s ?? null}", r.name),
+				k.warn(r, "ref.may_be_missing", message.New("add a default: ${output.%s ?? null}", r.name),
 					"%s refers to step %s, which may not have run", r.source(), jsonvalue.Quote(r.name))
 			}
 		case !v.before(j, r.reader):
@@ -230,13 +230,13 @@ func (k analyzer) reads(v *view) {
 			k.warn(
 				r,
 				"ref.may_be_missing",
-				message.New("give a default: ${output.%s ?? null}", r.name),
+				message.New("add a default: ${output.%s ?? null}", r.name),
 				"%s refers to step %s, which may not have run",
 				r.source(),
 				jsonvalue.Quote(r.name),
 			)
 		case !r.optional && nullOnFailure(&k.p.Nodes[j]):
-			k.warn(r, "ref.may_be_null", message.New("give a default: ${output.%s ?? null}", r.name),
+			k.warn(r, "ref.may_be_null", message.New("add a default: ${output.%s ?? null}", r.name),
 				"%s is null if step %s fails, because of on_error: continue", r.source(), jsonvalue.Quote(r.name))
 		}
 	})

@@ -100,7 +100,7 @@ func (s *scene) signedIn() {
 	s.recorded("page POST /login", "marta", func() { other.LoginAs("marta", webtest.Password) })
 	f := webtest.Form(s.t, other.Get("/me").Body, `action="/logout"`)
 	s.recorded("page POST /logout", "marta", func() { other.Post("/logout", f) })
-	secret, err := s.Auth.LoginLink(s.t.Context(), domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}, "marta")
+	secret, err := s.Auth.LoginLink(s.t.Context(), domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}, "marta")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func (s *scene) memories() {
 	}
 	remember(s.Admin, "one")
 	s.page("/memory/forget", "/memory/forget?session=one", `name="reason"`, "to", "/memory/forget", "session", "one", "reason", "asked to")
-	remember(domain.Actor{Name: s.actor, Role: domain.RoleAdmin, Surface: "api"}, "two")
+	remember(domain.Actor{Name: s.actor, Role: domain.RoleAdmin, Source: "api"}, "two")
 	s.api("DELETE /sessions/{id}/memory", "/sessions/two/memory?reason=asked", "")
 }
 

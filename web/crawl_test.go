@@ -106,7 +106,7 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 		time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: "note", Actor: canary, Surface: "ui", Object: canary,
+	if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: "note", Actor: canary, Source: "ui", Object: canary,
 		Run: open.ID, Result: "ok", Reason: canary, Detail: domain.RawJSON(`{"a": ` + q + `}`)}); err != nil {
 		t.Fatal(err)
 	}

@@ -240,7 +240,7 @@ func TestAPIMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	orphan := mint("orphan", domain.Actor{Name: "gone", Role: domain.RoleAdmin, Surface: "ui"}, domain.RoleAdmin)
+	orphan := mint("orphan", domain.Actor{Name: "gone", Role: domain.RoleAdmin, Source: "ui"}, domain.RoleAdmin)
 	yes := true
 	if _, err := site.Auth.UpdateUser(t.Context(), site.Admin, gone.ID, nil, nil, &yes); err != nil {
 		t.Fatal(err)
@@ -389,7 +389,7 @@ func TestDeniedActionsAreRecorded(t *testing.T) {
 			t.Errorf("%s %s as %s: %d records of it, want 1", method, path, role, len(after)-before)
 			return
 		}
-		counted[after[0].Surface]++
+		counted[after[0].Source]++
 		if e := after[0]; e.Action != "access.denied" ||
 			e.Actor != string(role) && !strings.HasPrefix(e.Actor, "token "+string(role)+" ") ||
 			e.Object != method+" "+path ||

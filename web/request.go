@@ -96,7 +96,7 @@ func (r *request) recordDenied(err error) {
 	}
 	req := r.c.Request()
 	// It is recorded even if the browser has gone.
-	if err := r.s.Audit.Audit(context.WithoutCancel(r.ctx), domain.AuditRecord{Action: "access.denied", Actor: r.who.Name, Surface: "ui",
+	if err := r.s.Audit.Audit(context.WithoutCancel(r.ctx), domain.AuditRecord{Action: "access.denied", Actor: r.who.Name, Source: "ui",
 		Object: req.Method + " " + req.URL.Path, Result: "denied", Reason: err.Error()}); err != nil {
 		r.s.Logger.Error("record a refusal", "path", req.URL.Path, "err", err)
 	}
@@ -111,7 +111,7 @@ func (r *request) admitted(rt route) error {
 		}
 		if !r.who.Role.Includes(role) {
 			return &ui.LocalizedError{
-				Err:        domain.Errorf(domain.CodeForbidden, "this needs the role %s", role),
+				Err:        domain.Errorf(domain.CodeForbidden, "this requires the role %s", role),
 				Message:    r.t("This needs the role %s.", role),
 				Suggestion: r.t("You have the role %s; an administrator can give you another.", r.who.Role),
 			}

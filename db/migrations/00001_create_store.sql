@@ -465,7 +465,7 @@ CREATE TABLE approvals (
     tool       TEXT    NOT NULL,
     arguments  TEXT    CHECK (arguments IS NULL OR json_valid(arguments)),
     digest     TEXT    NOT NULL,
-    status     TEXT    NOT NULL CHECK (status IN ('open', 'approved', 'rejected', 'asked_back', 'expired', 'cancelled')),
+    status     TEXT    NOT NULL CHECK (status IN ('open', 'approved', 'rejected', 'changes_requested', 'expired', 'cancelled')),
     on_timeout TEXT    NOT NULL,
     due_at     INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
@@ -520,7 +520,7 @@ CREATE TABLE audit_events (
     digest    BLOB,
     action    TEXT    NOT NULL,
     actor     TEXT    NOT NULL,
-    surface   TEXT    NOT NULL,
+    source   TEXT    NOT NULL,
     object    TEXT    NOT NULL,
     result    TEXT    NOT NULL,
     reason    TEXT    NOT NULL,
@@ -665,7 +665,7 @@ CREATE TABLE bulks (
     reason     TEXT    NOT NULL,
     actor      TEXT    NOT NULL,
     role       TEXT    NOT NULL,
-    surface    TEXT    NOT NULL,
+    source    TEXT    NOT NULL,
     canary     INTEGER NOT NULL CHECK (canary IN (0, 1)),
     rate       INTEGER NOT NULL,
     labels     TEXT    NOT NULL CHECK (json_valid(labels)), -- that runs are given
@@ -707,7 +707,7 @@ CREATE TABLE drafts (
     request    TEXT    NOT NULL CHECK (json_valid(request)),
     actor      TEXT    NOT NULL,
     role       TEXT    NOT NULL,
-    surface    TEXT    NOT NULL,
+    source    TEXT    NOT NULL,
     parent     TEXT    NOT NULL, -- the draft that it refines or tries again; empty: none
     revision   INTEGER NOT NULL CHECK (revision > 0),
     state      TEXT    NOT NULL CHECK (state IN ('planning', 'ready', 'failed', 'accepted', 'discarded')),
@@ -729,7 +729,7 @@ CREATE INDEX drafts_by_version ON drafts (hash, id) WHERE hash <> '';
 CREATE INDEX drafts_by_parent ON drafts (parent, id) WHERE parent <> '';
 
 -- What is told to people outside kairosd: a message per channel, until it has
--- arrived or is given up.
+-- arrived or has failed.
 CREATE TABLE deliveries (
     id         TEXT    NOT NULL PRIMARY KEY,
     channel    TEXT    NOT NULL,

@@ -1,12 +1,12 @@
 -- name: AuditInsert :exec
-INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request,
+INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, source, object, result, reason, detail, request,
     address, mac)
-VALUES (@seq, @at, @run_id, @first_seq, @run_seq, @digest, @action, @actor, @surface, @object, @result, @reason, @detail, @request,
+VALUES (@seq, @at, @run_id, @first_seq, @run_seq, @digest, @action, @actor, @source, @object, @result, @reason, @detail, @request,
     @address, @mac);
 
 -- AuditInsert for the record of a checkpoint.
 -- name: AuditInsertCheckpoint :exec
-INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac)
+INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, source, object, result, reason, detail, mac)
 VALUES (@seq, @at, @run_id, @first_seq, @run_seq, @digest, 'checkpoint', 'system', 'engine', @object, 'ok', '', NULL, @mac);
 
 -- name: AuditLast :one

@@ -1,6 +1,6 @@
 -- name: BulkInsert :one
-INSERT INTO bulks (public_id, action, query, reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, total, created_at)
-VALUES (@public_id, @action, @query, @reason, @actor, @role, @surface, @canary, @rate, @labels, @not_before, @provider, @tool, @state, @total, @created_at)
+INSERT INTO bulks (public_id, action, query, reason, actor, role, source, canary, rate, labels, not_before, provider, tool, state, total, created_at)
+VALUES (@public_id, @action, @query, @reason, @actor, @role, @source, @canary, @rate, @labels, @not_before, @provider, @tool, @state, @total, @created_at)
 RETURNING id;
 
 -- name: BulkItemInsert :exec

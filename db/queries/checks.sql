@@ -45,7 +45,7 @@ SELECT m.id, r.public_id, m.scope, m.owner, m.session, m.input, r.actor, coalesc
 FROM memory AS m JOIN runs AS r ON r.id = m.run_id LEFT JOIN run_details AS d ON d.run_id = m.run_id WHERE m.id > @above ORDER BY m.id LIMIT @most;
 
 -- name: CheckAuditEvents :many
-SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac
+SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, source, object, result, reason, detail, request, address, mac
 FROM audit_events WHERE seq > @above ORDER BY seq LIMIT @most;
 
 -- name: CheckStepHashes :many

@@ -1,6 +1,6 @@
 -- name: DraftInsert :exec
-INSERT INTO drafts (public_id, request, actor, role, surface, parent, revision, state, created_at)
-VALUES (@public_id, @request, @actor, @role, @surface, @parent, @revision, 'planning', @created_at);
+INSERT INTO drafts (public_id, request, actor, role, source, parent, revision, state, created_at)
+VALUES (@public_id, @request, @actor, @role, @source, @parent, @revision, 'planning', @created_at);
 
 -- name: DraftGet :one
 SELECT * FROM drafts WHERE public_id = @public_id;

@@ -196,8 +196,8 @@ WHERE ended_at = 0 AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
 ORDER BY priority DESC, id;
 
 -- name: RunHold :exec
-UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = @attention, headline = 'held since the database was taken back',
-    message = '["held since the database was taken back"]' WHERE id = @id;
+UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = @attention, headline = 'held since the database was reset to an earlier state',
+    message = '["held since the database was reset to an earlier state"]' WHERE id = @id;
 
 -- name: RunMaxAttempts :exec
 UPDATE runs SET max_attempts = @max_attempts WHERE id = @id;

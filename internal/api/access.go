@@ -48,7 +48,7 @@ func (a *API) recordDenied(ctx context.Context, err error) {
 		return
 	}
 	if err := a.Audit.Audit(context.WithoutCancel(ctx), domain.AuditRecord{Action: "access.denied", Actor: info.actor.Name,
-		Surface: info.actor.Surface, Request: info.actor.Request,
+		Source: info.actor.Source, Request: info.actor.Request,
 		Object: info.request.Method + " " + info.request.URL.Path, Result: "denied", Reason: err.Error()}); err != nil {
 		a.Log.Error("record a refusal", "path", info.request.URL.Path, "err", err)
 	}

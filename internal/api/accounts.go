@@ -25,23 +25,23 @@ func (h accountHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "list-users", Method: http.MethodGet, Path: "/users", Tags: tags,
 		Summary: "List users"}, h.listUsers)
 	mount(a, huma.Operation{OperationID: "get-user", Method: http.MethodGet, Path: "/users/{id}", Tags: tags,
-		Summary: "One user, with open logins"}, h.getUser)
+		Summary: "Get a user with their sessions"}, h.getUser)
 	mount(a, huma.Operation{OperationID: "create-user", Method: http.MethodPost, Path: "/users", Tags: tags,
-		Summary: "Make a user", DefaultStatus: http.StatusCreated}, h.createUser)
+		Summary: "Create a user", DefaultStatus: http.StatusCreated}, h.createUser)
 	mount(a, huma.Operation{OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{id}", Tags: tags,
-		Summary: "Change a user's role, password or access; ends the user's sessions"}, h.updateUser)
+		Summary: "Change a user's role, password, or access, and end their sessions"}, h.updateUser)
 	mount(a, huma.Operation{OperationID: "link-user", Method: http.MethodPost, Path: "/users/{id}/link", Tags: tags,
-		Summary: "Say who a user is at the identity provider; ends the user's sessions"}, h.linkUser)
+		Summary: "Link a user to the identity provider, and end their sessions"}, h.linkUser)
 	mount(a, huma.Operation{OperationID: "make-login-link", Method: http.MethodPost, Path: "/users/{id}/login-link", Tags: tags,
-		Summary: "Make a link that logs a user in once; through the local socket only"}, h.loginLink)
+		Summary: "Create a one-time login link (local socket only)"}, h.loginLink)
 	mount(a, huma.Operation{OperationID: "list-tokens", Method: http.MethodGet, Path: "/tokens", Tags: tags,
 		Summary: "List API tokens, newest first"}, h.listTokens)
 	mount(a, huma.Operation{OperationID: "get-token", Method: http.MethodGet, Path: "/tokens/{id}", Tags: tags,
-		Summary: "One API token, without its secret"}, h.getToken)
+		Summary: "Get an API token, without its secret"}, h.getToken)
 	mount(a, huma.Operation{OperationID: "create-token", Method: http.MethodPost, Path: "/tokens", Tags: tags,
-		Summary: "Make an API token; its text is shown only in this answer", DefaultStatus: http.StatusCreated}, h.createToken)
+		Summary: "Create an API token; only this response shows it", DefaultStatus: http.StatusCreated}, h.createToken)
 	mount(a, huma.Operation{OperationID: "revoke-token", Method: http.MethodDelete, Path: "/tokens/{id}", Tags: tags,
-		Summary: "End an API token at once"}, h.revokeToken)
+		Summary: "Revoke an API token"}, h.revokeToken)
 }
 
 type usersOut struct{ Body apitypes.List[apitypes.User] }
@@ -59,12 +59,17 @@ type createUserIn struct{ Body apitypes.UserCreate }
 
 type userOut struct{ Body apitypes.User }
 
-func (h accountHandler) createUser(ctx context.Context, in *createUserIn) (*userOut, error) {
+type createdUserOut struct {
+	Location string `header:"Location"`
+	Body     apitypes.User
+}
+
+func (h accountHandler) createUser(ctx context.Context, in *createUserIn) (*createdUserOut, error) {
 	u, err := h.accounts.CreateUser(ctx, app.NewUser{Meta: meta(ctx), Name: in.Body.Name, Password: in.Body.Password, Role: in.Body.Role})
 	if err != nil {
 		return nil, err
 	}
-	return &userOut{Body: apitypes.UserOf(u)}, nil
+	return &createdUserOut{Base + "/users/" + u.ID, apitypes.UserOf(u)}, nil
 }
 
 type updateUserIn struct {
@@ -124,7 +129,10 @@ func (h accountHandler) listTokens(ctx context.Context, in *ListIn) (*tokensOut,
 
 type createTokenIn struct{ Body apitypes.TokenCreate }
 
-type newTokenOut struct{ Body apitypes.CreatedToken }
+type newTokenOut struct {
+	Location string `header:"Location"`
+	Body     apitypes.CreatedToken
+}
 
 func (h accountHandler) createToken(ctx context.Context, in *createTokenIn) (*newTokenOut, error) {
 	var lifetime time.Duration
@@ -132,7 +140,7 @@ func (h accountHandler) createToken(ctx context.Context, in *createTokenIn) (*ne
 		var err error
 		if lifetime, err = domain.ParseDuration(in.Body.ExpiresIn); err != nil || lifetime <= 0 {
 			return nil, domain.Errorf(domain.CodeInvalid, "expiresIn: invalid duration %.40q", in.Body.ExpiresIn).
-				Suggest(`write a duration like "720h" or "P30D"`)
+				Suggest("use a duration, such as 720h or P30D")
 		}
 	}
 	b := in.Body
@@ -140,12 +148,12 @@ func (h accountHandler) createToken(ctx context.Context, in *createTokenIn) (*ne
 	if err != nil {
 		return nil, err
 	}
-	return &newTokenOut{Body: apitypes.CreatedToken{Token: apitypes.TokenOf(t), Text: text}}, nil
+	return &newTokenOut{Base + "/tokens/" + t.ID, apitypes.CreatedToken{Token: apitypes.TokenOf(t), Text: text}}, nil
 }
 
 type revokeIn struct {
 	ID     string `path:"id" maxLength:"64"`
-	Reason string `query:"reason" maxLength:"500" doc:"Why; it goes to the audit log."`
+	Reason string `query:"reason" maxLength:"500" doc:"Kept in the audit log."`
 }
 
 func (h accountHandler) revokeToken(ctx context.Context, in *revokeIn) (*tokenOut, error) {

@@ -46,7 +46,7 @@ func TestActs(t *testing.T) {
 		{"operator", "POST " + path + "/resume", `{"startNow":true}`, 409, "waits for an approval"},
 		{"operator", "POST " + path + "/resume", ``, 409, "waits for an approval"},
 		{"operator", "POST " + path + "/cancel?preview=true", ``, 200, `"allowed":true`},
-		{"viewer", "POST " + path + "/cancel?preview=true", ``, 200, "needs the role operator"},
+		{"viewer", "POST " + path + "/cancel?preview=true", ``, 200, "requires the role operator"},
 		{"viewer", "POST " + path + "/cancel", ``, 403, "operator"},
 		{"operator", "DELETE " + path, ``, 409, "cancel it first"},
 		{"operator", "POST " + path + "/cancel", `{"reason":"enough"}`, 200, `"status":"cancelled"`},

@@ -44,7 +44,7 @@ type agentHandler struct {
 func (h agentHandler) routes(a *API) {
 	tags := []string{"agents"}
 	mount(a, huma.Operation{OperationID: "list-agents", Method: http.MethodGet, Path: "/agents", Tags: tags,
-		Summary: "List agents: what they can do, with which model and tools"},
+		Summary: "List agents with their models and tools"},
 		func(ctx context.Context, in *ListIn) (*agentsOut, error) {
 			list, err := h.agents.List(ctx, actorOf(ctx))
 			if err != nil {
@@ -54,7 +54,7 @@ func (h agentHandler) routes(a *API) {
 			return &agentsOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: tags,
-		Summary: "List the providers of models: how their calls went, and the last error"},
+		Summary: "List model providers with statistics of their calls"},
 		func(ctx context.Context, in *ListIn) (*providersOut, error) {
 			list, err := h.providers.List(ctx, actorOf(ctx))
 			if err != nil {
@@ -75,7 +75,7 @@ func (h agentHandler) routes(a *API) {
 			Method:      http.MethodGet,
 			Path:        "/providers/{name}",
 			Tags:        tags,
-			Summary:     "One provider of models",
+			Summary:     "Get a model provider",
 		},
 		func(ctx context.Context, in *providerIn) (*providerOut, error) {
 			v, err := h.providers.Get(ctx, actorOf(ctx), unescaped(in.Name))

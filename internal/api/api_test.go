@@ -196,7 +196,7 @@ func TestHeadOptionsAndHeaders(t *testing.T) {
 func TestLocalSocketNeedsNoCredential(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(c *api.Config) {
-		c.Principals, c.Local = nil, &domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
+		c.Principals, c.Local = nil, &domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}
 	})
 	s.world.Engine.Save("{id: p, nodes: {a: {type: set, input: 1}}}")
 	if a := s.ask(t, "", "POST /runs", `{"plan":"p"}`); a.status != 201 {

@@ -31,20 +31,20 @@ func (h approvalHandler) routes(a *API) {
 		Summary: "Decide an approval request"}, h.decide)
 	mount(a, huma.Operation{OperationID: "assign-approval", Method: http.MethodPost, Path: "/approvals/{id}/assign", Tags: tags,
 		Summary: "Assign an approval request"}, h.assign)
-	mount(a, huma.Operation{OperationID: "forecast-approval", Method: http.MethodGet, Path: "/approvals/{id}/forecast", Tags: tags,
+	mount(a, huma.Operation{OperationID: "predict-approval", Method: http.MethodGet, Path: "/approvals/{id}/predictions", Tags: tags,
 		Summary: "Predict where each answer leads"}, h.predict)
 }
 
 type listApprovalsIn struct {
 	PageIn
-	Status   string `query:"status" enum:"pending,approved,rejected,asked_back,expired,cancelled,decided" default:"pending" doc:"Pending requests come by deadline, then age; others newest first. decided: all that are not pending."`
+	Status   string `query:"status" enum:"pending,approved,rejected,changes_requested,expired,cancelled,decided" default:"pending" doc:"Pending requests come by deadline, then age; others newest first. decided: all that are not pending."`
 	Run      string `query:"run" maxLength:"64" doc:"The id of a run."`
 	Plan     string `query:"plan" maxLength:"200" doc:"The key of a plan."`
 	Agent    string `query:"agent" maxLength:"128" doc:"The agent that requests approval."`
-	For      string `query:"for" maxLength:"128" doc:"Requests that this person may answer."`
+	For      string `query:"for" maxLength:"128" doc:"Requests that this person can answer."`
 	Assignee string `query:"assignee" maxLength:"128" doc:"Requests that are assigned to this person."`
 	Overdue  bool   `query:"overdue" doc:"After the deadline, or a day old without one."`
-	Filter   string `query:"filter" maxLength:"4096" doc:"The same as fields, like status:pending plan:invoice overdue:true; with it, the other parameters are ignored."`
+	Filter   string `query:"filter" maxLength:"4096" doc:"The other parameters as a filter, such as status:pending plan:invoice overdue:true. They are ignored then."`
 }
 
 // read sets the parameters that the filter names.

@@ -26,9 +26,9 @@ func (h auditHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "list-audit-events", Method: http.MethodGet, Path: "/audit/events", Tags: tags,
 		Summary: "List the audit log, newest first; checkpoints only with a filter for them"}, h.listAudit)
 	mount(a, huma.Operation{OperationID: "get-audit-event", Method: http.MethodGet, Path: "/audit/events/{seq}", Tags: tags,
-		Summary: "One event of the audit log"}, h.auditEvent)
+		Summary: "Get an event of the audit log"}, h.auditEvent)
 	mount(a, huma.Operation{OperationID: "export-audit-events", Method: http.MethodGet, Path: "/audit/export", Tags: tags,
-		Summary: "All events that a filter matches, one JSON object per line, newest first",
+		Summary: "Export all events that match a filter, one JSON object per line, newest first",
 		Responses: map[string]*huma.Response{
 			"200": {
 				Description: "JSON lines",
@@ -53,7 +53,7 @@ func (h auditHandler) routes(a *API) {
 
 // AuditQuery selects audit events: by the grammar of the page, or field by field.
 type AuditQuery struct {
-	Filter string `query:"filter" maxLength:"4096" doc:"actor:, action:, object:, result:, surface:, ip:, corr:, run:, since:, until:"`
+	Filter string `query:"filter" maxLength:"4096" doc:"actor:, action:, object:, result:, source:, ip:, request:, run:, since:, until:"`
 	Actor  string `query:"actor" maxLength:"128"`
 	Action string `query:"action" maxLength:"64"`
 	Run    string `query:"run" maxLength:"64"`

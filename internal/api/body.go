@@ -146,20 +146,20 @@ func bodyError(err error, limit int64) error {
 		return tooLarge(limit)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return problemOf(http.StatusRequestTimeout, "the body did not arrive in time")
+		return problemOf(http.StatusRequestTimeout, "the request body did not arrive in time")
 	}
-	return invalid("body.unreadable", "the body could not be read")
+	return invalid("body.unreadable", "cannot read the request body")
 }
 
 func tooLarge(limit int64) *Problem {
-	p := problemOf(http.StatusRequestEntityTooLarge, "the body is too large")
-	p.Suggestion = domain.Errorf("", "at most %d bytes are taken", limit).Message
+	p := problemOf(http.StatusRequestEntityTooLarge, "the request body is too large")
+	p.Suggestion = domain.Errorf("", "send at most %d bytes", limit).Message
 	return p
 }
 
 func checkMedia(r *http.Request, want *huma.RequestBody) *Problem {
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		p := problemOf(http.StatusUnsupportedMediaType, "compressed bodies are not taken")
+		p := problemOf(http.StatusUnsupportedMediaType, "compressed request bodies are not accepted")
 		p.Reason = "content_encoding"
 		return p
 	}
@@ -177,7 +177,7 @@ func checkMedia(r *http.Request, want *huma.RequestBody) *Problem {
 	for t := range want.Content {
 		types = append(types, t)
 	}
-	p := problemOf(http.StatusUnsupportedMediaType, "this media type is not taken here")
+	p := problemOf(http.StatusUnsupportedMediaType, "this media type is not accepted here")
 	p.Reason, p.Suggestion = "media_type", "send UTF-8 with one of the Content-Types: "+joinSorted(types)
 	return p
 }
@@ -196,17 +196,17 @@ func checkJSON(body []byte) *Problem {
 		if _, err := d.ReadToken(); err == io.EOF && values > 0 {
 			return nil
 		} else if err != nil {
-			return invalid("body.malformed", "the body is not valid JSON at byte %d", d.InputOffset())
+			return invalid("body.malformed", "the request body is not valid JSON at byte %d", d.InputOffset())
 		}
 		depth := d.StackDepth()
 		if depth > maxDepth {
-			return invalid("body.too_deep", "the body is nested more than %d deep", maxDepth)
+			return invalid("body.too_deep", "the request body is nested more than %d levels deep", maxDepth)
 		}
 		if kind, n := d.StackIndex(depth); kind == '{' && n > 2*maxMembers || values > maxValues {
-			return invalid("body.too_many", "the body has too many values")
+			return invalid("body.too_many", "the request body has too many values")
 		}
 		if rest := body[d.InputOffset():]; depth == 0 && len(bytes.TrimSpace(rest)) > 0 {
-			return invalid("body.malformed", "there is text after the JSON value, at byte %d", d.InputOffset())
+			return invalid("body.malformed", "unexpected text after the JSON value, at byte %d", d.InputOffset())
 		}
 	}
 }

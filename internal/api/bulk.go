@@ -16,16 +16,16 @@ import (
 // BulkOperationCreate starts a bulk operation.
 type BulkOperationCreate struct {
 	apitypes.BulkAction
-	Filter   string            `json:"filter,omitempty" maxLength:"4096" doc:"Which runs, in the dashboard's filter grammar."`
-	Runs     []string          `json:"runs,omitempty" maxItems:"10000" doc:"Which runs, by id; with a filter, those of them that it selects."`
+	Filter   string            `json:"filter,omitempty" maxLength:"4096" doc:"The runs, in the filter language."`
+	Runs     []string          `json:"runs,omitempty" maxItems:"10000" doc:"The ids of the runs. A filter selects among them."`
 	Reason   string            `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log and in every run's journal."`
 	Canary   bool              `json:"canary,omitempty" doc:"Act on one run first, and on the rest only if it does not fail."`
-	Rate     int               `json:"rate,omitempty" minimum:"0" maximum:"60000" doc:"Runs per minute; 0: as fast as it goes."`
-	Labels   map[string]string `json:"labels,omitempty" doc:"Given to the runs by the action label."`
+	Rate     int               `json:"rate,omitempty" minimum:"0" maximum:"60000" doc:"Runs per minute; 0: no limit."`
+	Labels   map[string]string `json:"labels,omitempty" doc:"The labels that the action label adds."`
 	StartAt  time.Time         `json:"startAt,omitzero" doc:"The operation does not start before this time."`
-	Provider string            `json:"provider,omitempty" maxLength:"128" doc:"It begins when this provider takes calls, and a canary that fails as before is tried again with the next run."`
-	Tool     string            `json:"tool,omitempty" maxLength:"384" doc:"The same of a tool, or of one host of it, like \"http api.example\": it waits while its circuit is open."`
-	Digest   string            `json:"digest,omitempty" maxLength:"64" doc:"A preview's: refused if other runs would be acted on by now."`
+	Provider string            `json:"provider,omitempty" maxLength:"128" doc:"Start when this provider accepts calls. If the canary fails again, the next run becomes the canary."`
+	Tool     string            `json:"tool,omitempty" maxLength:"384" doc:"Start when the circuit of this tool is closed, or of one host, such as \"http api.example\"."`
+	Digest   string            `json:"digest,omitempty" maxLength:"64" doc:"The digest of a preview; 409 if the selected runs have changed."`
 }
 
 func (b *BulkOperationCreate) request() (domain.BulkRequest, error) {
@@ -51,8 +51,9 @@ type (
 		Body    BulkOperationCreate
 	}
 	bulkStartedOut struct {
-		Status int
-		Body   any
+		Status   int
+		Location string `header:"Location"`
+		Body     any
 	}
 	bulkOut      struct{ Body apitypes.BulkOperation }
 	bulkItemsOut struct {
@@ -143,10 +144,13 @@ func (h bulkHandler) start(ctx context.Context, in *bulkIn) (*bulkStartedOut, er
 	if in.Preview {
 		p, err := h.bulk.Preview(ctx, actorOf(ctx), r)
 		p.Action = in.Body.Action
-		return &bulkStartedOut{http.StatusOK, p}, err
+		return &bulkStartedOut{Status: http.StatusOK, Body: p}, err
 	}
 	b, err := h.bulk.Start(ctx, app.BulkStart{Meta: meta(ctx), BulkRequest: r})
-	return &bulkStartedOut{http.StatusCreated, apitypes.BulkOperationOf(b)}, err
+	if err != nil {
+		return nil, err
+	}
+	return &bulkStartedOut{http.StatusCreated, Base + "/bulk-operations/" + b.ID, apitypes.BulkOperationOf(b)}, nil
 }
 
 func (h bulkHandler) items(ctx context.Context, in *bulkItemsIn) (*bulkItemsOut, error) {

@@ -11,14 +11,14 @@ import (
 
 type compareIn struct {
 	A string `query:"a" required:"true" maxLength:"64" doc:"A run's id, or at least 4 characters that its id alone begins or ends with."`
-	B string `query:"b" maxLength:"64" doc:"The other run; nothing: the last one of the same plan that went well."`
+	B string `query:"b" maxLength:"64" doc:"The other run; absent: the last completed run of the same plan."`
 }
 
 type compareOut struct{ Body rundiff.Comparison }
 
 func (h runHandler) compareRoutes(a *API) {
 	mount(a, huma.Operation{OperationID: "compare-runs", Method: http.MethodGet, Path: "/run-comparison", Tags: []string{"runs"},
-		Summary: "Two runs side by side: where they part, and what differs in every step"},
+		Summary: "Compare two runs step by step"},
 		func(ctx context.Context, in *compareIn) (*compareOut, error) {
 			c, err := h.runs.Compare(ctx, actorOf(ctx), in.A, in.B)
 			return &compareOut{c}, err

@@ -42,7 +42,7 @@ func parseTime(name, text string) (time.Time, error) {
 	t, err := filter.Moment(text, time.Now())
 	if err != nil {
 		p := invalid("time.invalid", "%s: %w", name, err)
-		p.Suggestion = "write 24h, 7d, or 2030-01-31T08:00:00Z"
+		p.Suggestion = "use 24h, 7d, or 2030-01-31T08:00:00Z"
 		return t, p
 	}
 	return t, nil
@@ -96,8 +96,8 @@ func (k *kernel) unseal(ctx context.Context, cursor string) (string, error) {
 }
 
 func badCursor() *Problem {
-	p := invalid("cursor.invalid", "this cursor does not belong to this query")
-	p.Suggestion = "begin again without cursor"
+	p := invalid("cursor.invalid", "the cursor belongs to another query")
+	p.Suggestion = "start again without a cursor"
 	return p
 }
 

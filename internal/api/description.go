@@ -26,11 +26,11 @@ var tags = []*huma.Tag{
 	{Name: "agents", Description: "Agents of the configuration."},
 	{Name: "providers", Description: "Providers of models."},
 	{Name: "tools", Description: "Tools, and the MCP servers that offer some of them."},
-	{Name: "memory", Description: "What sessions remember."},
-	{Name: "events", Description: "Events as they happen."},
+	{Name: "memory", Description: "The memory of sessions."},
+	{Name: "events", Description: "Events as they happen, and webhooks."},
 	{Name: "audit", Description: "The audit log and its verification."},
 	{Name: "accounts", Description: "Users and API tokens."},
-	{Name: "settings", Description: "What the configuration sets."},
+	{Name: "settings", Description: "Settings of the configuration."},
 	{Name: "system", Description: "The server: status, maintenance, backups, retention, metrics."},
 	{Name: "meta", Description: "This API: its version, its description, and the principal of a request."},
 }
@@ -125,6 +125,7 @@ func (a *API) describe() {
 			}
 		}
 	}
+	a.describeWebhooks()
 	a.describeNulls()
 	if err := describeProperties(doc.Components.Schemas.Map()); err != nil {
 		a.errs = append(a.errs, err)
@@ -138,6 +139,7 @@ func describeOperation(op *huma.Operation) {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: ref + responseName(status)}
 	}
 	describeTags(op)
+	describeHeaders(op)
 	describeParameters(op)
 	if !changes(app.Operation(op.OperationID)) {
 		return
@@ -169,6 +171,24 @@ func describeTags(op *huma.Operation) {
 	if _, ok := matched[app.Operation(op.OperationID)]; ok {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: "If-Match", In: "header", Schema: text(huma.TypeString),
 			Description: "The ETag of the object as you saw it; 409 if the object has changed."})
+	}
+}
+
+// headerTexts describe the headers of responses without a tag, by name.
+var headerTexts = map[string]string{"ETag": "The state of the object, for If-Match.", "Location": "The address of the new object.",
+	"Cache-Control": "How long the response can be kept.", "Content-Disposition": "The name of the file.",
+	"Content-Type": "The media type.", "Vary": "The headers that the response depends on."}
+
+// describeHeaders describes the headers of the responses. Only a new object has a Location.
+func describeHeaders(op *huma.Operation) {
+	for status, r := range op.Responses {
+		for name, h := range r.Headers {
+			if name == "Location" && status != "201" {
+				delete(r.Headers, name)
+			} else if h.Description == "" {
+				h.Description = headerTexts[name]
+			}
+		}
 	}
 }
 

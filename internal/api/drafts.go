@@ -13,34 +13,34 @@ import (
 
 // DraftCreate is the body of a request for a draft.
 type DraftCreate struct {
-	Query       string             `json:"query" minLength:"1" maxLength:"32768" doc:"What is wanted."`
+	Query       string             `json:"query" minLength:"1" maxLength:"32768" doc:"The request in plain language."`
 	Agent       string             `json:"agent,omitempty" maxLength:"128" doc:"Answers directly, without a plan."`
-	Provider    string             `json:"provider,omitempty" maxLength:"128" doc:"Whose model plans; nothing: rules or model, as configured."`
+	Provider    string             `json:"provider,omitempty" maxLength:"128" doc:"The provider of the planning model; absent: rules or model, as configured."`
 	Examples    string             `json:"examples,omitempty" maxLength:"32768" doc:"Examples of input, for a planning model."`
 	Fresh       bool               `json:"fresh,omitempty" doc:"Plan again, even if an equal request has a plan already."`
 	Constraints domain.Constraints `json:"constraints,omitzero" required:"false"`
-	Preferences map[string]any     `json:"preferences,omitempty" doc:"Fill parameters of skills, such as a tone; every agent of the plan is given them."`
+	Preferences map[string]any     `json:"preferences,omitempty" doc:"Values for parameters of skills, such as a tone. Every agent of the plan gets them."`
 }
 
 // DraftRefine requests another draft of the same request.
 type DraftRefine struct {
 	Query       string             `json:"query,omitempty" maxLength:"32768" doc:"The request; absent: as before."`
-	Change      string             `json:"change,omitempty" maxLength:"32768" doc:"What should be different from the draft."`
-	Provider    string             `json:"provider,omitempty" maxLength:"128" doc:"Whose model plans."`
-	Constraints domain.Constraints `json:"constraints,omitzero" required:"false" doc:"Nothing: as before."`
-	Preferences map[string]any     `json:"preferences,omitempty" doc:"Nothing: as before."`
+	Change      string             `json:"change,omitempty" maxLength:"32768" doc:"The change to the draft."`
+	Provider    string             `json:"provider,omitempty" maxLength:"128" doc:"The provider of the planning model."`
+	Constraints domain.Constraints `json:"constraints,omitzero" required:"false" doc:"Absent: as before."`
+	Preferences map[string]any     `json:"preferences,omitempty" doc:"Absent: as before."`
 }
 
 // DraftRunCreate is the body of a request to start a run of a draft's plan.
 type DraftRunCreate struct {
-	Accept  bool   `json:"accept,omitempty" doc:"Start also a plan with steps that cannot be repeated, and let a version that was made of a plan in use take the place of the current one."`
+	Accept  bool   `json:"accept,omitempty" doc:"Also start a plan with steps that cannot be repeated, and make a generated version of a plan in use current."`
 	Session string `json:"session,omitempty" maxLength:"128"`
 	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
 // DraftAccept accepts a draft.
 type DraftAccept struct {
-	Alternative string `json:"alternative,omitempty" maxLength:"64" doc:"The kind of an alternative that takes the place of the proposed plan, such as cheaper or faster; nothing: the proposed plan."`
+	Alternative string `json:"alternative,omitempty" maxLength:"64" doc:"The kind of an alternative to accept instead of the proposed plan, such as cheaper or faster; absent: the proposed plan."`
 	Reason      string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
@@ -64,7 +64,7 @@ type (
 	}
 	draftsIn struct {
 		ListIn
-		All bool `query:"all" doc:"Those that were accepted or discarded too."`
+		All bool `query:"all" doc:"Include accepted and discarded drafts."`
 	}
 	draftsOut struct{ Body apitypes.List[domain.Draft] }
 )
@@ -84,7 +84,7 @@ func (h draftHandler) routes(a *API) {
 			Method:      http.MethodGet,
 			Path:        "/drafts",
 			Tags:        tags,
-			Summary:     "The newest drafts of plans",
+			Summary:     "List drafts, newest first",
 		},
 		func(ctx context.Context, in *draftsIn) (*draftsOut, error) {
 			list, err := h.drafts.List(ctx, actorOf(ctx), in.All, maxListed)
@@ -98,8 +98,8 @@ func (h draftHandler) routes(a *API) {
 	mount(
 		a,
 		huma.Operation{OperationID: "start-draft", Method: http.MethodPost, Path: "/drafts", Tags: tags, DefaultStatus: http.StatusAccepted,
-			Summary: "Make a plan of an intent in the background",
-			Description: "The response comes at once. GET /drafts/{id} returns the progress. " +
+			Summary: "Plan a request in the background",
+			Description: "The response arrives immediately. GET /drafts/{id} returns the progress. " +
 				"The events are draft_progress, draft_ready, and draft_failed. Nothing runs before the draft is accepted."},
 		func(ctx context.Context, in *draftIn) (*draftOut, error) {
 			b := in.Body
@@ -118,7 +118,7 @@ func (h draftHandler) routes(a *API) {
 			Method:      http.MethodGet,
 			Path:        "/drafts/{id}",
 			Tags:        tags,
-			Summary:     "How far a draft is, or what came of it",
+			Summary:     "Get a draft with its progress or its result",
 		},
 		func(ctx context.Context, in *draftIDIn) (*draftOut, error) {
 			d, err := h.drafts.Get(ctx, actorOf(ctx), in.ID)
@@ -133,7 +133,7 @@ func (h draftHandler) routes(a *API) {
 			Path:          "/drafts/{id}/refine",
 			Tags:          tags,
 			DefaultStatus: http.StatusAccepted,
-			Summary:       "Make another draft of the same intent, with what should be different or by another provider",
+			Summary:       "Create another draft of a request, with a change or by another provider",
 		},
 		func(ctx context.Context, in *refineIn) (*draftOut, error) {
 			b := in.Body
@@ -154,7 +154,7 @@ func (h draftHandler) routes(a *API) {
 			Tags:          tags,
 			DefaultStatus: http.StatusCreated,
 			Summary:       "Start a run of exactly the plan of a draft",
-			Description:   "The draft is accepted with it. One that was made of a plan in use stays a draft, unless accept is set.",
+			Description:   "This also accepts the draft. A draft of a plan in use stays a draft, unless accept is set.",
 		},
 		func(ctx context.Context, in *startDraftedIn) (*startedOut, error) {
 			b := DraftRunCreate{}
@@ -176,7 +176,7 @@ func (h draftHandler) routes(a *API) {
 		},
 	)
 	mount(a, huma.Operation{OperationID: "accept-draft", Method: http.MethodPost, Path: "/drafts/{id}/accept", Tags: tags,
-		Summary:     "Take the plan of a draft, or an alternative of it, into use",
+		Summary:     "Accept a draft, or an alternative of it",
 		Description: "An alternative is stored as a version of the same plan and becomes the plan of the draft."},
 		func(ctx context.Context, in *acceptDraftIn) (*draftOut, error) {
 			b := DraftAccept{}

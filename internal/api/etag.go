@@ -45,7 +45,7 @@ func unquoted(header string) string {
 }
 
 func staleTag() error {
-	return domain.Errorf(domain.CodeStale, "the object has changed since you read it").Suggest("read it again, then decide")
+	return domain.Errorf(domain.CodeStale, "the object has changed since you read it").Suggest("read it again, then retry")
 }
 
 // tagged lists the operations whose answer is one object, with an ETag of its body.

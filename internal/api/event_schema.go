@@ -35,12 +35,7 @@ func (EventView) Schema(r huma.Registry) *huma.Schema {
 			r.Map()[eventSchemaName(t.Name)] = eventSchema(t)
 			any.OneOf = append(any.OneOf, &huma.Schema{Ref: ref + eventSchemaName(t.Name)})
 		}
-		other := eventSchema(
-			domain.EventType{
-				Doc:  "An action of the audit log: its name with _ for a dot. Details of the action are further fields.",
-				Open: true,
-			},
-		)
+		other := eventSchema(domain.AuditEventType)
 		other.Properties["type"] = &huma.Schema{Type: huma.TypeString, Description: "The type of the event.",
 			Not: &huma.Schema{Enum: names}}
 		r.Map()["AuditActionEvent"] = other
@@ -76,7 +71,7 @@ func eventSchema(t domain.EventType) *huma.Schema {
 	if t.Name != "" {
 		s.Properties["type"].Enum = []any{t.Name}
 	}
-	if t.Ephemeral || t.Open {
+	if t.Ephemeral || t.Name == "reset" {
 		s.Properties["ephemeral"] = &huma.Schema{Type: huma.TypeBoolean, Description: "True: the event is sent once and not stored."}
 	}
 	if t.Ephemeral {
@@ -84,7 +79,10 @@ func eventSchema(t domain.EventType) *huma.Schema {
 	}
 	for _, f := range t.Fields {
 		p := fieldSchema(f.Type)
-		p.Description = f.Doc
+		p.Description, p.Enum = f.Doc, anys(f.Values)
+		if len(f.Values) == 0 {
+			p.Enum = nil
+		}
 		s.Properties[f.Name] = p
 		if !f.Optional {
 			s.Required = append(s.Required, f.Name)
@@ -93,11 +91,15 @@ func eventSchema(t domain.EventType) *huma.Schema {
 	return s
 }
 
+// partTexts describe the properties of objects in events.
+var partTexts = map[string]string{"code": "The code, for programs.", "message": "The message, for people.", "agentId": "The agent.",
+	"agentName": "The agent's display name as configured now.", "stepId": "The step's id in the plan.", "task": "What the step does."}
+
 func fieldSchema(typ string) *huma.Schema {
 	object := func(fields ...string) *huma.Schema {
 		s := &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false, Properties: map[string]*huma.Schema{}, Required: fields}
 		for _, f := range fields {
-			s.Properties[f] = &huma.Schema{Type: huma.TypeString}
+			s.Properties[f] = &huma.Schema{Type: huma.TypeString, Description: partTexts[f]}
 		}
 		return s
 	}
@@ -110,7 +112,7 @@ func fieldSchema(typ string) *huma.Schema {
 		return object("agentId", "agentName")
 	case "steps":
 		step := object("stepId", "agentId", "agentName", "task")
-		step.Properties["stepIndex"] = &huma.Schema{Type: huma.TypeInteger}
+		step.Properties["stepIndex"] = &huma.Schema{Type: huma.TypeInteger, Description: "The step's position in the plan, from 0."}
 		step.Required = append(step.Required, "stepIndex")
 		return &huma.Schema{Type: huma.TypeArray, Items: step}
 	}

@@ -55,7 +55,8 @@ func (h eventHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "open-event-socket", Method: http.MethodGet, Path: "/ws", Tags: tags,
 		Summary:     "All events as they happen (WebSocket)",
 		Description: "The same events as /events, one JSON object per text message. " + streamText,
-		Responses:   map[string]*huma.Response{"101": {Description: "Switching protocols"}}}, h.socket)
+		Responses: map[string]*huma.Response{"101": {Description: "Switching protocols. Each text message is an Event.",
+			Extensions: map[string]any{"x-message-schema": a.schema(reflect.TypeFor[EventView]())}}}}, h.socket)
 }
 
 type streamIn struct {
@@ -198,7 +199,7 @@ func (h eventHandler) stillAllowed(ctx context.Context, info *requestInfo, op ap
 func (h eventHandler) stream(ctx context.Context, in *streamIn, otherwise string) (*huma.StreamResponse, error) {
 	info := infoOf(ctx)
 	if h.foreign(info.request) {
-		return nil, domain.Errorf(domain.CodeForbidden, "pages of other sites may not listen")
+		return nil, domain.Errorf(domain.CodeForbidden, "pages of other sites cannot open event streams")
 	}
 	run := in.Run
 	if run != "" && otherwise == "" {

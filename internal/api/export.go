@@ -11,7 +11,7 @@ import (
 
 func (h runHandler) exportRoutes(a *API) {
 	mount(a, huma.Operation{OperationID: "export-run", Method: http.MethodGet, Path: "/runs/{id}/export", Tags: []string{"runs"},
-		Summary: "Everything that is known of a run, as one file",
+		Summary: "Export a run as an archive",
 		Responses: map[string]*huma.Response{
 			"200": {
 				Description: "tar, compressed with Zstandard",

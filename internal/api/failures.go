@@ -97,7 +97,7 @@ func (h failureHandler) routes(a *API) {
 			return &ackGroupOut{GroupAcknowledgement{in.Fingerprint, true, n}}, err
 		})
 	mount(a, huma.Operation{OperationID: "unacknowledge-failure-group", Method: http.MethodDelete, Path: path, Tags: tags,
-		Summary: "Withdraw the acknowledgement of a failure group"},
+		Summary: "Withdraw the acknowledgment of a failure group"},
 		func(ctx context.Context, in *unackGroupIn) (*ackGroupOut, error) {
 			n, err := h.failures.Unacknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.ref(in.Plan, in.Node, in.Code)})
 			return &ackGroupOut{GroupAcknowledgement{in.Fingerprint, false, n}}, err

@@ -42,10 +42,10 @@ func newFake(tb testing.TB) *fake {
 	f := &fake{realPlans: plans, subs: map[chan domain.Event]bool{}, tokens: map[string]domain.Actor{},
 		sessions: map[string]domain.User{}}
 	for _, r := range domain.Roles {
-		f.tokens[string(r)] = domain.Actor{Name: "token " + string(r), Role: r, Surface: "api"}
+		f.tokens[string(r)] = domain.Actor{Name: "token " + string(r), Role: r, Source: "api"}
 	}
-	f.tokens["nobody"] = domain.Actor{Name: "token nobody", Surface: "api"}
-	f.tokens["reader"] = domain.Actor{Name: "token reader", Role: domain.RoleAdmin, Surface: "api", Scopes: "runs:read plans:read"}
+	f.tokens["nobody"] = domain.Actor{Name: "token nobody", Source: "api"}
+	f.tokens["reader"] = domain.Actor{Name: "token reader", Role: domain.RoleAdmin, Source: "api", Scopes: "runs:read plans:read"}
 	f.sessions["marta-session"] = domain.User{Name: "marta", Role: domain.RoleAdmin}
 	if tb != nil {
 		v := f.Engine.Save(

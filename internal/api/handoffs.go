@@ -41,9 +41,9 @@ type handoffsOut struct {
 
 func (h runHandler) handoffRoutes(a *API) {
 	mount(a, huma.Operation{OperationID: "list-handoffs", Method: http.MethodGet, Path: "/handoffs", Tags: []string{"runs"},
-		Summary: "Which agent gave what to which, over all runs, newest first"}, h.listHandoffs)
+		Summary: "List the handoffs between agents of all runs, newest first"}, h.listHandoffs)
 	mount(a, huma.Operation{OperationID: "get-handoff", Method: http.MethodGet, Path: "/handoffs/{id}", Tags: []string{"runs"},
-		Summary: "One handoff: what was passed on, with which tools, and what came back"}, h.getHandoff)
+		Summary: "Get a handoff with its data, tools, and result"}, h.getHandoff)
 	mount(a, huma.Operation{OperationID: "list-messages", Method: http.MethodGet, Path: "/runs/{id}/messages", Tags: []string{"runs"},
 		Summary: "List the messages between the agents of a run, in order"}, h.listMessages)
 	mount(a, huma.Operation{OperationID: "list-run-handoffs", Method: http.MethodGet, Path: "/runs/{id}/handoffs", Tags: []string{"runs"},

@@ -43,7 +43,7 @@ func checkKey(key string) *Problem {
 	}
 	for _, c := range []byte(key) {
 		if c <= ' ' || c > '~' {
-			return invalid("idempotency.invalid", "an Idempotency-Key is printable ASCII without blanks")
+			return invalid("idempotency.invalid", "an Idempotency-Key consists of printable ASCII characters without spaces")
 		}
 	}
 	return nil

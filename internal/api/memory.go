@@ -20,7 +20,7 @@ type MemoryCleared struct {
 type (
 	// OwnerIn names the owner of a memory.
 	OwnerIn struct {
-		Owner string `query:"owner" maxLength:"200" doc:"Whose sessions: your own, unless you are an admin."`
+		Owner string `query:"owner" maxLength:"200" doc:"The owner of the sessions; absent: you. Only an admin can name others."`
 	}
 	memorySessionsIn struct {
 		ListIn
@@ -47,7 +47,7 @@ type (
 func sessionOf(escaped string) (string, error) {
 	name, err := url.PathUnescape(escaped)
 	if err != nil {
-		return "", domain.Errorf(domain.CodeNotFound, "there is no session %q", escaped)
+		return "", domain.Errorf(domain.CodeNotFound, "session %q not found", escaped)
 	}
 	return name, nil
 }
@@ -76,7 +76,7 @@ type memoryHandler struct {
 func (h memoryHandler) routes(a *API) {
 	tags := []string{"memory"}
 	mount(a, huma.Operation{OperationID: "list-sessions", Method: http.MethodGet, Path: "/sessions", Tags: tags,
-		Summary: "List your sessions that remember something"},
+		Summary: "List your sessions with memory"},
 		func(ctx context.Context, in *memorySessionsIn) (*memorySessionsOut, error) {
 			page, err := searchPage(ctx, h.kernel, &in.ListIn, func(p domain.Page) (domain.List[domain.MemorySession], error) {
 				return h.memory.Sessions(ctx, actorOf(ctx), in.Owner, p)
@@ -84,7 +84,7 @@ func (h memoryHandler) routes(a *API) {
 			return &memorySessionsOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-session-memory", Method: http.MethodGet, Path: "/sessions/{id}/memory", Tags: tags,
-		Summary: "List what a session remembers, newest first"},
+		Summary: "List the memory of a session, newest first"},
 		func(ctx context.Context, in *memoriesIn) (*memoriesOut, error) {
 			session, err := sessionOf(in.Session)
 			if err != nil {
@@ -96,7 +96,7 @@ func (h memoryHandler) routes(a *API) {
 			return &memoriesOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "clear-session-memory", Method: http.MethodDelete, Path: "/sessions/{id}/memory", Tags: tags,
-		Summary: "Forget what a session remembers; the journals of its runs stay"},
+		Summary: "Clear the memory of a session; the journals of its runs stay"},
 		func(ctx context.Context, in *forgetIn) (*forgottenOut, error) {
 			session, err := sessionOf(in.Session)
 			if err != nil {

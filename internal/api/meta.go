@@ -42,15 +42,15 @@ func (a *API) metaRoutes() {
 
 	mount(a, huma.Operation{
 		OperationID: "get-me", Method: http.MethodGet, Path: "/me", Tags: []string{"meta"},
-		Summary: "Who you are to the daemon",
+		Summary: "Get the principal of this request",
 	}, func(ctx context.Context, _ *struct{}) (*meOut, error) {
 		actor := actorOf(ctx)
 		me := apitypes.Me{
-			Name:    actor.Name,
-			Role:    actor.Role,
-			Surface: actor.Surface,
-			Scopes:  strings.Fields(actor.Scopes),
-			Routes:  []string{},
+			Name:   actor.Name,
+			Role:   actor.Role,
+			Source: actor.Source,
+			Scopes: strings.Fields(actor.Scopes),
+			Routes: []string{},
 		}
 		for _, r := range a.routes {
 			if app.Allow(actor, r.op) == nil {

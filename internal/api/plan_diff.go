@@ -16,7 +16,7 @@ type PlanComparison struct {
 	From    int            `json:"from"`
 	To      int            `json:"to"`
 	Hashes  [2]string      `json:"hashes" doc:"Of both versions."`
-	Added   int            `json:"added" doc:"Lines; with none removed either, the texts are the same."`
+	Added   int            `json:"added" doc:"How many lines were added. If none were added or removed, the texts are equal."`
 	Removed int            `json:"removed"`
 	Lines   []DiffLine     `json:"lines" doc:"What changed, with a few lines around it. A version in YAML and one in JSON are compared as YAML."`
 }
@@ -30,7 +30,7 @@ type DiffLine struct {
 func (h planHandler) planDiffRoutes(a *API) {
 	mount(a, huma.Operation{
 		OperationID: "compare-plan-versions", Method: http.MethodGet, Path: "/plans/{id}/diff/{a}/{b}", Tags: []string{"plans"},
-		Summary: "What changed from one version of a plan to another, line by line",
+		Summary: "Compare two versions of a plan line by line",
 	}, h.planDiff)
 }
 

@@ -15,17 +15,17 @@ func (h planHandler) planUseRoutes(a *API) {
 	h.planDiffRoutes(a)
 	mount(a, huma.Operation{
 		OperationID: "get-plan-flow", Method: http.MethodGet, Path: "/plans/{id}/flow", Tags: []string{"plans"},
-		Summary: "How the newest runs of a plan went through its nodes",
+		Summary: "Get statistics of each step of a plan from its newest runs",
 	}, h.planFlow)
 	mount(a, huma.Operation{
 		OperationID: "restore-plan-version", Method: http.MethodPost, Path: "/plans/{id}/versions/{n}/restore", Tags: []string{"plans"},
-		Summary: "Make an earlier version the current one",
+		Summary: "Restore an earlier version of a plan",
 		Description: "New runs follow it, and active runs keep their version. " +
 			"With If-Match, the response is 409 if the plan has another current version.",
 	}, h.restoreVersion)
 	mount(a, huma.Operation{
 		OperationID: "accept-plan", Method: http.MethodPost, Path: "/plans/{id}/accept", Tags: []string{"plans"},
-		Summary: "Take a planner's draft into use",
+		Summary: "Accept a generated plan",
 	}, h.acceptPlan)
 }
 

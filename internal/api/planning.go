@@ -12,10 +12,10 @@ import (
 
 // AskCreate is an intent.
 type AskCreate struct {
-	Query    string `json:"query" minLength:"1" maxLength:"32768" doc:"What is wanted; /agentId text names the agent that answers."`
+	Query    string `json:"query" minLength:"1" maxLength:"32768" doc:"The request in plain language. /agentId text selects the agent that answers."`
 	Agent    string `json:"agent,omitempty" doc:"Answers directly, without a plan."`
-	PlanOnly bool   `json:"planOnly,omitempty" doc:"Make and store the plan, and start nothing."`
-	Accept   bool   `json:"accept,omitempty" doc:"Start also a plan with steps that cannot be repeated."`
+	PlanOnly bool   `json:"planOnly,omitempty" doc:"Create and store the plan, without starting it."`
+	Accept   bool   `json:"accept,omitempty" doc:"Also start a plan with steps that cannot be repeated."`
 	Session  string `json:"session,omitempty"`
 	Fresh    bool   `json:"fresh,omitempty" doc:"Plan again, even if an equal request has a plan already."`
 	// Constraints and preferences are those of a planning request.
@@ -47,7 +47,7 @@ func (h planningHandler) routes(a *API) {
 	mount(
 		a,
 		huma.Operation{OperationID: "ask-planner", Method: http.MethodPost, Path: "/ask", Tags: tags, DefaultStatus: http.StatusCreated,
-			Summary: "Make a plan of an intent and start a run of it"},
+			Summary: "Plan a request and run it"},
 		func(ctx context.Context, in *askIn) (*askedOut, error) {
 			b := in.Body
 			asked, err := h.planning.Ask(ctx, app.AskRequest{Meta: meta(ctx), AskRequest: domain.AskRequest{Query: b.Query, Agent: b.Agent,
@@ -57,7 +57,7 @@ func (h planningHandler) routes(a *API) {
 		},
 	)
 	mount(a, huma.Operation{OperationID: "classify-request", Method: http.MethodPost, Path: "/planner/classify", Tags: tags,
-		Summary: "Say whether a query needs a plan, without a model"},
+		Summary: "Classify a request without a model"},
 		func(ctx context.Context, in *classifyIn) (*classifyOut, error) {
 			c, err := h.planning.Classify(ctx, actorOf(ctx), in.Body.Query)
 			return &classifyOut{c}, err
@@ -70,7 +70,7 @@ func (h planningHandler) routes(a *API) {
 			Path:          "/planner/plan",
 			Tags:          tags,
 			DefaultStatus: http.StatusCreated,
-			Summary:       "Make and store a plan for a planning request; nothing is started",
+			Summary:       "Create and store a plan for a planning request, without starting it",
 		},
 		func(ctx context.Context, in *planningIn) (*plannedOut, error) {
 			p, err := h.planning.Make(ctx, app.PlanningRequest{Meta: meta(ctx), PlanningRequest: in.Body})

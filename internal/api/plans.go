@@ -37,7 +37,7 @@ type documentIn struct {
 	ContentType string `header:"Content-Type" hidden:"true"`
 	Reason      string `query:"reason" maxLength:"500" doc:"Why it is stored; kept with the version."`
 	Trial       bool   `query:"trial" doc:"Keep the plan for a trial: lists leave it out until its content is stored without this."`
-	IfMatch     string `header:"If-Match" maxLength:"200" doc:"The ETag of the plan or version that this was made from: with a newer one stored meanwhile, the answer is 409."`
+	IfMatch     string `header:"If-Match" maxLength:"200" doc:"The ETag of the plan or version that this one is based on; 409 if a newer version exists."`
 	RawBody     []byte `contentType:"application/yaml"`
 }
 
@@ -91,12 +91,12 @@ func (h planHandler) routes(a *API) {
 	}, h.getPlan)
 	mount(a, huma.Operation{
 		OperationID: "list-plan-versions", Method: http.MethodGet, Path: "/plans/{id}/versions", Tags: tags,
-		Summary: "A plan's versions, newest first, without their source",
+		Summary: "List a plan's versions, newest first, without their source",
 	}, h.listVersions)
 	mount(a, huma.Operation{
 		OperationID: "get-plan-version", Method: http.MethodGet, Path: "/plans/{id}/versions/{n}", Tags: tags,
 		Summary:     "One version",
-		Description: "With Accept: application/yaml the answer is the document as it was written.",
+		Description: "With Accept: application/yaml, the response is the document as it was written.",
 		Responses: map[string]*huma.Response{
 			"200": {Description: "The version", Content: map[string]*huma.MediaType{
 				"application/json": {Schema: a.schema(reflect.TypeFor[apitypes.PlanVersion]())},
@@ -158,7 +158,7 @@ type storedPlanOut struct {
 // originOf is the origin of what a request creates: "cli" for the person at this
 // machine.
 func originOf(ctx context.Context, otherwise string) string {
-	if actorOf(ctx).Surface == "cli" {
+	if actorOf(ctx).Source == "cli" {
 		return "cli"
 	}
 	return otherwise
@@ -217,10 +217,10 @@ func orEmpty(p planner.Problems) planner.Problems {
 
 type listPlansIn struct {
 	PageIn
-	Filter   string `query:"filter" maxLength:"512" doc:"tool:, agent:, owner:, label.key=value; other words are in the key or name."`
+	Filter   string `query:"filter" maxLength:"512" doc:"tool:, agent:, owner:, label.key=value, and words of the key or the name."`
 	Archived bool   `query:"archived" doc:"List archived plans instead."`
 	Paused   bool   `query:"paused" doc:"List paused plans only, on one page."`
-	Status   string `query:"status" enum:"used,draft,trial" doc:"As in the plan; absent: all but trials."`
+	Status   string `query:"status" enum:"used,draft,trial" doc:"The status of a plan; absent: all except trials."`
 }
 
 type plansOut struct{ Body apitypes.List[apitypes.Plan] }

@@ -6,19 +6,26 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Reader is what the API reads of the store; see web.Reader for the promises.
+// Reader reads the audit log, which events are derived from.
 type Reader interface {
+	// EventsAfter returns at most limit records after a position, in order. A run restricts them to
+	// that run.
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
+	// LastEvent returns the position of the newest record.
 	LastEvent(ctx context.Context) (int64, error)
 }
 
-// Engine is the part of the engine that the API uses. web.Engine documents the methods.
+// Engine delivers events.
 type Engine interface {
+	// Subscribe delivers events until the context ends: the stored ones after a position, then live
+	// ones, without a gap. A run restricts them to that run. A listener that does not keep up
+	// receives a reset event, and its channel is closed.
 	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
 	// Events returns the stored events after a position, in order, as Subscribe would replay them.
 	// It reads at most limit rows of the audit log and returns the position up to which it has
 	// read.
 	Events(ctx context.Context, after int64, run string, limit int) (events []domain.Event, upto int64, err error)
+	// Generation returns the generation of the database.
 	Generation() string
 }
 
@@ -34,7 +41,7 @@ type Principals interface {
 	MustEnrol(ctx context.Context, u domain.User) (bool, error)
 }
 
-// Audit is where acts are recorded that were denied.
+// Audit records denied actions.
 type Audit interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
 }

@@ -33,7 +33,7 @@ func (a *localHandler) credential(r *http.Request) (func(context.Context) (domai
 	}
 	// A browser sends its cookie along with whatever another site makes it send.
 	if unsafeMethod(r.Method) && !a.sameOrigin(r) {
-		return nil, domain.Errorf(domain.CodeForbidden, "this request does not come from a page of this server")
+		return nil, domain.Errorf(domain.CodeForbidden, "the request does not come from a page of this server")
 	}
 	return func(ctx context.Context) (domain.Actor, error) {
 		u, err := a.Principals.Session(ctx, secret)
@@ -46,7 +46,7 @@ func (a *localHandler) credential(r *http.Request) (func(context.Context) (domai
 			return domain.Actor{}, domain.Errorf(domain.CodeForbidden, "the role %s requires a second factor",
 				u.Role).Suggest("set it up on /me/second-factor")
 		}
-		actor := domain.Actor{Name: u.Name, Role: u.Role, Surface: "ui"}
+		actor := domain.Actor{Name: u.Name, Role: u.Role, Source: "ui"}
 		if actor.Role == domain.RoleAdmin && unsafeMethod(r.Method) {
 			// An open browser does not prove who uses it, so admin actions require a recent proof.
 			// Pages request it, and programs use a token.
@@ -68,7 +68,7 @@ func (a *API) cookie(r *http.Request) (string, error) {
 	for _, name := range a.SessionCookies {
 		for _, c := range r.CookiesNamed(name) {
 			if secret != "" && c.Value != secret {
-				return "", unauthorized("log in again: there are several session cookies")
+				return "", unauthorized("log in again; the request has several session cookies")
 			}
 			secret = c.Value
 		}

@@ -35,7 +35,7 @@ type Problem struct {
 	// [001].
 	Recoverable *bool    `json:"recoverable,omitempty"`
 	Violations  []string `json:"violations,omitempty" doc:"Rules that forbid a plan, e.g. PRE-PLAN-002."`
-	Answer      string   `json:"answer,omitempty" doc:"The last answer of a model that could not be used."`
+	Answer      string   `json:"answer,omitempty" doc:"The latest response of a model that could not be used."`
 	ErrorID     string   `json:"errorId,omitempty" doc:"Names the entry in the daemon's log."`
 
 	retryAfter time.Duration
@@ -131,10 +131,10 @@ func problemOf(status int, message string) *Problem {
 		Code: codeFor(status), Message: message, Errors: []Fault{}}
 }
 
-func notFound() *Problem { return problemOf(http.StatusNotFound, "there is nothing at this path") }
+func notFound() *Problem { return problemOf(http.StatusNotFound, "path not found") }
 
 func notAllowed() *Problem {
-	return problemOf(http.StatusMethodNotAllowed, "this method is not offered here")
+	return problemOf(http.StatusMethodNotAllowed, "method not allowed for this path")
 }
 
 // invalid is a request that could not be understood: status 400.
@@ -158,7 +158,7 @@ func (k *kernel) problem(ctx context.Context, err error) *Problem {
 		}
 	}
 	if !ok && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		e, ok = domain.Errorf(domain.CodeUnavailable, "the answer took too long").Suggest("try again"), true
+		e, ok = domain.Errorf(domain.CodeUnavailable, "the operation took too long").Suggest("try again"), true
 	}
 	if !ok || e.Code == domain.CodeInternal || e.Code == domain.CodeCorrupt || statuses[e.Code] == 0 {
 		return k.internal(ctx, err, e)
@@ -187,9 +187,9 @@ func (k *kernel) internal(ctx context.Context, err error, e *domain.Error) *Prob
 		}
 		return p
 	}
-	p := problemOf(http.StatusInternalServerError, "something went wrong inside kairosd")
+	p := problemOf(http.StatusInternalServerError, "internal error")
 	p.Code, p.ErrorID = domain.CodeInternal, domain.NewID()
-	p.Suggestion = "look for " + p.ErrorID + " in the daemon's log"
+	p.Suggestion = "search for " + p.ErrorID + " in the daemon's log"
 	if e != nil && e.Code == domain.CodeCorrupt {
 		p.Code, p.Message, p.Detail = e.Code, "stored data fails its checksum", "stored data fails its checksum"
 		p.Suggestion = "run kairosd doctor; " + p.Suggestion

@@ -35,18 +35,19 @@ func (h runHandler) routes(a *API) {
 	mount(a, huma.Operation{
 		OperationID: "start-run", Method: http.MethodPost, Path: "/runs", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary:     "Start a run",
-		Description: "Answers once the run is durable. A key that is known answers 200 with its run.",
-		Responses:   map[string]*huma.Response{"200": a.jsonResponse("The key's run, started before", reflect.TypeFor[apitypes.Run]())},
+		Description: "The response follows when the run is durable. A known key returns 200 with its run.",
+		Responses: map[string]*huma.Response{
+			"200": a.jsonResponse("The run that was started with this key", reflect.TypeFor[apitypes.Run]())},
 	}, h.startRun)
 	mount(a, huma.Operation{
 		OperationID: "list-runs", Method: http.MethodGet, Path: "/runs", Tags: tags, Summary: "List runs, newest first",
 	}, h.listRuns)
 	mount(a, huma.Operation{
-		OperationID: "get-run", Method: http.MethodGet, Path: "/runs/{id}", Tags: tags, Summary: "One run with its result so far",
+		OperationID: "get-run", Method: http.MethodGet, Path: "/runs/{id}", Tags: tags, Summary: "Get a run with its present result",
 	}, h.getRun)
 	mount(a, huma.Operation{
 		OperationID: "get-journal", Method: http.MethodGet, Path: "/runs/{id}/journal", Tags: tags,
-		Summary: "A run's journal, in order",
+		Summary: "List the journal of a run, in order",
 	}, h.getJournal)
 }
 
@@ -70,7 +71,7 @@ func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, err
 	case b.Document != "":
 		return h.tryDocument(ctx, b)
 	case b.Plan == "":
-		return nil, domain.Errorf(domain.CodeInvalid, "no plan is given").Suggest("give plan, or document and dryRun")
+		return nil, domain.Errorf(domain.CodeInvalid, "the request names no plan").Suggest("send plan, or document and dryRun")
 	}
 	r := domain.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
 		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: originOf(ctx, "api"),
@@ -97,8 +98,8 @@ func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, err
 // tryDocument starts a dry run of a document that is not stored.
 func (h runHandler) tryDocument(ctx context.Context, b *apitypes.RunCreate) (*startedOut, error) {
 	if b.Plan != "" || !b.DryRun {
-		return nil, domain.Errorf(domain.CodeInvalid, "a document can only be tried, and without a plan").
-			Suggest("set dryRun, and leave plan out; or store the document, and start its plan")
+		return nil, domain.Errorf(domain.CodeInvalid, "a document requires dryRun, and excludes plan").
+			Suggest("set dryRun and leave plan out, or store the document and start its plan")
 	}
 	run, problems, err := h.plans.Try(
 		ctx,
@@ -118,21 +119,21 @@ func (h runHandler) tryDocument(ctx context.Context, b *apitypes.RunCreate) (*st
 type listRunsIn struct {
 	PageIn
 	Status     []string `query:"status" maxItems:"6" doc:"One or several, separated by commas."`
-	WaitReason []string `query:"wait" maxItems:"10" doc:"What waiting runs wait for; one or several."`
+	WaitReason []string `query:"wait" maxItems:"10" doc:"Wait reasons, one or several."`
 	Attention  bool     `query:"attention" doc:"Only runs that failed or wait for a person."`
 	Plan       string   `query:"plan" maxLength:"128" doc:"A plan's id or its own key."`
 	Version    int      `query:"version" minimum:"1"`
-	Node       string   `query:"node" maxLength:"128" doc:"The node that the headline speaks of."`
+	Node       string   `query:"node" maxLength:"128" doc:"The step in the status message."`
 	Error      string   `query:"error" maxLength:"64" doc:"The code of the run's error."`
 	Label      []string `query:"label,explode" maxItems:"8" doc:"name=value; may be repeated."`
 	Actor      string   `query:"actor" maxLength:"128" doc:"Who started it."`
 	Parent     string   `query:"parent" maxLength:"64" doc:"Child runs of this run."`
 	Related    string   `query:"related" maxLength:"64" doc:"Forks and reruns of this run."`
-	Text       string   `query:"text" maxLength:"128" doc:"Text in the headline."`
+	Text       string   `query:"text" maxLength:"128" doc:"Text in the status message."`
 	Since      string   `query:"since" maxLength:"40" doc:"Ended (or, if not final, started) later: 24h, 7d, or a time."`
 	Until      string   `query:"until" maxLength:"40" doc:"Ended (or, if not final, started) before: 24h, 7d, or a time."`
 	Deleted    bool     `query:"deleted" doc:"List deleted runs only. Without it, deleted runs are left out."`
-	Filter     string   `query:"filter" maxLength:"4096" doc:"Like status:failed since:24h; replaces the other parameters."`
+	Filter     string   `query:"filter" maxLength:"4096" doc:"Such as status:failed since:24h; replaces the other parameters."`
 }
 
 func (in *listRunsIn) filter() (domain.RunFilter, error) {
@@ -154,13 +155,13 @@ func (in *listRunsIn) filter() (domain.RunFilter, error) {
 	}
 	for _, s := range in.Status {
 		if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
-			return f, invalid("status.unknown", "there is no status %.40q", s)
+			return f, invalid("status.unknown", "unknown status %.40q", s)
 		}
 		f.Statuses = append(f.Statuses, domain.RunStatus(s))
 	}
 	for _, s := range in.WaitReason {
 		if !slices.Contains(domain.WaitReasons, domain.WaitReason(s)) {
-			return f, invalid("wait.unknown", "there is no reason to wait %.40q", s)
+			return f, invalid("wait.unknown", "unknown wait reason %.40q", s)
 		}
 		f.WaitReasons = append(f.WaitReasons, domain.WaitReason(s))
 	}

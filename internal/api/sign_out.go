@@ -17,7 +17,7 @@ type userNamedIn struct {
 func (h accountHandler) signOutRoutes(a *API) {
 	tags := []string{"accounts"}
 	mount(a, huma.Operation{OperationID: "sign-out-user", Method: http.MethodPost, Path: "/users/{id}/sign-out", Tags: tags,
-		Summary: "End all open logins of a user"},
+		Summary: "End all sessions of a user"},
 		func(ctx context.Context, in *userNamedIn) (*userDetailOut, error) {
 			if err := h.accounts.SignOut(ctx, app.SignOut{Meta: meta(ctx), User: in.ID}); err != nil {
 				return nil, err
@@ -25,7 +25,7 @@ func (h accountHandler) signOutRoutes(a *API) {
 			return h.getUser(ctx, in)
 		})
 	mount(a, huma.Operation{OperationID: "remove-second-factor", Method: http.MethodDelete, Path: "/users/{id}/second-factor", Tags: tags,
-		Summary: "Take a user's second factor away, when telephone and recovery codes are lost"},
+		Summary: "Remove a user's second factor"},
 		func(ctx context.Context, in *userNamedIn) (*userDetailOut, error) {
 			if err := h.accounts.RemoveSecondFactor(ctx, app.UserNamed{Meta: meta(ctx), User: in.ID}); err != nil {
 				return nil, err

@@ -19,10 +19,10 @@ import (
 func (h eventHandler) socket(ctx context.Context, in *streamIn) (*huma.StreamResponse, error) {
 	info := infoOf(ctx)
 	if h.foreign(info.request) {
-		return nil, domain.Errorf(domain.CodeForbidden, "pages of other sites may not listen")
+		return nil, domain.Errorf(domain.CodeForbidden, "pages of other sites cannot open event streams")
 	}
 	if info.head || info.request.Header.Get("Upgrade") == "" {
-		return nil, problemOf(http.StatusUpgradeRequired, "this is a WebSocket")
+		return nil, problemOf(http.StatusUpgradeRequired, "this address requires a WebSocket connection")
 	}
 	run := ""
 	if in.Run != "" {
@@ -72,7 +72,7 @@ func (h eventHandler) serve(ctx context.Context, conn *websocket.Conn, info *req
 			err = ctx.Err()
 		case e, ok := <-events:
 			if !ok && h.stop.Err() == nil {
-				_ = conn.Close(websocket.StatusTryAgainLater, "read afresh")
+				_ = conn.Close(websocket.StatusTryAgainLater, "read your data again")
 				return
 			}
 			if err = ctx.Err(); ok && !f.received(e) {
@@ -84,7 +84,7 @@ func (h eventHandler) serve(ctx context.Context, conn *websocket.Conn, info *req
 			cancel()
 		case <-recheck.C:
 			if !h.stillAllowed(ctx, info, app.OpenSocket) {
-				_ = conn.Close(websocket.StatusPolicyViolation, "you may not listen any more")
+				_ = conn.Close(websocket.StatusPolicyViolation, "you are no longer permitted to read events")
 				return
 			}
 		}

@@ -12,7 +12,7 @@ import (
 func Starting(progress func() domain.Startup) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := problemOf(http.StatusServiceUnavailable, "kairosd is starting: "+progress().String())
-		p.Reason, p.Suggestion, p.retryAfter = "starting", "try again in a few seconds; nothing was done", domain.StartRetryAfter
+		p.Reason, p.Suggestion, p.retryAfter = "starting", "try again in a few seconds; nothing changed", domain.StartRetryAfter
 		h := w.Header()
 		for k, v := range p.GetHeaders() {
 			h[k] = v

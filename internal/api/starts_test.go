@@ -78,7 +78,7 @@ func TestStartsTakeTurns(t *testing.T) {
 func TestALocalListenerNeedsNoCredential(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	local := httptest.NewServer(s.api.LocalHandler(&domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}))
+	local := httptest.NewServer(s.api.LocalHandler(&domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}))
 	defer local.Close()
 	inside := &server{Server: local, api: s.api, world: s.world, log: s.log}
 	if a := inside.ask(t, "", "GET /me", ""); a.json["name"] != "cli:root" {

@@ -16,7 +16,7 @@ func (h runHandler) stepRoutes(a *API) {
 	tags := []string{"runs"}
 	mount(a, huma.Operation{
 		OperationID: "get-step", Method: http.MethodGet, Path: "/runs/{id}/steps/{seq}", Tags: tags,
-		Summary: "One step of a run: the rows of its visit, attempt by attempt",
+		Summary: "Get the journal rows of one step of a run",
 	}, h.getStep)
 	mount(a, huma.Operation{
 		OperationID: "search-steps", Method: http.MethodGet, Path: "/steps", Tags: tags,
@@ -38,7 +38,7 @@ type Step struct {
 	Node  string         `json:"node" doc:"The step."`
 	Visit int            `json:"visit" doc:"The iteration of the step."`
 	Item  int            `json:"item" doc:"-1: the node has no items."`
-	Items []domain.Entry `json:"items" doc:"Its journal rows, in order."`
+	Rows  []domain.Entry `json:"rows" doc:"Its journal rows, in order."`
 	// Damage ends the journal, and so perhaps the step.
 	Damage string `json:"damage,omitempty" doc:"Why the journal ends: the row that follows is damaged."`
 }
@@ -49,7 +49,7 @@ func (h runHandler) getStep(ctx context.Context, in *stepIn) (*stepOut, error) {
 		return nil, err
 	}
 	of := &part.Rows[0]
-	return &stepOut{Step{Run: run.ID, Node: of.Node, Visit: of.Visit, Item: of.Item, Items: part.Rows, Damage: part.Damage}}, nil
+	return &stepOut{Step{Run: run.ID, Node: of.Node, Visit: of.Visit, Item: of.Item, Rows: part.Rows, Damage: part.Damage}}, nil
 }
 
 type searchStepsIn struct {

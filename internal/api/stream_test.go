@@ -253,7 +253,7 @@ func TestOnePrincipalCannotHoldAllStreams(t *testing.T) {
 	}
 	for _, path := range []string{"GET /events", "GET /runs/" + s.world.runs[0].ID + "/events"} {
 		a := s.ask(t, "viewer", path, "", "Accept: text/event-stream")
-		if a.status != 429 || a.header.Get("Retry-After") == "" || !strings.Contains(a.text, "5 event streams") {
+		if a.status != 429 || a.header.Get("Retry-After") == "" || !strings.Contains(a.text, "5 open event streams") {
 			t.Errorf("%s beyond the share: %d %s", path, a.status, a.text)
 		}
 	}

@@ -39,11 +39,11 @@ func (s *Streams) Enter(principal string) error {
 	var e *domain.Error
 	switch {
 	case s.by[principal] >= s.share:
-		e = domain.Errorf(domain.CodeTooMany, "%s has %d event streams open, which is the most that one user or token may have",
+		e = domain.Errorf(domain.CodeTooMany, "%s has %d open event streams, the maximum for one user or token",
 			principal, s.share).
 			Suggest("close one of them, or follow all runs on one stream")
 	case s.open >= s.total:
-		e = domain.Errorf(domain.CodeUnavailable, "all %d event streams are in use", s.total).Suggest("try again in a moment")
+		e = domain.Errorf(domain.CodeUnavailable, "all %d event streams are in use", s.total).Suggest("try again in a few seconds")
 	default:
 		s.open++
 		s.by[principal]++

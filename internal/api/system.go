@@ -32,8 +32,8 @@ type MaintenanceStatus struct {
 
 // RetentionRun is the body of a request to apply retention.
 type RetentionRun struct {
-	DryRun bool   `json:"dryRun,omitempty" doc:"Only say what would be removed."`
-	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Why; it goes to the audit log."`
+	DryRun bool   `json:"dryRun,omitempty" doc:"Only predict what would be deleted."`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
 type (
@@ -41,7 +41,7 @@ type (
 	healthMetricsOut struct{ Body domain.HealthMetrics }
 	logIn            struct {
 		ListIn
-		Level string `query:"level" enum:"DEBUG,INFO,WARN,ERROR" doc:"This level or worse; absent: all."`
+		Level string `query:"level" enum:"DEBUG,INFO,WARN,ERROR" doc:"The minimum level; absent: all."`
 	}
 	logOut struct {
 		Body apitypes.List[domain.DaemonLog]
@@ -68,19 +68,19 @@ type systemHandler struct {
 func (h systemHandler) routes(a *API) {
 	tags := []string{"system"}
 	mount(a, huma.Operation{OperationID: "get-system", Method: http.MethodGet, Path: "/system", Tags: tags,
-		Summary: "How the daemon and its data are: storage, backups, holds"},
+		Summary: "Get the status of the server: storage, backups, and holds"},
 		func(ctx context.Context, _ *struct{}) (*systemOut, error) {
 			i, err := h.system.Get(ctx, actorOf(ctx))
 			return &systemOut{i}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-metrics-history", Method: http.MethodGet, Path: "/system/metrics-history", Tags: tags,
-		Summary: "How the daemon does now, and did over the last day, a sample a minute"},
+		Summary: "Get health metrics of the last day, one sample per minute"},
 		func(ctx context.Context, _ *struct{}) (*healthMetricsOut, error) {
 			v, err := h.system.HealthMetrics(ctx, actorOf(ctx))
 			return &healthMetricsOut{v}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-log", Method: http.MethodGet, Path: "/system/log", Tags: tags,
-		Summary: "The newest lines of the daemon's log, newest first"},
+		Summary: "List the newest lines of the daemon's log, newest first"},
 		func(ctx context.Context, in *logIn) (*logOut, error) {
 			lines, err := h.system.Log(ctx, actorOf(ctx), in.Level, "")
 			if err != nil {
@@ -90,7 +90,7 @@ func (h systemHandler) routes(a *API) {
 			return &logOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Tags: tags,
-		Summary: "Metrics for Prometheus",
+		Summary: "Get metrics for Prometheus",
 		Responses: map[string]*huma.Response{
 			"200": {
 				Description: "Text, as OpenMetrics if that is accepted",
@@ -99,7 +99,7 @@ func (h systemHandler) routes(a *API) {
 		}},
 		func(context.Context, *struct{}) (*huma.StreamResponse, error) {
 			if h.metrics == nil {
-				return nil, domain.Errorf(domain.CodeUnavailable, "nothing is measured here")
+				return nil, domain.Errorf(domain.CodeUnavailable, "this server has no metrics")
 			}
 			return &huma.StreamResponse{Body: func(ctx huma.Context) {
 				c := humaecho.Unwrap(ctx)
@@ -134,7 +134,7 @@ func (h systemHandler) routes(a *API) {
 			Path:          "/system/backup",
 			Tags:          tags,
 			DefaultStatus: http.StatusCreated,
-			Summary:       "Make a verified backup in the configured directory",
+			Summary:       "Create a verified backup in the configured directory",
 		},
 		func(ctx context.Context, _ *struct{}) (*backupOut, error) {
 			b, err := h.system.BackUp(ctx, meta(ctx))

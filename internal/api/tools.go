@@ -25,7 +25,7 @@ type ToolEnable struct {
 
 // ToolAccept is the body of a request to accept the definition of a tool.
 type ToolAccept struct {
-	Digest string `json:"digest,omitempty" maxLength:"64" doc:"Of the change that was read; another one is refused."`
+	Digest string `json:"digest,omitempty" maxLength:"64" doc:"The digest of the change that you reviewed; 409 if it has changed."`
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
@@ -70,7 +70,7 @@ type toolHandler struct {
 func (h toolHandler) routes(a *API) {
 	tags := []string{"tools"}
 	mount(a, huma.Operation{OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Tags: tags,
-		Summary: "List tools: effect, permission, and whether they can be called"},
+		Summary: "List tools with side-effect class, permission, and status"},
 		func(ctx context.Context, in *ListIn) (*toolsOut, error) {
 			list, err := h.tools.List(ctx, actorOf(ctx))
 			if err != nil {
@@ -80,13 +80,13 @@ func (h toolHandler) routes(a *API) {
 			return &toolsOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Tags: tags,
-		Summary: "One tool, with the schema of its arguments"},
+		Summary: "Get a tool with the schema of its arguments"},
 		func(ctx context.Context, in *toolIn) (*toolOut, error) {
 			t, err := h.tools.Get(ctx, actorOf(ctx), unescaped(in.Name))
 			return &toolOut{t}, err
 		})
 	mount(a, huma.Operation{OperationID: "accept-tool", Method: http.MethodPost, Path: "/tools/{name}/accept", Tags: tags,
-		Summary: "Accept the definition that a tool of an MCP server has now"},
+		Summary: "Accept the current definition of a tool of an MCP server"},
 		func(ctx context.Context, in *acceptIn) (*toolOut, error) {
 			body := cmp.Or(in.Body, &ToolAccept{})
 			t, err := h.tools.Accept(ctx, app.ToolAcceptance{Meta: meta(ctx), Tool: in.Name, Digest: body.Digest, Reason: body.Reason})
@@ -107,7 +107,7 @@ func (h toolHandler) routes(a *API) {
 			return &toolOut{t}, err
 		})
 	mount(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/tool-servers", Tags: tags,
-		Summary: "List MCP servers: whether they run, and if not, why"},
+		Summary: "List MCP servers with their status"},
 		func(ctx context.Context, in *ListIn) (*serversOut, error) {
 			list, err := h.tools.Servers(ctx, actorOf(ctx))
 			if err != nil {
@@ -123,7 +123,7 @@ func (h toolHandler) routes(a *API) {
 			return &serverOut{s}, err
 		})
 	mount(a, huma.Operation{OperationID: "retry-tool-server", Method: http.MethodPost, Path: "/tool-servers/{name}/retry", Tags: tags,
-		Summary: "Start an MCP server again that was given up"},
+		Summary: "Restart a disabled MCP server"},
 		func(ctx context.Context, in *retryIn) (*serverOut, error) {
 			s, err := h.tools.RetryServer(
 				ctx,

@@ -123,11 +123,11 @@ type Version struct {
 
 // Me is the principal of a request.
 type Me struct {
-	Name    string      `json:"name" doc:"The user or the token."`
-	Role    domain.Role `json:"role"`
-	Surface string      `json:"surface" enum:"ui,api,cli" doc:"The interface."`
-	Scopes  []string    `json:"scopes" doc:"The scopes of the token; empty: everything that the role permits."`
-	Routes  []string    `json:"routes" doc:"The routes that you may use."`
+	Name   string      `json:"name" doc:"The user or the token."`
+	Role   domain.Role `json:"role"`
+	Source string      `json:"source" enum:"ui,api,cli" doc:"The interface."`
+	Scopes []string    `json:"scopes" doc:"The scopes of the token; empty: everything that the role permits."`
+	Routes []string    `json:"routes" doc:"The routes that you can use."`
 }
 
 // View is a saved filter of the list of runs.

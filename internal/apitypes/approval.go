@@ -14,10 +14,10 @@ type Approval struct {
 	Node      string          `json:"node" doc:"The step that waits."`
 	Visit     int             `json:"visit" doc:"The iteration of the step."`
 	Item      int             `json:"item" doc:"The index in a foreach; -1: none."`
-	Message   string          `json:"message" doc:"What is to be approved."`
+	Message   string          `json:"message" doc:"The request."`
 	Form      domain.RawJSON  `json:"form,omitempty" doc:"JSON Schema of the values that an answer requires."`
-	Digest    string          `json:"digest" doc:"SHA-256 of what is to be approved."`
-	Status    string          `json:"status" enum:"pending,approved,rejected,asked_back,expired,cancelled"`
+	Digest    string          `json:"digest" doc:"SHA-256 of the request."`
+	Status    string          `json:"status" enum:"pending,approved,rejected,changes_requested,expired,cancelled"`
 	OnTimeout string          `json:"onTimeout,omitempty" enum:"approve,reject,fail" doc:"What happens at the deadline."`
 	DueAt     time.Time       `json:"dueAt,omitzero" doc:"The deadline; absent: none."`
 	CreatedAt time.Time       `json:"createdAt"`
@@ -26,7 +26,7 @@ type Approval struct {
 	Label     string          `json:"label,omitempty" doc:"What is at stake, as the plan states it."`
 	Answers   []domain.Answer `json:"answers" doc:"The answers that the request accepts."`
 	Assignee  string          `json:"assignee,omitempty" doc:"Who is to answer; absent: anyone with the role."`
-	Tool      string          `json:"tool,omitempty" doc:"The tool to be called; absent for an approval step."`
+	Tool      string          `json:"tool,omitempty" doc:"The tool to call; absent for an approval step."`
 	Arguments domain.RawJSON  `json:"arguments,omitempty" doc:"The arguments of the call. Secrets are not resolved."`
 	ApprovalDecision
 }

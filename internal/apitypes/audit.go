@@ -14,7 +14,7 @@ type AuditEvent struct {
 	CreatedAt time.Time      `json:"createdAt"`
 	Action    string         `json:"action" doc:"The action, such as run.created or login."`
 	Actor     string         `json:"actor" doc:"Who acted: a user, a token, or a part of kairosd."`
-	Surface   string         `json:"surface,omitempty" doc:"The interface: ui, api, cli, or engine."`
+	Source    string         `json:"source,omitempty" doc:"The interface: ui, api, cli, or engine."`
 	Address   string         `json:"address,omitempty" doc:"The address that the request came from."`
 	Request   string         `json:"request,omitempty" doc:"Equal for all records of one request."`
 	Run       string         `json:"run,omitempty" doc:"The run's id."`
@@ -29,7 +29,7 @@ type AuditEvent struct {
 
 // AuditEventOf returns a record as the API sends it.
 func AuditEventOf(e domain.AuditEvent) AuditEvent {
-	return AuditEvent{Seq: e.Seq, CreatedAt: e.At, Action: e.Action, Actor: e.Actor, Surface: e.Surface, Address: e.Request.Address,
+	return AuditEvent{Seq: e.Seq, CreatedAt: e.At, Action: e.Action, Actor: e.Actor, Source: e.Source, Address: e.Request.Address,
 		Request: e.Request.ID, Run: e.Run, FirstSeq: e.FirstSeq, RunSeq: e.RunSeq, Object: e.Object, Result: cmp.Or(e.Result, "ok"),
 		Reason: e.Reason, Detail: e.Detail, Mac: e.Mac}
 }
@@ -37,6 +37,6 @@ func AuditEventOf(e domain.AuditEvent) AuditEvent {
 // Domain returns the record as the domain has it.
 func (e AuditEvent) Domain() domain.AuditEvent {
 	return domain.AuditEvent{Seq: e.Seq, At: e.CreatedAt, FirstSeq: e.FirstSeq, RunSeq: e.RunSeq, Mac: e.Mac,
-		AuditRecord: domain.AuditRecord{Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: e.Run, Object: e.Object,
+		AuditRecord: domain.AuditRecord{Action: e.Action, Actor: e.Actor, Source: e.Source, Run: e.Run, Object: e.Object,
 			Result: e.Result, Reason: e.Reason, Detail: e.Detail, Request: domain.Request{ID: e.Request, Address: e.Address}}}
 }

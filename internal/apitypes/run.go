@@ -23,7 +23,7 @@ type RunFacts struct {
 	Attention   bool                 `json:"attention" doc:"The run needs a person, and no one has acknowledged it."`
 	Fingerprint string               `json:"fingerprint,omitempty" doc:"Equal for failures with the same cause."`
 	Node        string               `json:"node,omitempty" doc:"The step that the headline is about."`
-	Shape       string               `json:"shape,omitempty" doc:"The path in short: one letter for each settled step."`
+	Shape       string               `json:"pathSummary,omitempty" doc:"The path in short: one letter for each settled step."`
 	Priority    int                  `json:"priority" doc:"Runs with a higher priority start first."`
 	Labels      map[string]string    `json:"labels,omitempty" doc:"Labels of the run."`
 	Limits      Limits               `json:"limits,omitzero"`
@@ -76,7 +76,7 @@ type RunContext struct {
 	Input   domain.RawJSON  `json:"input" doc:"The input of the run."`
 	Replans []domain.Replan `json:"replans,omitempty" doc:"When the run changed to another version of its plan."`
 	Damage  *domain.Damage  `json:"damage,omitempty" doc:"Which rows of the journal cannot be trusted."`
-	Related []Run           `json:"related,omitempty" doc:"Its children, forks, and reruns, and the run it was made from."`
+	Related []Run           `json:"related,omitempty" doc:"Its children, forks, and reruns, and the run that it is based on."`
 }
 
 // Limits are the limits of a run.

@@ -75,7 +75,7 @@ type NodeResolve struct {
 	Visit   int            `json:"visit" minimum:"1" doc:"The visit of the node."`
 	Item    *int           `json:"item,omitempty" minimum:"-1" doc:"The index in a foreach; absent: none."`
 	Attempt int            `json:"attempt" minimum:"1" doc:"The attempt that is in doubt."`
-	Action  string         `json:"action" enum:"happened,retry,skip,fail" doc:"What became of it, or what to do."`
+	Action  string         `json:"action" enum:"happened,retry,skip,fail" doc:"The outcome of the step, or what to do."`
 	Output  domain.RawJSON `json:"output,omitempty" doc:"The output of the step, if it happened."`
 	Reason  string         `json:"reason" maxLength:"500" doc:"Kept in the audit log."`
 }

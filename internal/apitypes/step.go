@@ -40,7 +40,7 @@ func (a StepAttempt) Domain() domain.StepHit {
 type PlanFlow struct {
 	Runs  int                 `json:"runs" doc:"How many runs were counted: the newest, at most 500."`
 	Since time.Time           `json:"startedAt,omitzero" doc:"When the oldest of them started."`
-	Whole bool                `json:"whole" doc:"Whether these are all runs of the period."`
+	Whole bool                `json:"complete" doc:"Whether these are all runs of the period."`
 	Nodes map[string]NodeFlow `json:"nodes" doc:"The steps of the plan."`
 	Edges map[int]int         `json:"edges" doc:"How often each edge was chosen, by its place in the document."`
 }

@@ -102,7 +102,7 @@ func account[T any](
 // shownOnce performs an operation that returns a secret once. A repetition gets CodeAlreadyDone.
 func shownOnce[T any](id func(T) string, suggestion string) object[T] {
 	return object[T]{id: id, find: func(_ context.Context, id string) (none T, err error) {
-		return none, domain.Errorf(domain.CodeAlreadyDone, "this was done with the same key, and its secret is shown only once").
+		return none, domain.Errorf(domain.CodeAlreadyDone, "a request with this key already succeeded, and its secret is shown only once").
 			Suggest(suggestion, id)
 	}}
 }
@@ -129,7 +129,7 @@ func (a *Accounts) CreateUser(ctx context.Context, req NewUser) (domain.User, er
 	}
 	made, _, err := account(ctx, a.kernel, CreateUser, req.Meta, req, a.object(), func(tx *store.Tx) (domain.User, error) {
 		if _, err := tx.User(u.Name); err == nil {
-			return domain.User{}, domain.Errorf(domain.CodeConflict, "user %q exists already", u.Name).Suggest("choose another name")
+			return domain.User{}, domain.Errorf(domain.CodeConflict, "user %q already exists", u.Name).Suggest("choose another name")
 		}
 		tx.Audit("user:"+u.Name, "role "+string(u.Role), nil)
 		return u, tx.CreateUser(u)
@@ -292,11 +292,11 @@ type UserNamed struct {
 //
 // Errors: not_found, conflict (the user is disabled), too_many, already_done, forbidden.
 func (a *Accounts) MakeLoginLink(ctx context.Context, req UserNamed) (string, error) {
-	link := shownOnce(func(string) string { return req.User }, "make another link with another key: kairosd user login-link %s")
+	link := shownOnce(func(string) string { return req.User }, "create another link with another key: kairosd user login-link %s")
 	if _, done, err := before(ctx, a.kernel, MakeLoginLink, req.Meta, req, link); err != nil || done {
 		return "", err
 	}
-	if req.By.Surface != "cli" {
+	if req.By.Source != "cli" {
 		return "", a.permit(
 			ctx,
 			MakeLoginLink,
@@ -311,7 +311,8 @@ func (a *Accounts) MakeLoginLink(ctx context.Context, req UserNamed) (string, er
 		return "", err
 	}
 	if u.Disabled {
-		return "", domain.Errorf(domain.CodeConflict, "user %s is disabled", u.Name).Suggest("run first: kairosd user enable %s", u.Name)
+		return "", domain.Errorf(domain.CodeConflict, "user %s is disabled", u.Name).
+			Suggest("enable the user first: kairosd user enable %s", u.Name)
 	}
 	secret, err := a.auth.OpenLink(u.ID) // the secret is not returned unless this is recorded
 	if err != nil {
@@ -350,7 +351,7 @@ func (a *Accounts) SignOut(ctx context.Context, req SignOut) error {
 			return u, err
 		}
 		if session.UserID != u.ID {
-			return u, domain.Errorf(domain.CodeNotFound, "no such session")
+			return u, domain.Errorf(domain.CodeNotFound, "session not found")
 		}
 		return u, tx.EndSession(req.Session)
 	})
@@ -378,7 +379,7 @@ func (a *Accounts) RemoveSecondFactor(ctx context.Context, req UserNamed) error 
 	_, _, err = account(ctx, a.kernel, op, req.Meta, req, a.object(), func(tx *store.Tx) (domain.User, error) {
 		if u.Name == req.By.Name && a.auth.Demanded(u) {
 			return u, domain.Errorf(domain.CodeConflict, "the role %s requires a second factor", u.Role).
-				Suggest("with another telephone: let another admin take this one away, and set up the new one at your next login")
+				Suggest("for a new phone, another admin must remove this factor; then set up the new one at your next login")
 		}
 		factor, err := tx.SecondFactor(u.ID)
 		if err != nil && domain.CodeOf(err) != domain.CodeCorrupt {

@@ -67,7 +67,7 @@ func TestASecretIsShownOnce(t *testing.T) {
 	if list, err := w.Tokens.List(t.Context(), apptest.Admin); err != nil || len(list) != 1 || list[0].ID != made.ID {
 		t.Errorf("tokens: %+v, %v", list, err)
 	}
-	m.By = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
+	m.By = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}
 	link, err := w.Accounts.MakeLoginLink(t.Context(), app.UserNamed{Meta: m, User: "marta"})
 	if err != nil || link == "" {
 		t.Fatal(link, err)
@@ -91,7 +91,7 @@ func TestOwnersAndOtherUsers(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	marta := newUser(t, w, "marta", domain.RoleViewer)
-	owner, stranger := auth.ActorOf(marta, "ui"), domain.Actor{Name: "olga", Role: domain.RoleAuthor, Surface: "ui"}
+	owner, stranger := auth.ActorOf(marta, "ui"), domain.Actor{Name: "olga", Role: domain.RoleAuthor, Source: "ui"}
 	secret, _, err := w.Config.Auth.Login(t.Context(), "marta", password, "192.0.2.1", "")
 	if err != nil {
 		t.Fatal(err)

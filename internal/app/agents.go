@@ -86,7 +86,7 @@ func (p *Providers) Enable(ctx context.Context, req EnableRequest) (domain.Provi
 	find := findOr(p.named(req.Name), domain.ProviderInfo{Name: req.Name})
 	return change(ctx, p.kernel, EnableProvider, req.Meta, req, find, func(ctx context.Context, keep *keeper) error {
 		if req.Host != "" {
-			return domain.Errorf(domain.CodeInvalid, "a provider has no circuit for each host").Suggest("enable it without a host")
+			return domain.Errorf(domain.CodeInvalid, "providers have no circuits per host").Suggest("enable it without a host")
 		}
 		return p.tools().EnableProvider(ctx, keep, req.Name, req.Reason)
 	})

@@ -201,7 +201,7 @@ func (k *kernel) permit(ctx context.Context, op Operation, who domain.Actor, obj
 	denial := domain.AuditRecord{
 		Action:  "access.denied",
 		Actor:   who.Name,
-		Surface: who.Surface,
+		Source:  who.Source,
 		Request: who.Request,
 		Object:  object,
 		Result:  "denied",

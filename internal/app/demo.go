@@ -104,7 +104,7 @@ func RecordDemo(s interface {
 		if !changed {
 			return
 		}
-		record := domain.AuditRecord{Action: "demo." + string(now.Phase), Actor: domain.System.Name, Surface: domain.System.Surface,
+		record := domain.AuditRecord{Action: "demo." + string(now.Phase), Actor: domain.System.Name, Source: domain.System.Source,
 			Reason: now.Error.String(), Detail: encode(map[string]int{"payments": len(now.Payments)})}
 		if now.Phase == demo.Failed {
 			record.Result = "failed"

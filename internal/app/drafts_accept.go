@@ -168,7 +168,7 @@ func (d *Drafts) run(ctx context.Context, req DraftRun, receipt *domain.Receipt)
 	}
 	input, err := jsonvalue.Encode(query)
 	if err != nil {
-		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
+		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "the request: %w", err)
 	}
 	c := draft.Constraints
 	return d.engine.Start(
@@ -183,14 +183,14 @@ func (d *Drafts) run(ctx context.Context, req DraftRun, receipt *domain.Receipt)
 func startable(draft domain.Draft, accept bool) error {
 	switch draft.State {
 	case domain.DraftFailed:
-		return domain.Errorf(domain.CodeConflict, "no plan came of the draft")
+		return domain.Errorf(domain.CodeConflict, "the draft has no plan")
 	case domain.DraftPlanning:
 		return domain.Errorf(domain.CodeConflict, "planning of the draft is not finished").Suggest("wait until it is done")
 	case domain.DraftDiscarded:
 		return domain.Errorf(domain.CodeConflict, "the draft was discarded")
 	}
 	if draft.State == domain.DraftReady && draft.Direct == "" && len(draft.Unsafe) > 0 && !accept {
-		return domain.Errorf(domain.CodeConflict, "%s cannot be repeated: the draft has to be accepted first",
+		return domain.Errorf(domain.CodeConflict, "%s cannot be repeated; the draft must be accepted first",
 			strings.Join(draft.Unsafe, ", ")).
 			Suggest("read the plan, then accept the draft")
 	}

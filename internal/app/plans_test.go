@@ -85,7 +85,7 @@ func TestPlanChangesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	storetest.Plan(t, w.Store, report)
-	token := domain.Actor{Name: "token ci", Role: domain.RoleAdmin, Surface: "api", Scopes: "runs:write"}
+	token := domain.Actor{Name: "token ci", Role: domain.RoleAdmin, Source: "api", Scopes: "runs:write"}
 	for name, c := range map[string]struct {
 		do   func(context.Context, app.PlanChange) (domain.Plan, error)
 		req  app.PlanChange

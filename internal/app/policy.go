@@ -129,7 +129,7 @@ const (
 const (
 	ListApprovals   Operation = "list-approvals"
 	GetApproval     Operation = "get-approval"
-	PredictApproval Operation = "forecast-approval"
+	PredictApproval Operation = "predict-approval"
 	DecideApproval  Operation = "decide-approval"
 	AssignApproval  Operation = "assign-approval"
 )
@@ -390,12 +390,12 @@ func Allow(who domain.Actor, op Operation) error {
 	r, ok := policy[op]
 	switch {
 	case !ok:
-		return domain.Errorf(domain.CodeInternal, "there is no operation %q", op)
+		return domain.Errorf(domain.CodeInternal, "unknown operation %q", op)
 	case r.Role == "":
 		return nil
 	case !who.Role.Includes(r.Role):
-		return domain.Errorf(domain.CodeForbidden, "this needs the role %s; yours is %s", r.Role, cmp.Or(who.Role, "none")).
-			Suggest("ask an admin for the role, or for a token that has it")
+		return domain.Errorf(domain.CodeForbidden, "this requires the role %s; your role is %s", r.Role, cmp.Or(who.Role, "none")).
+			Suggest("request the role, or a token with it, from an admin")
 	case r.Scope != "" && who.Scopes != "" && !slices.Contains(strings.Fields(who.Scopes), r.Scope):
 		return domain.Errorf(domain.CodeForbidden, "this token has no scope %s", r.Scope).
 			Suggest("use a token that has the scope; this one has: %s", who.Scopes)

@@ -23,19 +23,19 @@ func TestPolicy(t *testing.T) {
 			t.Errorf("%s needs the scope %s, which no token can have", op, rule.Scope)
 		}
 		for rank, role := range append([]domain.Role{""}, domain.RoleViewer, domain.RoleOperator, domain.RoleAuthor, domain.RoleAdmin) {
-			for _, surface := range []string{"ui", "api", "cli"} {
+			for _, source := range []string{"ui", "api", "cli"} {
 				for _, scopes := range append([]string{"", strings.Join(domain.Scopes, " ")}, domain.Scopes...) {
 					cells++
-					who := domain.Actor{Name: "somebody", Role: role, Surface: surface, Scopes: scopes}
+					who := domain.Actor{Name: "somebody", Role: role, Source: source, Scopes: scopes}
 					least := map[domain.Role]int{"": 0, domain.RoleViewer: 1, domain.RoleOperator: 2, domain.RoleAuthor: 3,
 						domain.RoleAdmin: 4}[rule.Role]
 					want := least == 0 ||
 						rank >= least && (scopes == "" || rule.Scope == "" || strings.Contains(" "+scopes+" ", " "+rule.Scope+" "))
 					if got := app.May(who, op); got != want {
-						t.Errorf("%s as %q by %s with the scopes %q: %v, want %v", op, role, surface, scopes, got, want)
+						t.Errorf("%s as %q by %s with the scopes %q: %v, want %v", op, role, source, scopes, got, want)
 					}
 					if err := app.Allow(who, op); (domain.CodeOf(err) == domain.CodeForbidden) == want {
-						t.Errorf("%s as %q by %s: %v", op, role, surface, err)
+						t.Errorf("%s as %q by %s: %v", op, role, source, err)
 					}
 				}
 			}

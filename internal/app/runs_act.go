@@ -60,7 +60,7 @@ var actions = map[domain.Action]Operation{
 func (r *Runs) Act(ctx context.Context, req ActRequest) (domain.Run, error) {
 	op, ok := actions[req.Action]
 	if !ok {
-		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "there is no action %q", req.Action)
+		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "unknown action %q", req.Action)
 	}
 	if err := domain.CheckLabels(req.Labels); err != nil {
 		return domain.Run{}, err

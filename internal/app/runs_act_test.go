@@ -225,7 +225,7 @@ func TestRunActionsAreRefused(t *testing.T) {
 	w := apptest.New(t)
 	storetest.Plan(t, w.Store, asks)
 	run, approval := runWithApproval(t, w)
-	reader := domain.Actor{Name: "token ci", Role: domain.RoleAdmin, Surface: "api", Scopes: "runs:read"}
+	reader := domain.Actor{Name: "token ci", Role: domain.RoleAdmin, Source: "api", Scopes: "runs:read"}
 	refused := 0
 	for _, by := range []domain.Actor{apptest.Viewer, reader} {
 		for name, do := range map[string]func() error{

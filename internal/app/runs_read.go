@@ -15,7 +15,7 @@ import (
 // does not search for a text that cannot be part of an id.
 func (r *Runs) find(ctx context.Context, id string) (domain.Run, error) {
 	if len(id) < 4 || len(id) > domain.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
-		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "there is no run %.64q", id)
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "run %.64q not found", id)
 	}
 	return r.store.FindRun(ctx, id)
 }

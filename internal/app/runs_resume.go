@@ -91,7 +91,7 @@ func ResumeAction(r domain.Run, waits []domain.Wait, release, startNow bool, at 
 	case release && parked != "":
 		return domain.ActionRelease, nil // also with a pending approval, which stays pending
 	case release:
-		return refuse(domain.CodeInvalid, "not_held", "leave release out", "run %s is neither quarantined nor held", short)
+		return refuse(domain.CodeInvalid, "not_held", "omit release", "run %s is neither quarantined nor held", short)
 	}
 	if w, ok := waiting(domain.WaitInDoubt); ok {
 		return refuse(domain.CodeConflict, domain.ReasonInDoubt, "check whether it happened, then resolve the step",
@@ -108,11 +108,11 @@ func ResumeAction(r domain.Run, waits []domain.Wait, release, startNow bool, at 
 		)
 	}
 	if parked != "" {
-		return refuse(domain.CodeConflict, "release", "check why, then set release", "run %s is %s", short, parked)
+		return refuse(domain.CodeConflict, "release", "find the cause, then set release", "run %s is %s", short, parked)
 	}
 	scheduled := r.Status == domain.RunQueued && r.StartedAt.IsZero() && r.StartAt.After(at)
 	if startNow && !scheduled {
-		return refuse(domain.CodeInvalid, "not_scheduled", "leave startNow out", "run %s is not scheduled", short)
+		return refuse(domain.CodeInvalid, "not_scheduled", "omit startNow", "run %s is not scheduled", short)
 	}
 	if r.Paused {
 		return domain.ActionUnpause, nil

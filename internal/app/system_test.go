@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-var admin = domain.Actor{Name: "ada", Role: domain.RoleAdmin, Surface: "ui"}
+var admin = domain.Actor{Name: "ada", Role: domain.RoleAdmin, Source: "ui"}
 
 // server is a server that counts its calls.
 type server struct {

@@ -55,7 +55,7 @@ type madeToken struct {
 // Errors: invalid, already_done, forbidden.
 func (t *Tokens) Create(ctx context.Context, req NewToken) (string, domain.Token, error) {
 	req.Name = strings.TrimSpace(req.Name)
-	made := shownOnce(func(m madeToken) string { return m.ID }, "revoke the token %s, and make another one with another key")
+	made := shownOnce(func(m madeToken) string { return m.ID }, "revoke the token %s, and create another one with another key")
 	n := auth.NewToken{
 		Text:     auth.NewTokenText(),
 		ID:       domain.NewID(),

@@ -49,7 +49,7 @@ func named[T any](list []T, want, what string, name func(T) string) (found T, er
 			return x, nil
 		}
 	}
-	return found, domain.Errorf(domain.CodeNotFound, "there is no %s %q", what, want).Suggest("kairos %ss lists them", what)
+	return found, domain.Errorf(domain.CodeNotFound, "%s %q not found", what, want).Suggest("list them: kairos %ss", what)
 }
 
 // Server returns one MCP server.

@@ -162,7 +162,7 @@ func TestMemoryBelongsToItsOwner(t *testing.T) {
 	) != domain.CodeForbidden {
 		t.Errorf("a stranger forgets: %v", err)
 	}
-	admin := domain.Actor{Name: "ada", Role: domain.RoleAdmin, Surface: "ui"}
+	admin := domain.Actor{Name: "ada", Role: domain.RoleAdmin, Source: "ui"}
 	if _, err := w.Memory.Exchanges(t.Context(), admin, "anna", "s", domain.Page{}); err != nil {
 		t.Errorf("an admin looks: %v", err)
 	}

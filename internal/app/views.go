@@ -81,11 +81,11 @@ func (v *Views) Save(ctx context.Context, req ViewChange) (domain.SavedView, err
 	view := req.view()
 	switch n := utf8.RuneCountInString(view.Name); {
 	case n == 0 || !utf8.ValidString(view.Name) || strings.ContainsFunc(view.Name, unicode.IsControl):
-		return view, domain.Errorf(domain.CodeInvalid, "a view needs a name on one line")
+		return view, domain.Errorf(domain.CodeInvalid, "a view requires a name on one line")
 	case n > maxViewName:
 		return view, domain.Errorf(domain.CodeInvalid, "the name of a view has at most %d characters; this one has %d", maxViewName, n)
 	case view.Query == "":
-		return view, domain.Errorf(domain.CodeInvalid, "a view needs a query").
+		return view, domain.Errorf(domain.CodeInvalid, "a view requires a filter").
 			Suggest("write one, such as status:failed, or delete the view")
 	}
 	if _, problem := filter.Parse(view.Query, v.now()); problem != nil {

@@ -20,5 +20,5 @@ func LocalActor() domain.Actor {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username
 	}
-	return domain.Actor{Name: "cli:" + name, Role: domain.RoleAdmin, Surface: "cli"}
+	return domain.Actor{Name: "cli:" + name, Role: domain.RoleAdmin, Source: "cli"}
 }

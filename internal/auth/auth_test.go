@@ -20,7 +20,7 @@ import (
 
 const good = "four unrelated words"
 
-var root = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
+var root = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}
 
 type house struct {
 	apptest.Accounts

@@ -90,7 +90,7 @@ func (s *fullDiskStore) SessionByHash(ctx context.Context, hash string) (domain.
 		return kept.Session, nil
 	}
 	if over {
-		return domain.Session{}, domain.Errorf(domain.CodeNotFound, "no such session")
+		return domain.Session{}, domain.Errorf(domain.CodeNotFound, "session not found")
 	}
 	ses, err := s.Store.SessionByHash(ctx, hash)
 	if seen.After(ses.SeenAt) {

@@ -38,7 +38,7 @@ func (s *Service) OpenLink(userID string) (string, error) {
 // FollowLink consumes the secret of a login link and opens a session.
 func (s *Service) FollowLink(ctx context.Context, link, address, userAgent string) (string, domain.User, error) {
 	now := s.clock.now()
-	who := domain.Actor{Name: "anonymous", Surface: "ui"}
+	who := domain.Actor{Name: "anonymous", Source: "ui"}
 	if wait, first := s.throttle.allow(now, "", address); wait > 0 {
 		if first {
 			s.records.denied(ctx, who, "login", "", "throttled, from "+address)

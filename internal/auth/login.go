@@ -15,7 +15,7 @@ import (
 func (s *Service) Login(ctx context.Context, name, password, address, userAgent string) (string, domain.User, error) {
 	name = foldName(name)
 	now := s.clock.now()
-	who := domain.Actor{Name: shown(name), Surface: "ui"}
+	who := domain.Actor{Name: shown(name), Source: "ui"}
 	if s.access.Load().NoPassword {
 		s.records.denied(ctx, who, "login", "user:"+who.Name, "with a password, from "+address)
 		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "password login is disabled").
@@ -173,8 +173,8 @@ func (s *Service) SessionEnded(hash string) {
 }
 
 // ActorOf returns the actor of a user who acts through an interface ("ui", "api").
-func ActorOf(u domain.User, surface string) domain.Actor {
-	return domain.Actor{Name: u.Name, Role: u.Role, Surface: surface}
+func ActorOf(u domain.User, source string) domain.Actor {
+	return domain.Actor{Name: u.Name, Role: u.Role, Source: source}
 }
 
 func noSession() error {

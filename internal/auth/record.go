@@ -24,7 +24,7 @@ func (r recorder) success(ctx context.Context, actor domain.Actor, action, objec
 
 // recordOf adds the actor and the request.
 func recordOf(ctx context.Context, actor domain.Actor, r domain.AuditRecord) domain.AuditRecord {
-	r.Actor, r.Surface, r.Request = actor.Name, actor.Surface, actor.Request
+	r.Actor, r.Source, r.Request = actor.Name, actor.Source, actor.Request
 	if r.Request == (domain.Request{}) {
 		r.Request = domain.RequestOf(ctx)
 	}

@@ -40,7 +40,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	t.Parallel()
 	s, at := clocked(t)
 	ctx := t.Context()
-	admin := domain.Actor{Name: "root", Role: domain.RoleAdmin, Surface: "cli"}
+	admin := domain.Actor{Name: "root", Role: domain.RoleAdmin, Source: "cli"}
 	u, err := s.CreateUser(ctx, admin, "marta", good, domain.RoleAdmin)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestStoredSecretsAreSealed(t *testing.T) {
 	u, raw := enrolled(t, s, at)
 	another, err := s.CreateUser(
 		ctx,
-		domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"},
+		domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"},
 		"paul",
 		good,
 		domain.RoleViewer,
@@ -166,7 +166,7 @@ func enrolled(t *testing.T, s *house, at *atomic.Int64) (domain.User, []byte) {
 	t.Helper()
 	u, err := s.CreateUser(
 		t.Context(),
-		domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"},
+		domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"},
 		"marta",
 		good,
 		domain.RoleAdmin,
@@ -232,7 +232,7 @@ func TestALoginExpires(t *testing.T) {
 	t.Parallel()
 	s, at := clocked(t)
 	ctx := t.Context()
-	if _, err := s.CreateUser(ctx, domain.Actor{Name: "root", Role: domain.RoleAdmin, Surface: "cli"}, "marta", good,
+	if _, err := s.CreateUser(ctx, domain.Actor{Name: "root", Role: domain.RoleAdmin, Source: "cli"}, "marta", good,
 		domain.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (s *Service) BeginSetup(ctx context.Context) (string, error) {
 // and returns its secret. Of concurrent calls, one succeeds.
 func (s *Service) Setup(ctx context.Context, setup, name, password, address, userAgent string) (string, domain.User, error) {
 	now := s.clock.now()
-	who := domain.Actor{Name: shown(foldName(name)), Role: domain.RoleAdmin, Surface: "ui"}
+	who := domain.Actor{Name: shown(foldName(name)), Role: domain.RoleAdmin, Source: "ui"}
 	s.mu.Lock()
 	want := s.setup
 	s.mu.Unlock()

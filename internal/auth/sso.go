@@ -60,7 +60,7 @@ func (s *Service) FinishSSO(
 		return "", u, "", domain.Errorf(domain.CodeNotFound, "no identity provider is configured")
 	}
 	now := s.clock.now()
-	who := domain.Actor{Name: "anonymous", Surface: "ui"}
+	who := domain.Actor{Name: "anonymous", Source: "ui"}
 	if wait, first := s.throttle.allow(now, "", address); wait > 0 {
 		if first {
 			s.records.denied(ctx, who, "login", "", "throttled, from "+address)
@@ -106,7 +106,7 @@ func (s *Service) admit(ctx context.Context, w *Access, id oidc.Identity) (domai
 		return u, domain.Errorf(domain.CodeForbidden, "your account %s is disabled", u.Name).Suggest("ask an administrator of kairosd")
 	}
 	if id.Managed && id.Role != u.Role {
-		who := domain.Actor{Name: domain.System.Name, Role: domain.RoleAdmin, Surface: domain.System.Surface}
+		who := domain.Actor{Name: domain.System.Name, Role: domain.RoleAdmin, Source: domain.System.Source}
 		if u, err = s.store.ChangeUser(ctx, u.ID, who, func(u *domain.User, others int) (domain.UserChange, error) {
 			return ChangeUser(u, others, func(u *domain.User) (string, error) {
 				u.Role = id.Role
@@ -143,7 +143,7 @@ func (s *Service) seen(ctx context.Context, u domain.User) (domain.User, error) 
 // administrator, because only an administrator can create another one.
 func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (domain.User, error) {
 	if !w.CreateUsers {
-		return domain.User{}, domain.Errorf(domain.CodeForbidden, "you have no account here").
+		return domain.User{}, domain.Errorf(domain.CodeForbidden, "you have no account on this server").
 			Suggest("ask an administrator of kairosd for one; your identity at %s is %s", w.Provider.Label(), shown(id.Subject))
 	}
 	u, err := newAccount(id.Name, id.Role, s.clock.now())

@@ -143,7 +143,7 @@ func (s *Service) Token(ctx context.Context, text string) (domain.Actor, error) 
 	if err != nil {
 		return domain.Actor{}, err
 	}
-	actor := domain.Actor{Name: TokenActor(t), Surface: "api", Scopes: strings.Join(t.Scopes, " ")}
+	actor := domain.Actor{Name: TokenActor(t), Source: "api", Scopes: strings.Join(t.Scopes, " ")}
 	if actor.Role, err = l.role(now); err != nil {
 		return domain.Actor{}, err
 	}

@@ -27,7 +27,7 @@ func TestTokens(t *testing.T) {
 	}
 	a, err := h.Token(t.Context(), text)
 	if err != nil || a.Name != auth.TokenActor(tok) || a.Role != domain.RoleOperator || a.Scopes != "runs:read runs:write" ||
-		a.Surface != "api" {
+		a.Source != "api" {
 		t.Fatalf("Token = %+v, %v", a, err)
 	}
 	flip := []byte(text)

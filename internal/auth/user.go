@@ -83,7 +83,7 @@ func ChangeUser(u *domain.User, others int, edit func(*domain.User) (string, err
 		return domain.UserChange{}, err
 	}
 	if was.Role == domain.RoleAdmin && !was.Disabled && others == 0 && (u.Role != domain.RoleAdmin || u.Disabled) {
-		return domain.UserChange{}, domain.Errorf(domain.CodeConflict, "this is the only administrator").
+		return domain.UserChange{}, domain.Errorf(domain.CodeConflict, "this user is the only administrator").
 			Suggest("make another user an administrator first")
 	}
 	return domain.UserChange{Reason: "changed:" + what, Detail: domain.ChangeDetail(seenOf(was), seenOf(*u)), EndsSessions: true}, nil

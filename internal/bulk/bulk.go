@@ -275,13 +275,13 @@ func (s *Service) Prepare(ctx context.Context, actor domain.Actor, r domain.Bulk
 		return domain.Bulk{}, nil, domain.Errorf(domain.CodeConflict, "the action applies to none of the %d matching runs", p.Matching)
 	}
 	b := domain.Bulk{
-		ID:      domain.NewID(),
-		Action:  r.Action,
-		Query:   r.Query,
-		Reason:  r.Reason,
-		Actor:   actor.Name,
-		Role:    actor.Role,
-		Surface: actor.Surface,
+		ID:     domain.NewID(),
+		Action: r.Action,
+		Query:  r.Query,
+		Reason: r.Reason,
+		Actor:  actor.Name,
+		Role:   actor.Role,
+		Source: actor.Source,
 		Canary: r.Canary &&
 			len(eligible) > 1,
 		Rate:      r.Rate,
@@ -372,14 +372,14 @@ func (s *Service) launch(b domain.Bulk, continued bool) {
 			b:         b,
 			continued: continued,
 			lookAtAll: continued,
-			actor:     domain.Actor{Name: b.Actor, Role: b.Role, Surface: b.Surface, Request: domain.Request{ID: b.ID}},
+			actor:     domain.Actor{Name: b.Actor, Role: b.Role, Source: b.Source, Request: domain.Request{ID: b.ID}},
 		}
 		state, note, err := w.run(ctx)
 		if ctx.Err() != nil {
 			return // stopped by an operator, or left for the next process
 		}
 		if err != nil {
-			state, note = domain.BulkStopped, "it could not continue: "+err.Error()
+			state, note = domain.BulkStopped, "it cannot continue: "+err.Error()
 			s.Log.Error("bulk operation ended", "bulk", b.ID, "err", err)
 		}
 		if _, err := s.Store.MoveBulk(context.WithoutCancel(ctx), b.ID, state, note, domain.System); err != nil {

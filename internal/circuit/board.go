@@ -352,7 +352,7 @@ func (id ID) String() string { return strings.TrimSpace(id.Subject + " " + id.Pa
 func (r *Refusal) Failure(code, what string) *walk.Failure {
 	c := r.Circuit
 	f := &walk.Failure{Code: code, NoEffect: true, RetryAfter: r.Wait,
-		Suggestion: "see its last error; give the step a longer retry, or close the circuit once the other side works again"}
+		Suggestion: "see its last error; give the step longer retries, or close the circuit when the other system works again"}
 	if c.LastError == "" {
 		return f.WithMessage("circuit of %s is open after repeated failures; the call was not made", what)
 	}

@@ -39,15 +39,15 @@ edges:
 		out, _ := s.expect(0, "runs", "compare", good.RunID, bad.RunID, "--json")
 		var d struct {
 			A, B  struct{ RunID, Status string }
-			First struct{ Step, Why string }
+			First struct{ Step, Difference string }
 			Input struct{ Changes []struct{ Op, Path string } }
 			Steps []struct {
-				Step, Why string
-				A, B      *struct{ Status, To, Code string }
+				Step, Difference string
+				A, B             *struct{ Status, To, Code string }
 			}
 		}
 		if err := json.Unmarshal([]byte(out), &d); err != nil || d.A.RunID != good.RunID || d.B.Status != "failed" ||
-			d.First.Step != "sum" || d.First.Why != "output" ||
+			d.First.Step != "sum" || d.First.Difference != "output" ||
 			len(d.Input.Changes) != 1 || d.Input.Changes[0].Path != ".n" || len(d.Steps) != 4 || d.Steps[1].B.To != "ask" ||
 			d.Steps[3].A != nil ||
 			d.Steps[3].B.Code == "" {

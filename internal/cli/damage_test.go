@@ -53,7 +53,7 @@ edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: gate}]
 	}
 	if _, said := s.expect(0, "fork", r.RunID, "--at", fmt.Sprint(at), "--preview"); !strings.Contains(said, "in doubt     pay (unsafe)") ||
 		!strings.Contains(said, "repeated     book (idempotent)") ||
-		!strings.Contains(said, "again        pay: the row that would tell") {
+		!strings.Contains(said, "again        pay: the row with its outcome is damaged") {
 		t.Errorf("preview of the fork: %s", said)
 	}
 	f := s.result(3, "fork", r.RunID, "--at", fmt.Sprint(at), "--stub", `pay="found"`, "--reuse", "book", "--json")

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,18 +11,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairosd/kairosd/internal/notify"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // The real daemon notifies a webhook of a failed run, once across a restart.
 func TestServeNotifies(t *testing.T) {
 	t.Parallel()
-	got := make(chan notify.Message, 10)
+	got := make(chan domain.Notification, 10)
+	bodies := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var m notify.Message
-		if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+		var m domain.Notification
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = json.Unmarshal(body, &m)
+		}
+		if err != nil {
 			t.Error(err)
 		}
+		bodies <- string(body)
 		if !strings.HasPrefix(r.Header.Get("Webhook-Signature"), "v1,") {
 			t.Errorf("signature %q", r.Header.Get("Webhook-Signature"))
 		}
@@ -37,20 +46,20 @@ func TestServeNotifies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	next := func() notify.Message {
+	next := func() domain.Notification {
 		t.Helper()
 		select {
 		case m := <-got:
 			return m
 		case <-time.After(2 * time.Minute):
 			t.Fatal("nobody was told")
-			return notify.Message{}
+			return domain.Notification{}
 		}
 	}
 	d := serve(t, data, "--config", conf)
 	first := d.start(t, "id: bad\nnodes:\n  a: {type: json, input: {value: 1, path: \"(\"}}\n")
 	told := next()
-	if told.Kind != "failed" || told.Run == nil || told.Run.RunID != first.ID || told.Run.Plan != "bad" ||
+	if told.Kind != "failed" || told.Run == nil || told.Run.ID != first.ID || told.Run.Plan.Key != "bad" ||
 		!strings.HasSuffix(told.Run.URL, "/runs/"+first.ID) {
 		t.Errorf("told %+v", told)
 	}
@@ -63,8 +72,58 @@ func TestServeNotifies(t *testing.T) {
 	for m.ID == told.ID { // at least once: a repetition has the same id
 		m = next()
 	}
-	if m.Kind != "approval" || m.Run.RunID != second.ID {
+	if m.Kind != "approval" || m.Run.ID != second.ID {
 		t.Errorf("after the restart: %+v", m)
+	}
+	token, _, _ := runKairosd("token", "create", "--data", data, "--role", "admin", "--name", "tester")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url+"/api/v1/notifications/ops/test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Body.Close(); res.StatusCode != http.StatusOK {
+		t.Errorf("the test answers %d", res.StatusCode)
+	}
+	for m.Kind != "test" {
+		m = next()
+	}
+	notificationsAsDescribed(t, d, bodies)
+}
+
+// notificationsAsDescribed checks the bodies of webhooks against the served description.
+func notificationsAsDescribed(t *testing.T, d *serving, bodies chan string) {
+	t.Helper()
+	_, text := d.get(t, "/api/v1/openapi.json")
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("https://kairosd.test/openapi.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	const webhook = "https://kairosd.test/openapi.json#/webhooks/notification/post/requestBody/content/application~1json/schema"
+	schema, err := c.Compile(webhook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	for len(bodies) > 0 {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(<-bodies))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("%v: %v", v, err)
+		}
+		kinds[v.(map[string]any)["kind"].(string)] = true
+	}
+	if !kinds["failed"] || !kinds["approval"] || !kinds["test"] {
+		t.Errorf("only %v were received", kinds)
 	}
 }
 

@@ -200,7 +200,7 @@ func TestAskPrefersAndRefuses(t *testing.T) {
 		for _, c := range []struct{ flag, value, code, message, advice string }{
 			{"--budget", "5", "INSUFFICIENT_RESOURCES", "30 tokens are needed, 5 are allowed", "at least 30 tokens"},
 			{"--max-steps", "1", "NO_VALID_PLAN", "2 steps are needed, 1 are allowed", "at least 2 steps"},
-			{"--timeout", "0s", "NO_VALID_PLAN", "timeout is 0 ms", "Give a timeout above 0"},
+			{"--timeout", "0s", "NO_VALID_PLAN", "timeout is 0 ms", "Set a timeout above 0"},
 		} {
 			out, _ := s.expect(2, "ask", "--json", c.flag, c.value, "brew and then pour")
 			var got struct {

@@ -44,6 +44,7 @@ var renamed = map[string]string{
 	"memory": "sessions", "memory SESSION": "sessions show SESSION", "forget": "sessions clear SESSION",
 	"audit": "audit", "audit show": "audit show 1", "system": "server", "system backup": "server backup", "system log": "server logs",
 	"system maintenance": "server maintenance on", "version": "version",
+	"plans convert": "plans convert steps.yaml", "completion": "completion bash",
 }
 
 // Each command of before has a command that does its work, and each command of now is
@@ -95,7 +96,7 @@ func TestTheTopLevel(t *testing.T) {
 }
 
 // summaryVerbs are the verbs that begin the summary of a command.
-var summaryVerbs = strings.Fields(`Accept Acknowledge Add Apply Archive Assign Call Cancel Change Check Clear Compare Create Delete Disable
+var summaryVerbs = strings.Fields(`Convert Accept Acknowledge Add Apply Archive Assign Call Cancel Change Check Clear Compare Create Delete Disable
 	Discard Draw Enable End Export Kill Link List Make Manage Pause Plan Print Release Remove Replace Reject Resolve Restart Restore Resume Revoke
 	Run Save Search Serve Set Show Start Stop Store Track Approve
 	Unpause Withdraw`)

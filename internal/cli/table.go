@@ -11,11 +11,7 @@ import (
 func (s Streams) Listed(asJSON bool, items any, next string, headings []string, rows [][]string, nothing string,
 	note func(format string, args ...any)) error {
 	if asJSON {
-		var after any
-		if next != "" {
-			after = next
-		}
-		return s.Print(map[string]any{"items": items, "next": after})
+		return s.Items(items, next)
 	}
 	s.Table(headings, rows)
 	switch {
@@ -25,6 +21,15 @@ func (s Streams) Listed(asJSON bool, items any, next string, headings []string, 
 		note("%s\n", nothing)
 	}
 	return nil
+}
+
+// Items prints a list as one object, as the API does.
+func (s Streams) Items(items any, next string) error {
+	var cursor any
+	if next != "" {
+		cursor = next
+	}
+	return s.Print(map[string]any{"items": items, "nextCursor": cursor, "hasMore": next != ""})
 }
 
 // Stamp is a moment as lists show it: UTC, to the second.

@@ -88,7 +88,7 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 		t.Errorf("got %s", out)
 	}
 	_, stderr := s.expect(2, "tools", "accept", "crm.lost", "--config", config)
-	if !strings.Contains(stderr, "no MCP server that runs offers") {
+	if !strings.Contains(stderr, "no running MCP server offers") {
 		t.Error(stderr)
 	}
 	// M16: servers are listed with why they do not run; what may not be run is not retried.

@@ -171,10 +171,11 @@ var (
 			),
 			"<time>",
 		},
-		{regexp.MustCompile(`(?m) -( |$)`), " <time> "}, // it took less than is shown
+		{regexp.MustCompile(`(?m) -( |$)`), " <time> "},          // it took less than is shown
+		{regexp.MustCompile(`(?m)^ +running: \d+ of \d+\n`), ""}, // progress that a fast command does not print
 		{regexp.MustCompile(`"(\w*Ms|traceId|eventSeq|auditSeq)":("[^"]*"|-?\d+)|"key":"request-[^"]*",`), ""},
 		{regexp.MustCompile(`cli:[\w-]+|token shell( <id>)?`), "<actor>"},
-		{regexp.MustCompile(`"(origin|surface)":"\w+"`), "<origin>"},
+		{regexp.MustCompile(`"(origin|source)":"\w+"`), "<origin>"},
 		{regexp.MustCompile(`<actor> +(upload|cli)\b`), "<actor> <origin>"},
 		{regexp.MustCompile(` {2,}|-{2,}`), " "},
 	}
@@ -259,13 +260,17 @@ func TestParityOfPages(t *testing.T) {
 					args = append(args, "--cursor", cursor)
 				}
 				var page struct {
-					Items []struct{ RunID string }
-					Next  string
+					Items      []struct{ RunID string }
+					NextCursor string
+					HasMore    bool
 				}
 				if s.json(&page, args...); len(page.Items) != 1 || !seen[page.Items[0].RunID] {
 					t.Fatalf("%v: %+v", args, page)
 				}
-				left, cursor = left-1, page.Next
+				left, cursor = left-1, page.NextCursor
+				if page.HasMore != (cursor != "") {
+					t.Errorf("hasMore is %v, and the cursor is %q", page.HasMore, cursor)
+				}
 			}
 			if left > 0 || cursor != "" {
 				t.Errorf("%v: %d runs are missing; next is %q", flags, left, cursor)

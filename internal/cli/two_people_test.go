@@ -41,7 +41,7 @@ edges: [{from: ask, to: paid, condition: "last.approved == true"}]
 	for _, act := range []string{"approve", "reject"} {
 		if _, stderr := s.expect(2, act, first.RunID, "--comment", "mine"); !strings.Contains(
 			stderr,
-			"started the run and may not answer",
+			"started the run and cannot answer",
 		) ||
 			!strings.Contains(stderr, "ask another operator") {
 			t.Error(stderr)

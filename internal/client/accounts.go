@@ -22,7 +22,7 @@ func (c *Client) DaemonVersion(ctx context.Context) (apitypes.Version, error) {
 func (c *Client) Me(ctx context.Context) (domain.Actor, error) {
 	var out apitypes.Me
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/me", into: &out})
-	return domain.Actor{Name: out.Name, Role: out.Role, Surface: out.Surface}, err
+	return domain.Actor{Name: out.Name, Role: out.Role, Source: out.Source}, err
 }
 
 // Users lists all users by name, without what they prove themselves with.

@@ -109,7 +109,7 @@ type call struct {
 // so that repeating it does not repeat its effect; in this process none is needed.
 func (c *Client) do(ctx context.Context, k call) (status int, err error) {
 	if strings.Contains(k.path, "//") || strings.HasSuffix(k.path, "/") {
-		return 0, domain.Errorf(domain.CodeNotFound, "an empty name names nothing")
+		return 0, domain.Errorf(domain.CodeNotFound, "the name is empty")
 	}
 	if !c.inProcess { // no answer is lost, and models may take longer
 		var cancel context.CancelFunc
@@ -203,7 +203,7 @@ func (c *Client) once(ctx context.Context, k call, key string) (int, error) {
 		return 0, &lostError{err}
 	}
 	if resp.StatusCode == http.StatusConflict && resp.Header.Get("Retry-After") != "" {
-		return 0, &lostError{errors.New("the first attempt is still being answered")}
+		return 0, &lostError{errors.New("the first request with this key is still in progress")}
 	}
 	if resp.StatusCode >= 300 {
 		return resp.StatusCode, c.failure(resp, text)
@@ -220,8 +220,8 @@ func (c *Client) once(ctx context.Context, k call, key string) (int, error) {
 	}
 	if err := json.Unmarshal(text, k.into); err != nil {
 		return resp.StatusCode, domain.Errorf(domain.CodeUnavailable,
-			"%s answers %s %s with something else than kairosd would: %w", c.name, k.method, k.path, err).
-			Suggest("check that a kairosd of this version listens there")
+			"unexpected response from %s to %s %s: %w", c.name, k.method, k.path, err).
+			Suggest("check that kairosd of this version listens there")
 	}
 	return resp.StatusCode, nil
 }
@@ -249,8 +249,8 @@ type problem struct {
 func (c *Client) failure(resp *http.Response, text []byte) error {
 	var p problem
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json") || json.Unmarshal(text, &p) != nil || p.Code == "" {
-		return domain.Errorf(domain.CodeUnavailable, "%s answers %s", c.name, resp.Status).
-			Suggest("check that a kairosd listens there, and what stands between")
+		return domain.Errorf(domain.CodeUnavailable, "%s returned %s", c.name, resp.Status).
+			Suggest("check that kairosd listens there, and check proxies in between")
 	}
 	e := &domain.Error{Code: p.Code, Reason: p.Reason, Message: p.Message, Suggestion: p.Suggestion}
 	if code := string(p.Code); code == strings.ToUpper(code) { // of an intent that gets no plan

@@ -24,7 +24,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-var root = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
+var root = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}
 
 // me is the caller's own statement of who it is; the daemon uses the token.
 var me = domain.Actor{Name: "somebody", Role: domain.RoleAdmin}

@@ -200,7 +200,7 @@ func (c *Client) listen(
 			}
 			var e domain.Event
 			if err := json.Unmarshal(data, &e); err != nil {
-				return delivered, true, domain.Errorf(domain.CodeInternal, "an event is not readable: %w", err)
+				return delivered, true, domain.Errorf(domain.CodeInternal, "invalid event: %w", err)
 			}
 			if id != "" {
 				*after = id

@@ -252,7 +252,7 @@ func (c *Client) AssignApproval(ctx context.Context, id, before, assignee, reaso
 	}
 	if now.Assignee != before {
 		return now.Domain(), domain.Errorf(domain.CodeConflict, "the request is assigned to %q", now.Assignee).
-			Suggest("read it again, then decide")
+			Suggest("read it again, then retry")
 	}
 	_, err = c.do(ctx, call{method: http.MethodPost, path: path + "/assign", match: tag, into: &out,
 		body: apitypes.ApprovalAssign{Assignee: assignee, Reason: reason}})
@@ -262,7 +262,7 @@ func (c *Client) AssignApproval(ctx context.Context, id, before, assignee, reaso
 // Prediction predicts where each answer to an open approval leads.
 func (c *Client) Prediction(ctx context.Context, id string) ([]domain.Prediction, error) {
 	var out list[domain.Prediction]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id) + "/forecast", into: &out})
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id) + "/predictions", into: &out})
 	return out.Items, err
 }
 

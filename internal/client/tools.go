@@ -34,7 +34,7 @@ func (c *Client) ToolServers(ctx context.Context) ([]domain.ToolServer, error) {
 	return items, err
 }
 
-// RetryToolServer starts an MCP server again that was given up.
+// RetryToolServer restarts a disabled MCP server.
 func (c *Client) RetryToolServer(ctx context.Context, name, reason string) error {
 	_, err := c.do(
 		ctx,

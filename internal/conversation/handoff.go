@@ -124,11 +124,11 @@ func (h Handoff) Check(from string, agents map[string]HandoffTarget, reached []s
 	}
 	switch {
 	case !known:
-		return refuse(CodeHandoffUnknown, "there is no agent %q", h.Target)
+		return refuse(CodeHandoffUnknown, "agent %q not found", h.Target)
 	case h.Target == from:
-		return refuse(CodeHandoffSelf, "agent %s cannot hand over to itself", from)
+		return refuse(CodeHandoffSelf, "agent %s cannot hand work to itself", from)
 	case target.System && from != supervisorID:
-		return refuse(CodeHandoffSystem, "%s is a system agent: only the supervisor hands over to it", h.Target)
+		return refuse(CodeHandoffSystem, "%s is a system agent; only the supervisor can hand work to it", h.Target)
 	case times >= handoffRepeat:
 		return refuse(CodeHandoffLoop, "agent %s was reached %d times in the last %d handoffs", h.Target, times, len(recent))
 	case h.Capability != "" && !slices.ContainsFunc(target.Capabilities, func(c string) bool { return strings.EqualFold(c, h.Capability) }):

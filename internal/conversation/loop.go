@@ -194,7 +194,7 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 					Code:      CodeSchema,
 					Permanent: true,
 					Detail:    r.Text,
-				}).WithMessage("the answer of agent %s does not fit output_schema: %s", c.Name, problem)
+				}).WithMessage("the response of agent %s does not match output_schema: %s", c.Name, problem)
 			}
 			c.repaired = true
 			c.messages = append(
@@ -286,7 +286,7 @@ func (c *conversation) callTools(ctx context.Context, calls []llm.Call) ([]llm.M
 			return nil, (&walk.Failure{
 				Code:      CodeLoop,
 				Permanent: true,
-			}).WithMessage("agent %s asks for %s with the same arguments again and again", c.Name, call.Tool)
+			}).WithMessage("agent %s repeatedly calls %s with the same arguments", c.Name, call.Tool)
 		case i >= maxParallelCalls:
 			out[i].Text = fmt.Sprintf("Error: at most %d calls in one turn; ask again for the rest", maxParallelCalls)
 			continue

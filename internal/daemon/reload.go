@@ -54,11 +54,11 @@ func (s *server) hungUp(ctx context.Context) {
 		return // the daemon stops; its next start reads the configuration
 	}
 	record := domain.AuditRecord{
-		Action:  configReload,
-		Actor:   domain.System.Name,
-		Surface: domain.System.Surface,
-		Object:  "config:" + s.ConfigFile,
-		Reason:  byHangup,
+		Action: configReload,
+		Actor:  domain.System.Name,
+		Source: domain.System.Source,
+		Object: "config:" + s.ConfigFile,
+		Reason: byHangup,
 	}
 	w := s.now()
 	detail := map[string]any{"before": before.cfg.Sum, "after": w.cfg.Sum}
@@ -133,11 +133,11 @@ func (s *server) rotated(names []string) {
 	for _, name := range names {
 		s.log.Info("secret has a new value", "secret", name)
 		record := domain.AuditRecord{
-			Action:  secretRotated,
-			Actor:   domain.System.Name,
-			Surface: domain.System.Surface,
-			Object:  "secret:" + name,
-			Reason:  byHangup,
+			Action: secretRotated,
+			Actor:  domain.System.Name,
+			Source: domain.System.Source,
+			Object: "secret:" + name,
+			Reason: byHangup,
 		}
 		if err := s.store.Audit(context.Background(), record); err != nil {
 			s.log.Error("record a new secret", "secret", name, "err", err)

@@ -210,7 +210,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	if failure != "" {
 		s.log.Error("storage failed before this start", "failure", failure)
 		if err := s.store.Audit(ctx, domain.AuditRecord{Action: "store.failed", Actor: domain.System.Name,
-			Surface: domain.System.Surface, Result: "failed", Reason: failure}); err != nil {
+			Source: domain.System.Source, Result: "failed", Reason: failure}); err != nil {
 			return err
 		}
 	}

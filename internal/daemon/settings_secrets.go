@@ -140,7 +140,7 @@ func (s *settings) RotateSecret(ctx context.Context, actor domain.Actor, name, r
 	record := domain.AuditRecord{
 		Action:  secretRotated,
 		Actor:   actor.Name,
-		Surface: actor.Surface,
+		Source:  actor.Source,
 		Request: actor.Request,
 		Object:  "secret:" + name,
 		Reason:  reason,

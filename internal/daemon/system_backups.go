@@ -30,7 +30,7 @@ func (s *system) BackUp(ctx context.Context, actor domain.Actor) (domain.Backup,
 	defer done()
 	up := s.up.Load()
 	var b domain.Backup
-	record := domain.AuditRecord{Action: ActionBackup, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request}
+	record := domain.AuditRecord{Action: ActionBackup, Actor: actor.Name, Source: actor.Source, Request: actor.Request}
 	scheduled := actor == domain.System
 	prefix := datadir.Manual
 	if scheduled {

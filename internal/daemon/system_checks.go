@@ -42,10 +42,10 @@ func (s *system) check(ctx context.Context) error {
 		return err
 	}
 	record := domain.AuditRecord{
-		Action:  actionChecked,
-		Actor:   domain.System.Name,
-		Surface: domain.System.Surface,
-		Reason:  "no problem found",
+		Action: actionChecked,
+		Actor:  domain.System.Name,
+		Source: domain.System.Source,
+		Reason: "no problem found",
 	}
 	for _, c := range checks {
 		if len(c.Problems) > 0 {

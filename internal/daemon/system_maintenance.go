@@ -47,7 +47,7 @@ func SetMaintenance(
 	case !on && now == nil:
 		return nil, domain.Errorf(domain.CodeConflict, "maintenance is not on")
 	}
-	r := domain.AuditRecord{Action: "maintenance.end", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason}
+	r := domain.AuditRecord{Action: "maintenance.end", Actor: actor.Name, Source: actor.Source, Request: actor.Request, Reason: reason}
 	text := ""
 	now = nil
 	if on {

@@ -70,11 +70,11 @@ func (s *system) testRestore(ctx context.Context) error {
 	}
 	t := domain.RestoreTest{At: time.Now().UTC(), Backup: filepath.Base(b.Path), Encrypted: b.Encryption != nil}
 	record := domain.AuditRecord{
-		Action:  ActionRestoreTested,
-		Actor:   domain.System.Name,
-		Surface: domain.System.Surface,
-		Object:  "backup:" + t.Backup,
-		Reason:  "the backup can be restored",
+		Action: ActionRestoreTested,
+		Actor:  domain.System.Name,
+		Source: domain.System.Source,
+		Object: "backup:" + t.Backup,
+		Reason: "the backup can be restored",
 	}
 	if t.Encrypted {
 		record.Reason = "the file is unchanged; only the owner of the key can verify its content"

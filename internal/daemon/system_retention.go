@@ -25,7 +25,7 @@ func (s *system) Retain(ctx context.Context, actor domain.Actor, reason string, 
 	if err == nil && !dryRun && (r.Runs+r.Events > 0 || actor.Name != domain.System.Name) {
 		err = s.store.Audit(
 			ctx,
-			domain.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
+			domain.AuditRecord{Action: "store.retention", Actor: actor.Name, Source: actor.Source, Request: actor.Request,
 				Reason: strings.TrimPrefix(
 					reason+": ",
 					": ",

@@ -31,11 +31,11 @@ func (s *system) noteStart(ctx context.Context, with *handler.Models) error {
 		return fmt.Errorf("record the start: %w", err)
 	}
 	r := domain.AuditRecord{
-		Action:  startAction,
-		Actor:   domain.System.Name,
-		Surface: domain.System.Surface,
-		Object:  "version:" + buildinfo.Read().Version,
-		Detail:  raw,
+		Action: startAction,
+		Actor:  domain.System.Name,
+		Source: domain.System.Source,
+		Object: "version:" + buildinfo.Read().Version,
+		Detail: raw,
 	}
 	if s.unclean {
 		r.Reason = afterCrash
@@ -98,7 +98,7 @@ func (s *system) checkAccess(ctx context.Context) error {
 	s.Logger.Error("another program changed accounts or approvals in the database", "problems", problems)
 	return s.store.Audit(
 		ctx,
-		domain.AuditRecord{Action: "access.check", Actor: domain.System.Name, Surface: domain.System.Surface, Result: "failed",
+		domain.AuditRecord{Action: "access.check", Actor: domain.System.Name, Source: domain.System.Source, Result: "failed",
 			Reason: strings.Join(problems[:min(len(problems), 5)], "; ")},
 	)
 }

@@ -20,7 +20,7 @@ import (
 func TestRotationKeepsManualBackups(t *testing.T) {
 	t.Parallel()
 	s, dir := storetest.Open(t), t.TempDir()
-	person := domain.Actor{Name: "ada", Role: domain.RoleAdmin, Surface: "cli"}
+	person := domain.Actor{Name: "ada", Role: domain.RoleAdmin, Source: "cli"}
 	daemon.MakeBackups(t, s, dir, config.Backup{}, domain.System, person, domain.System, person, person, domain.System)
 	files, err := filepath.Glob(filepath.Join(dir, "*.db"))
 	if err != nil {

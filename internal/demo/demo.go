@@ -109,7 +109,7 @@ func (r *Runner) State() State {
 // Begin starts a demonstration. If one is in progress, the error is CodeConflict.
 func (r *Runner) Begin(by string, idempotent bool) error {
 	if os.Getenv(within) != "" {
-		return domain.Errorf(domain.CodeUnavailable, "this kairosd is part of a demonstration")
+		return domain.Errorf(domain.CodeUnavailable, "this server is part of a demonstration")
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -35,14 +35,13 @@ func (v *vertex) real() bool { return v.node >= 0 }
 
 // graph is an incomplete layout. Vertices 0 to n-1 are the plan's nodes.
 type graph struct {
-	pic    picture
-	s      sizes
-	n      int
-	v      []vertex
-	links  []link
-	ranks  [][]int // vertices of each rank in order
-	far    int     // lanes below the picture
-	within Room
+	pic   picture
+	s     sizes
+	n     int
+	v     []vertex
+	links []link
+	ranks [][]int // vertices of each rank in order
+	far   int     // number of lanes below the picture
 	// labelled marks ranks that hold labels and no nodes.
 	labelled []bool
 }

@@ -167,7 +167,7 @@ type PreviewStep struct {
 const ReasonReopened = "it failed or was cancelled"
 
 // ReasonAskedAgain is the reason of an approval step that a resume reopens.
-const ReasonAskedAgain = "a new request is opened; the old answer does not count"
+const ReasonAskedAgain = "a new request is opened; the earlier answer is not used"
 
 // Reopened reports whether a resume reopens the step because the step itself failed or was
 // cancelled.
@@ -179,8 +179,8 @@ func (s PreviewStep) Reopened() bool {
 // and its effect cannot be undone or repeated.
 const (
 	ReasonCancelled     = "cancelled with the run"
-	ReasonRunning       = "it is active and its context ends"
-	ReasonRunningUnsafe = "it is at work and may have its effect all the same; a resume first asks whether it had"
+	ReasonRunning       = "it is active and is stopped"
+	ReasonRunningUnsafe = "it is active and may still have its effect; a resume then requires you to state the outcome"
 )
 
 // PreviewRepeat is a step whose side effects would be repeated.
@@ -255,14 +255,14 @@ type DecideRequest struct {
 	Digest  string  `json:"digest,omitempty"`
 	// RequestChanges sends the comment to the agent that requested the approval, without a decision. The
 	// agent continues and may request approval again.
-	RequestChanges bool `json:"askBack,omitempty"`
+	RequestChanges bool `json:"requestChanges,omitempty"`
 	// Receipt, if not nil, is stored with the decision.
 	Receipt *Receipt `json:"-"`
 }
 
 // Prediction is the predicted result of an answer to an approval request.
 type Prediction struct {
-	Answer string        `json:"answer"` // the ID of an answer, or ask_back
+	Answer string        `json:"answer"` // the ID of an answer, or request_changes
 	Next   []PreviewStep `json:"next"`   // steps that become ready
 	// Effects holds the remaining steps that touch other systems.
 	Effects []PreviewStep `json:"effects"`

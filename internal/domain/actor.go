@@ -29,9 +29,9 @@ func roleRank(r Role) int {
 
 // Actor is the author of an action, with the interface that was used.
 type Actor struct {
-	Name    string // "marta", "token ci 01jr8k2mf0aaaaaaaaaaaa7qx2", "cli:root"
-	Role    Role
-	Surface string // ui, api, cli, engine
+	Name   string // "marta", "token ci 01jr8k2mf0aaaaaaaaaaaa7qx2", "cli:root"
+	Role   Role
+	Source string // ui, api, cli, engine
 	// Scopes restricts an API token to some of the permissions of its role, separated by spaces.
 	// Empty means no restriction.
 	Scopes string
@@ -59,4 +59,4 @@ func RequestOf(ctx context.Context) Request {
 }
 
 // System is kairosd itself as an actor.
-var System = Actor{Name: "system", Role: RoleAdmin, Surface: "engine"}
+var System = Actor{Name: "system", Role: RoleAdmin, Source: "engine"}

@@ -77,14 +77,14 @@ type ProviderLimit struct {
 	Of        string    `json:"of" doc:"requests, tokens, input tokens or output tokens"`
 	Limit     int64     `json:"limit"`
 	Remaining int64     `json:"remaining"`
-	ResetAt   time.Time `json:"resetAt,omitzero" doc:"When all of it is there again."`
-	At        time.Time `json:"observedAt" doc:"When the provider said so."`
+	ResetAt   time.Time `json:"resetAt,omitzero" doc:"When the limit is reset."`
+	At        time.Time `json:"observedAt" doc:"When the provider reported it."`
 }
 
 // KeyInfo describes the source of a key, without the key.
 type KeyInfo struct {
 	Source string `json:"source"`
-	Set    bool   `json:"set" doc:"It is not empty."`
+	Set    bool   `json:"set" doc:"Whether the key is not empty."`
 	// ChangedAt is the modification time of the file. It is zero for an environment variable.
 	ChangedAt time.Time `json:"changedAt,omitzero"`
 }

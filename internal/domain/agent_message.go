@@ -48,7 +48,7 @@ type MessageMetadata struct {
 	// the ID of that step.
 	IsPlanContext bool   `json:"isPlanContext,omitempty"`
 	StepID        string `json:"stepId,omitempty"`
-	Acknowledged  bool   `json:"acknowledged,omitempty" doc:"Set on a request that an ack answers."`
+	Acknowledged  bool   `json:"acknowledged,omitempty" doc:"Set on a request that requires an acknowledgment."`
 }
 
 // Acknowledge marks the requests that have a response in the list.

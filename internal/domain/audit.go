@@ -11,7 +11,7 @@ import (
 type AuditRecord struct {
 	Action  string // e.g. run.created, run.resume, approval.decide, login
 	Actor   string // user or token name, "system", "cli:NAME"
-	Surface string // ui, api, cli, engine
+	Source  string // ui, api, cli, engine
 	Run     string
 	Object  string // e.g. plan:invoice, user:marta
 	Result  string // ok, denied, failed; empty means ok

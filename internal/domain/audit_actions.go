@@ -3,7 +3,7 @@ package domain
 // AuditActions lists the actions of audit records, grouped by object. Filters of the audit log
 // accept and suggest them.
 var AuditActions = []string{
-	"access.denied", "approval.ask_back", "approval.assign", "approval.decide", "audit.cut", "audit.new_key", "audit.verify",
+	"access.denied", "approval.request_changes", "approval.assign", "approval.decide", "audit.cut", "audit.new_key", "audit.verify",
 	"audit.verify.begin",
 	"bulk.acknowledge", "bulk.cancel", "bulk.delete", "bulk.done", "bulk.label", "bulk.release", "bulk.rerun", "bulk.resume",
 	"bulk.stopped",

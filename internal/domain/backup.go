@@ -10,7 +10,7 @@ type Backup struct {
 	// Instance is the fingerprint of the server, which is the same in all its backups. Generation
 	// identifies the generation of the copied database.
 	Instance   string `json:"instance"`
-	Generation string `json:"incarnation"`
+	Generation string `json:"generation"`
 	Schema     int64  `json:"schema"`
 	Kairosd    string `json:"kairosd"`
 	// AuditSeq and AuditMac are the head of the audit chain.

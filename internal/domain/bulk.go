@@ -79,7 +79,7 @@ type Bulk struct {
 	Reason    string            `json:"reason"`
 	Actor     string            `json:"actor"`
 	Role      Role              `json:"role"`
-	Surface   string            `json:"surface"`
+	Source    string            `json:"source"`
 	Canary    bool              `json:"canary"`
 	Rate      int               `json:"rate"`
 	Labels    map[string]string `json:"labels,omitempty"`

@@ -111,7 +111,7 @@ type Handoff struct {
 }
 
 // ApprovalStatuses lists the statuses of approval requests.
-var ApprovalStatuses = []string{"open", "approved", "rejected", "asked_back", "expired", "cancelled"}
+var ApprovalStatuses = []string{"open", "approved", "rejected", "changes_requested", "expired", "cancelled"}
 
 // Answer is an answer that an approval request accepts.
 type Answer struct {
@@ -175,7 +175,7 @@ func (a Approval) AnswerOf(r DecideRequest) (Answer, error) {
 	}
 	return Answer{}, Errorf(
 		CodeInvalid,
-		"the approval does not take the answer %q",
+		"the approval request has no answer %q",
 		cmp.Or(r.Answer, string(kind)),
 	).Suggest("answers: %s", strings.Join(ids, ", "))
 }
@@ -196,7 +196,7 @@ type Approval struct {
 	Arguments RawJSON
 	// Digest binds the decision to the approved content.
 	Digest    string
-	Status    string // open, approved, rejected, asked_back, expired, cancelled
+	Status    string // open, approved, rejected, changes_requested, expired, cancelled
 	OnTimeout string // approve, reject, fail
 	DueAt     time.Time
 	CreatedAt time.Time

@@ -68,9 +68,9 @@ func OpenCircuits(tools []ToolInfo, name string) (open []ToolCircuit, known bool
 
 // Breaker holds the settings of a circuit breaker.
 type Breaker struct {
-	Failures int    `json:"failures" doc:"In a row; -1: never."`
+	Failures int    `json:"failures" doc:"The circuit opens after this many failures in a row; -1: never."`
 	Cooldown Millis `json:"cooldownMs"`
-	PerHost  bool   `json:"perHost,omitempty" doc:"There is a circuit for each host."`
+	PerHost  bool   `json:"perHost,omitempty" doc:"Whether each host has its own circuit."`
 }
 
 // CircuitCount counts the circuits of a tool or provider since the start.

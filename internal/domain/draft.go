@@ -46,9 +46,9 @@ type DraftRequest struct {
 type Draft struct {
 	ID string `json:"id"`
 	DraftRequest
-	Actor   string `json:"actor"`
-	Role    Role   `json:"role"`
-	Surface string `json:"surface"`
+	Actor  string `json:"actor"`
+	Role   Role   `json:"role"`
+	Source string `json:"source"`
 	// Parent is the draft that this one refines or repeats. Revision starts at 1.
 	Parent   string      `json:"parent,omitempty"`
 	Revision int         `json:"revision"`
@@ -144,6 +144,9 @@ const (
 	PhaseInterrupted DraftPhase = "interrupted"
 )
 
+// DraftPhases lists all phases.
+var DraftPhases = []DraftPhase{PhaseUnderstanding, PhaseChoosing, PhaseDrafting, PhaseValidating, PhaseStoring, PhaseInterrupted}
+
 // DraftNote is an entry of the progress log of planning.
 type DraftNote struct {
 	At    time.Time  `json:"createdAt"`
@@ -152,7 +155,7 @@ type DraftNote struct {
 	// involved.
 	Attempt int `json:"attempt,omitempty"`
 	// Who is rules or the name of a model. Text describes the current work.
-	Who  string `json:"who,omitempty"`
+	Who  string `json:"by,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Problems are the reasons for another attempt.
 	Problems []Message `json:"problems,omitempty"`

@@ -29,7 +29,7 @@ type Event struct {
 	Index  int   // position within the record, starting at 1
 	RunSeq int64 // journal row, or 0
 	// Published is the number of events that this process had published, including this one. It is
-	// 0 for an event that was read from the store. See engine.Published.
+	// 0 for an event that was read from the store. It orders live events.
 	Published int64
 }
 

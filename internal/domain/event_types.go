@@ -5,10 +5,12 @@ import "slices"
 // EventField is a field of an event that is not part of the envelope.
 type EventField struct {
 	Name string
-	// Type is string, integer, boolean, time, error, agent or steps.
+	// Type is string, integer, boolean, time, error, agent, or steps. Empty means any value.
 	Type     string
 	Optional bool
 	Doc      string
+	// Values lists all values of a string. Empty means that any text is possible.
+	Values []string
 }
 
 // EventType describes a type of event. The OpenAPI description and the event reference are
@@ -28,6 +30,21 @@ func maybe(name, typ, doc string) EventField {
 	return EventField{Name: name, Type: typ, Optional: true, Doc: doc}
 }
 
+// of returns the field with its possible values.
+func (f EventField) of(values ...string) EventField {
+	f.Values = values
+	return f
+}
+
+// texts converts the values of an enumeration.
+func texts[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = string(x)
+	}
+	return out
+}
+
 var (
 	planField = field("planId", "string", "Id of the stored plan, as in GET /plans/{id}.")
 	stepField = field("stepId", "string", "The step's id in the plan.")
@@ -45,10 +62,15 @@ var (
 			"actor",
 			"string",
 			"Who did it.",
-		), maybe("error", "error", "What failed."), maybe("due", "time", "When it continues without anyone's help."),
+		), maybe("error", "error", "What failed."), maybe("dueAt", "time", "When it continues without anyone's help."),
 		maybe("ref", "string", "Id of the approval request or child run.")}
 	reasonField = maybe("reason", "string", "Why.")
-	liveFields  = []EventField{field("node", "string", "The step."), field("visit", "integer", "The step's iteration, from 1."),
+	// recordFields are the fields of events of audit records without journal rows.
+	recordFields = []EventField{
+		maybe("actor", "string", "Who did it."), maybe("object", "string", "What was acted on, such as plan:invoice."), reasonField,
+		maybe("result", "string", "ok, denied, or failed; absent: ok.").of("ok", "denied", "failed"),
+	}
+	liveFields = []EventField{field("node", "string", "The step."), field("visit", "integer", "The step's iteration, from 1."),
 		maybe("item", "integer", "The foreach item, from 0."), field("attempt", "integer", "The attempt, from 1.")}
 )
 
@@ -58,8 +80,9 @@ func rowEvent(name, doc string, more ...EventField) EventType {
 
 func settledEvent(name, doc string) EventType {
 	return rowEvent(name, doc, maybe("final", "boolean", "False: the step will be tried again, or waits for a replan or a person."),
-		maybe("to", "string", "The step that follows."), maybe("ended", "string", "Why no step follows."),
+		maybe("to", "string", "The step that follows."), maybe("endReason", "string", "Why no step follows."),
 		maybe("handled", "string", "What handled the failure: edge, skip, or continue."),
+		maybe("detail", "string", "Why a condition could not be evaluated."),
 		maybe("visitStatus", "string", "Set on the last item of a foreach step: the status of the step."),
 		maybe("agent", "string", "The agent that ran the step."), reasonField)
 }
@@ -86,7 +109,8 @@ var EventTypes = []EventType{
 			planField,
 			stepField,
 			stepIndex,
-			field("status", "string", "completed, failed, or skipped. A cancelled step counts as failed."),
+			field("status", "string", "completed, failed, or skipped. A cancelled step counts as failed.").
+				of("completed", "failed", "skipped"),
 			maybe(
 				"result",
 				"string",
@@ -109,7 +133,8 @@ var EventTypes = []EventType{
 	{
 		Name: "plan_completed",
 		Doc:  "A run of a step plan ended.",
-		Fields: []EventField{planField, field("status", "string", "completed, failed, or cancelled."),
+		Fields: []EventField{planField,
+			field("status", "string", "completed, failed, or cancelled.").of("completed", "failed", "cancelled"),
 			maybe("summary", "string", "What the plan is for."), maybe("failureReason", "string", "Step N failed: and the step's error.")},
 	},
 	{
@@ -131,7 +156,8 @@ var EventTypes = []EventType{
 	},
 
 	rowEvent("node_started", "An attempt of a step began. For a step without side effects, the event is sent with the one of its end.",
-		field("effect", "string", "The side-effect class: pure, read, idempotent, unsafe, or control.")),
+		field("effect", "string", "The side-effect class: pure, read, idempotent, unsafe, or control.").
+			of("pure", "read", "idempotent", "unsafe", "control")),
 	rowEvent(
 		"node_substep",
 		"A model call, tool call, or handoff inside an attempt ended.",
@@ -151,13 +177,15 @@ var EventTypes = []EventType{
 		field("action", "string", "For example happened, retry, skip, or fail."),
 		reasonField,
 	),
-	rowEvent("node_late_result", "An abandoned attempt returned. Its result is not used.", field("action", "string", "late"), reasonField),
-	rowEvent("child_ended", "A child run ended.", field("action", "string", "child"), reasonField),
+	rowEvent("node_late_result", "An abandoned attempt returned. Its result is not used.",
+		field("action", "string", "late").of("late"), reasonField),
+	rowEvent("child_ended", "A child run ended.", field("action", "string", "child").of("child"), reasonField),
 	rowEvent("approval_requested", "An approval request was opened.", reasonField),
 	rowEvent(
 		"approval_decided",
 		"A person answered, or the time to answer ran out.",
-		field("action", "string", "approved, rejected, expired, or asked_back."),
+		field("action", "string", "approved, rejected, expired, or changes_requested.").
+			of("approved", "rejected", "expired", "changes_requested"),
 		maybe("answer", "string", "The id of the answer. Absent when a person asked the agent first, or when on_timeout is fail."),
 		reasonField,
 	),
@@ -176,20 +204,20 @@ var EventTypes = []EventType{
 	rowEvent("run_paused", "The run was paused.", reasonField),
 	rowEvent("run_unpaused", "The run was unpaused.", reasonField),
 	rowEvent("run_cancelling", "The run is being cancelled.", reasonField),
-	rowEvent("run_limits", "The run's limits were changed.", reasonField),
+	rowEvent("run_limits_changed", "The run's limits were changed.", reasonField),
 	rowEvent("run_released", "The run was released from quarantine or hold.", reasonField),
-	rowEvent("run_retry_now", "Waiting retries start now.", reasonField),
+	rowEvent("run_retried", "The next attempt of each step that waits for a retry starts now.", reasonField),
 	rowEvent("run_quarantined", "The run was quarantined.", reasonField),
 	rowEvent("run_recovered", "kairosd found the run unfinished after a crash.", reasonField),
-	rowEvent("run_put_down", "kairosd stopped cleanly while the run was active.", reasonField),
-	{Name: "run_created", Doc: "A run was created.", Open: true},
-	{Name: "run_status", Doc: "A run's status changed.", Open: true, Fields: []EventField{field("status", "string", "The new status."),
-		maybe(
-			"waitReason",
-			"string",
-			"Why it waits.",
-		), maybe("headline", "string", "The status message."),
-		maybe("failureReason", "string", "Step plans: Step N failed: and the step's error.")}},
+	rowEvent("run_suspended", "kairosd stopped cleanly while the run was active.", reasonField),
+	{Name: "run_created", Doc: "A run was created.", Fields: slices.Concat(recordFields, []EventField{
+		field("version", "integer", "The version of the plan."), field("hash", "string", "The hash of the version."),
+		field("origin", "string", "How the run was started, such as api, ui, cli, rerun, fork, or child.")})},
+	{Name: "run_status", Doc: "A run's status changed.", Fields: slices.Concat(recordFields, []EventField{
+		field("status", "string", "The new status.").of(texts(RunStatuses)...),
+		maybe("waitReason", "string", "Why it waits.").of(texts(WaitReasons)...),
+		maybe("headline", "string", "The status message."),
+		maybe("failureReason", "string", "Step plans: Step N failed: and the step's error.")})},
 
 	{
 		Name:      "node_text",
@@ -200,7 +228,8 @@ var EventTypes = []EventType{
 	{Name: "node_log", Doc: "A step logged a line. It is stored with the attempt.", Ephemeral: true,
 		Fields: slices.Concat(
 			liveFields,
-			[]EventField{field("level", "string", "debug, info, warn, or error."), field("message", "string", "The line.")},
+			[]EventField{field("level", "string", "debug, info, warn, or error.").of("debug", "info", "warn", "error"),
+				field("message", "string", "The line.")},
 		)},
 	{Name: "node_progress", Doc: "A step reported progress.", Ephemeral: true,
 		Fields: slices.Concat(
@@ -211,6 +240,16 @@ var EventTypes = []EventType{
 				field("message", "string", "What is being done."),
 			},
 		)},
-	{Name: "draft_progress", Doc: "The planning of a draft made progress.", Ephemeral: true, Open: true},
-	{Name: "reset", Doc: "The position is unknown, or you read too slowly. Read again what you follow.", Open: true},
+	{Name: "draft_progress", Doc: "The planning of a draft made progress.", Ephemeral: true, Fields: []EventField{
+		field("draft", "string", "The id of the draft."), field("object", "string", "draft: and the id."),
+		field("phase", "string", "The phase of planning.").of(texts(DraftPhases)...),
+		field("attempt", "integer", "The number of the model's response; 0: no model responded.")}},
+	{Name: "reset", Doc: "The position is unknown, or you read too slowly. Read again what you follow."},
+}
+
+// AuditEventType describes every event without a type of its own: an action of the audit log.
+var AuditEventType = EventType{
+	Doc: "An action of the audit log: its name with _ for a dot or a dash. Details of the action are further fields.", Open: true,
+	Fields: slices.Concat(recordFields, []EventField{maybe("before", "", "The value before a change."),
+		maybe("after", "", "The value after a change.")}),
 }

@@ -124,8 +124,8 @@ type AuditFilter struct {
 	// Each list selects events with one of its values, in addition to the fields for a single
 	// value. In Actions and Objects, a value that ends with a star is a prefix.
 	Actors, Actions, Objects, Results []string
-	// Surfaces are interfaces, Addresses are addresses of clients, and Requests are request IDs.
-	Surfaces, Addresses, Requests []string
+	// Sources are interfaces, Addresses are addresses of clients, and Requests are request IDs.
+	Sources, Addresses, Requests []string
 	// Exclude leaves out matching events.
 	Exclude      AuditExclusion
 	Since, Until time.Time
@@ -136,7 +136,7 @@ type AuditFilter struct {
 
 // AuditExclusion leaves out events that match one of its fields.
 type AuditExclusion struct {
-	Actors, Actions, Objects, Results, Surfaces, Addresses, Requests []string
+	Actors, Actions, Objects, Results, Sources, Addresses, Requests []string
 }
 
 // ApprovalFilter selects approval requests. Pending ones are sorted by deadline, then by age.

@@ -31,7 +31,7 @@ type HandoffDetail struct {
 	// Size is the size of the data, or else of the context, in bytes. SHA256 is its hash.
 	Size   int      `json:"size"`
 	SHA256 string   `json:"sha256,omitempty"`
-	Tools  []string `json:"tools" doc:"Those that the receiver was offered, as far as that was recorded."`
+	Tools  []string `json:"tools" doc:"The tools of the receiver, if they were recorded."`
 	// Result is the result of the receiver. Null means none so far.
 	Result  RawJSON   `json:"result"`
 	Failure *Failure  `json:"failure,omitempty"`

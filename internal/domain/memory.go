@@ -29,5 +29,5 @@ func CheckMemoryOwner(who Actor, owner string) error {
 	if owner == who.Name || who.Role.Includes(RoleAdmin) {
 		return nil
 	}
-	return Errorf(CodeForbidden, "what others' sessions remember is for admins")
+	return Errorf(CodeForbidden, "only an admin can read the memory of other users' sessions")
 }

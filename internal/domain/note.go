@@ -31,7 +31,7 @@ func CheckNote(text string) (string, error) {
 		return "", Errorf(CodeInvalid, "the note is empty")
 	case n > MaxNoteLength:
 		return "", Errorf(CodeInvalid, "the note has %d characters; at most %d are kept", n, MaxNoteLength).
-			Suggest("say the essence, and link to the rest")
+			Suggest("shorten the note, and link to the details")
 	}
 	return text, nil
 }

@@ -142,5 +142,5 @@ func CheckMayReplace(who Actor, old Version) error {
 	if !old.ByPerson || who.Role.Includes(RoleAuthor) {
 		return nil
 	}
-	return Errorf(CodeForbidden, "this needs the role %s; %s has the role %s", RoleAuthor, who.Name, who.Role)
+	return Errorf(CodeForbidden, "this requires the role %s; %s has the role %s", RoleAuthor, who.Name, who.Role)
 }

@@ -7,8 +7,8 @@ import "time"
 type Server struct {
 	Version    string    `json:"version"`
 	Instance   string    `json:"instance"` // fingerprint; see Backup
-	Generation string    `json:"incarnation"`
-	OpenCount  int64     `json:"epoch"` // number of times that the database was opened for writing
+	Generation string    `json:"generation"`
+	OpenCount  int64     `json:"openCount"` // number of times that the database was opened for writing
 	Schema     int64     `json:"schema"`
 	Started    time.Time `json:"startedAt"`
 	Events     int64     `json:"events"` // newest audit event
@@ -126,8 +126,8 @@ type DaemonLog struct {
 	At      time.Time `json:"loggedAt"`
 	Level   string    `json:"level"`
 	Message string    `json:"message"`
-	// Facts are the other fields of the line, as JSON.
-	Facts string `json:"facts,omitempty"`
+	// Facts are the other attributes of the line, as JSON.
+	Facts string `json:"attributes,omitempty"`
 }
 
 // TableStorage is the storage of a table, including its indexes.

@@ -45,8 +45,8 @@ type RetentionRow struct {
 type SecretInfo struct {
 	Name   string   `json:"name"`
 	Source string   `json:"source" doc:"The environment variable or file that holds it."`
-	Tools  []string `json:"tools" doc:"The tools that may be given it."`
-	Hosts  []string `json:"hosts" doc:"The hosts that may get it."`
+	Tools  []string `json:"tools" doc:"The tools that can use it."`
+	Hosts  []string `json:"hosts" doc:"The hosts that can receive it."`
 	// ChangedAt is the modification time of the file. It is zero for an environment variable.
 	ChangedAt time.Time `json:"changedAt,omitzero"`
 	// LoadedAt is the time at which the active value was read. It is zero for a secret of kairosd

@@ -61,7 +61,8 @@ func (s *ExportSignature) Sign(key ed25519.PrivateKey) {
 func (s ExportSignature) Verify(publicKey string, sum []byte) error {
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(strings.TrimSpace(publicKey), "ed25519:"))
 	if err != nil || len(key) != ed25519.PublicKeySize {
-		return Errorf(CodeInvalid, "%.80q is not a public key", publicKey).Suggest("take what the server prints: kairosd audit public-key")
+		return Errorf(CodeInvalid, "%.80q is not a public key", publicKey).
+			Suggest("use the key that the server prints: kairosd audit public-key")
 	}
 	if s.PublicKey != PublicKeyText(key) {
 		return Errorf(CodeCorrupt, "the export was signed with another key: %s", s.PublicKey)

@@ -72,9 +72,9 @@ type ToolServer struct {
 	Name string `json:"name"`
 	// Address is the path of its command, or its URL.
 	Address string `json:"address"`
-	// State is ready, unavailable (kairosd will restart it), given up (it ended too often), or off
+	// State is ready, unavailable (kairosd will restart it), disabled (it ended too often), or off
 	// (running it is not permitted). Reason explains a state other than ready.
-	State    string    `json:"status" enum:"ready,unavailable,given up,off"`
+	State    string    `json:"status" enum:"ready,unavailable,disabled,off"`
 	Reason   string    `json:"reason,omitempty"`
 	Since    time.Time `json:"changedAt,omitzero"`
 	Tools    int       `json:"tools"`    // offered now

@@ -138,7 +138,7 @@ func (s *Service) prepare(actor domain.Actor, r domain.DraftRequest, from domain
 	case r.Provider != "" && !slices.Contains(s.Planner.Planners(), r.Provider):
 		return domain.Draft{}, domain.Errorf(domain.CodeInvalid, "provider %q is not configured for planning", r.Provider)
 	}
-	return domain.Draft{ID: domain.NewID(), DraftRequest: r, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface, Parent: from.ID,
+	return domain.Draft{ID: domain.NewID(), DraftRequest: r, Actor: actor.Name, Role: actor.Role, Source: actor.Source, Parent: from.ID,
 		Revision: from.Revision + 1, State: domain.DraftPlanning, CreatedAt: s.Now().UTC().Truncate(time.Microsecond)}, nil
 }
 
@@ -253,7 +253,7 @@ func (s *Service) ask(ctx context.Context, d *domain.Draft, report func(domain.D
 	}
 	asked, err := s.Planner.Ask(
 		bounded,
-		domain.Actor{Name: d.Actor, Role: d.Role, Surface: d.Surface, Request: domain.Request{ID: d.ID}},
+		domain.Actor{Name: d.Actor, Role: d.Role, Source: d.Source, Request: domain.Request{ID: d.ID}},
 		r,
 	)
 	if ctx.Err() != nil {

@@ -36,7 +36,7 @@ func (d *fakePlanner) Announce(string, map[string]any) {
 	}
 }
 
-var marta = domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
+var marta = domain.Actor{Name: "marta", Role: domain.RoleOperator, Source: "ui"}
 
 func planned(context.Context, domain.AskRequest) (domain.PlannerAnswer, error) {
 	return domain.PlannerAnswer{Plan: &domain.PlannerPlan{Key: "p", Version: 1, Hash: "h", By: "rules"}}, nil

@@ -155,10 +155,10 @@ func (e *Engine) Resolve(ctx context.Context, actor domain.Actor, req domain.Res
 	switch req.Action {
 	case runstate.ActionHappened, runstate.ActionRetry, runstate.ActionSkip, runstate.ActionFail:
 	default:
-		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "the action is %q; it must be happened, retry, skip or fail", req.Action)
+		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "unknown action %q: use happened, retry, skip, or fail", req.Action)
 	}
 	if req.Action != runstate.ActionHappened && len(req.Output) > 0 {
-		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "only happened takes an output")
+		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "only the action happened accepts an output")
 	}
 	if _, err := runstate.Decode(req.Output); err != nil {
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "output: %w", err)

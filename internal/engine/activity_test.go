@@ -51,7 +51,7 @@ func TestASilentRunNeedsAttention(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		attention(true)
 		if r, err := e.Store.Run(t.Context(), run.ID); err != nil ||
-			r.Headline[:len("a gives no sign of life since")] != "a gives no sign of life since" {
+			r.Headline[:len("a has not responded since")] != "a has not responded since" {
 			t.Errorf("%q %v", r.Headline, err)
 		}
 		speak <- struct{}{}

@@ -39,7 +39,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 			return p, err
 		}
 		if same {
-			err := domain.Errorf(domain.CodeForbidden, "%s started the run and may not answer its approvals", actor.Name).
+			err := domain.Errorf(domain.CodeForbidden, "%s started the run and cannot answer its approval requests", actor.Name).
 				Suggest("ask another operator")
 			return p, e.denied(ctx, actor, "approval.decide", p.Run, object, err)
 		}
@@ -47,22 +47,22 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 	if p.Status != "open" {
 		by := cmp.Or(p.DecidedBy, "the system")
 		if !p.Text.IsZero() {
-			return p, domain.Errorf(domain.CodeConflict, "the approval was %s by %s already: %s", p.Status, by, p.Text)
+			return p, domain.Errorf(domain.CodeConflict, "the approval request was already %s by %s: %s", p.Status, by, p.Text)
 		}
-		return p, domain.Errorf(domain.CodeConflict, "the approval was %s by %s already", p.Status, by)
+		return p, domain.Errorf(domain.CodeConflict, "the approval request was already %s by %s", p.Status, by)
 	}
 	if req.Digest != "" && req.Digest != p.Digest {
-		return p, domain.Errorf(domain.CodeStale, "the request has changed since you opened it").Suggest("read it again, then decide")
+		return p, domain.Errorf(domain.CodeStale, "the request has changed since you opened it").Suggest("read it again, then retry")
 	}
 	if req.RequestChanges {
 		switch {
 		case !p.MayAsk:
-			return p, domain.Errorf(domain.CodeInvalid, "only the requests of an agent can be answered with a question").
+			return p, domain.Errorf(domain.CodeInvalid, "only approval requests of agents support request_changes").
 				Suggest("approve or reject")
 		case req.Answer != "" || req.Approve || len(req.Values) > 0:
-			return p, domain.Errorf(domain.CodeInvalid, "a question to the agent is not an answer")
+			return p, domain.Errorf(domain.CodeInvalid, "send either an answer or a request for changes")
 		case strings.TrimSpace(req.Comment) == "":
-			return p, domain.Errorf(domain.CodeInvalid, "enter a question")
+			return p, domain.Errorf(domain.CodeInvalid, "enter the changes that you request")
 		}
 	}
 	var answer domain.Answer
@@ -100,11 +100,11 @@ func (o *Options) samePerson(ctx context.Context, a, b string) (bool, error) {
 	}
 	first, err := o.People(ctx, a)
 	if err != nil {
-		return false, fmt.Errorf("find who %s is: %w", a, err)
+		return false, fmt.Errorf("find the user %s: %w", a, err)
 	}
 	second, err := o.People(ctx, b)
 	if err != nil {
-		return false, fmt.Errorf("find who %s is: %w", b, err)
+		return false, fmt.Errorf("find the user %s: %w", b, err)
 	}
 	return slices.ContainsFunc(first, func(who string) bool { return slices.Contains(second, who) }), nil
 }

@@ -163,7 +163,7 @@ func (c *childRuns) cancel(id string) {
 	}
 	c.cancelledEarly.Delete(id)
 	_, err := c.e.Act(context.WithoutCancel(c.e.base), domain.System,
-		domain.ActionRequest{Run: id, Action: domain.ActionCancel, Reason: "the parent run does not need it any more"})
+		domain.ActionRequest{Run: id, Action: domain.ActionCancel, Reason: "the parent run no longer needs it"})
 	switch domain.CodeOf(err) {
 	case "", domain.CodeConflict, domain.CodeNotFound, domain.CodeUnavailable:
 	default:

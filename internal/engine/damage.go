@@ -75,12 +75,12 @@ func (d *damaged) quarantine(ctx context.Context) error {
 		return nil
 	}
 	record := domain.AuditRecord{
-		Action:  "run.damaged",
-		Actor:   domain.System.Name,
-		Surface: domain.System.Surface,
-		Run:     d.id,
-		Result:  "failed",
-		Reason:  v.Damage.Message,
+		Action: "run.damaged",
+		Actor:  domain.System.Name,
+		Source: domain.System.Source,
+		Run:    d.id,
+		Result: "failed",
+		Reason: v.Damage.Message,
 		Detail: detail(
 			map[string]any{
 				"row":        v.Damage.Row,
@@ -127,7 +127,7 @@ func (d *damaged) end(ctx context.Context, m actionMsg) error {
 	c := domain.Checkpoint{
 		Run:   d.id,
 		Fence: r.LastSeq,
-		Audit: []domain.AuditRecord{{Action: "run." + string(req.Action), Actor: m.actor.Name, Surface: m.actor.Surface,
+		Audit: []domain.AuditRecord{{Action: "run." + string(req.Action), Actor: m.actor.Name, Source: m.actor.Source,
 			Request: m.actor.Request, Run: d.id, Reason: req.Reason, Detail: detail(map[string]any{"damagedRow": v.Damage.Row})}},
 	}
 	if req.Action == domain.ActionDelete {

@@ -13,7 +13,7 @@ import (
 )
 
 // plainOperator may start runs but may not write plans.
-var plainOperator = domain.Actor{Name: "ola", Role: domain.RoleOperator, Surface: "test"}
+var plainOperator = domain.Actor{Name: "ola", Role: domain.RoleOperator, Source: "test"}
 
 // dryPlan reads, writes, requests an approval, waits an hour, and calls a model.
 const dryPlan = `

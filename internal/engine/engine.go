@@ -144,7 +144,7 @@ func New(c Config) (*Engine, error) {
 // are loaded when they get a slot.
 func (e *Engine) Open(ctx context.Context) error {
 	if !e.runs.open() {
-		return domain.Errorf(domain.CodeConflict, "the engine is open already, or stopped")
+		return domain.Errorf(domain.CodeConflict, "the engine is already open, or was stopped")
 	}
 	e.wg.Go(e.timers.loop)
 	e.wg.Go(e.handlers.watchActivity)

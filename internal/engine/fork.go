@@ -41,7 +41,7 @@ func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.Act
 		Labels: v.Run.Labels, Limits: runstate.MergeLimits(v.Run.Limits, req.Limits), Entries: b.Entries, Key: req.Key,
 		Receipt: req.Receipt,
 		Audit: []domain.AuditRecord{
-			{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: v.Run.ID, Reason: req.Reason},
+			{Action: action, Actor: actor.Name, Source: actor.Source, Request: actor.Request, Run: v.Run.ID, Reason: req.Reason},
 		}}
 	if req.Labels != nil {
 		n.Labels = req.Labels

@@ -153,7 +153,7 @@ func releaseOf(r *domain.Run, actor domain.Actor, reason string, at time.Time) d
 			{
 				Action:  "run." + string(domain.ActionRelease),
 				Actor:   actor.Name,
-				Surface: actor.Surface,
+				Source:  actor.Source,
 				Request: actor.Request,
 				Run:     r.ID,
 				Reason:  reason,

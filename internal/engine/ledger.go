@@ -51,7 +51,7 @@ func (c *ledger) reserve(t *attempt, n int, need ExpectedUsage, l domain.Limits,
 		if need.Unpriced != "" {
 			return refuse(
 				runstate.CodePrice,
-				"max_cost %g cannot be kept: no price is known for the next model call; set %s, then resume the run",
+				"max_cost %g cannot be applied: no price is known for the next model call; set %s, then resume the run",
 				l.MaxCost,
 				need.Unpriced,
 			)
@@ -117,7 +117,7 @@ func (c *ledger) close(t *attempt, n int, l domain.Limits, unreported bool, row 
 	switch used := row.Usage.InputTokens + row.Usage.OutputTokens; {
 	case unreported:
 		row.Usage = r.usage
-		row.Reason = "no usage was reported: the call counts as what was reserved for it"
+		row.Reason = "no usage was reported; the call counts with its reservation"
 	case used > r.tokens:
 		row.Reason = fmt.Sprintf("the call used %d tokens; %d were reserved", used, r.tokens)
 		return r.tokens, true

@@ -26,7 +26,7 @@ func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 		t.Errorf("who asks: %+v", first)
 	}
 	ahead, err := e.Prediction(t.Context(), first.ID)
-	if err != nil || len(ahead) != 3 || ahead[0].Effects[0].Type != "mail" || ahead[2].Answer != "ask_back" {
+	if err != nil || len(ahead) != 3 || ahead[0].Effects[0].Type != "mail" || ahead[2].Answer != "request_changes" {
 		t.Errorf("%+v %v", ahead, err)
 	}
 	for _, bad := range []domain.DecideRequest{{RequestChanges: true}, {RequestChanges: true, Approve: true, Comment: "why?"}} {
@@ -40,7 +40,7 @@ func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 		enginetest.Operator,
 		domain.DecideRequest{Approval: first.ID, RequestChanges: true, Comment: "who is that?", Digest: first.Digest},
 	)
-	if err != nil || p.Status != "asked_back" {
+	if err != nil || p.Status != "changes_requested" {
 		t.Fatal(p.Status, err)
 	}
 	second := open(t, e, run)

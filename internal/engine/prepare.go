@@ -55,7 +55,7 @@ func (p *preparation) event() runstate.Event {
 	} else {
 		h, ok := p.in.Registry.Handler(node)
 		if !ok {
-			return p.refused((&walk.Failure{Code: walk.CodeUnknownType}).WithMessage("nothing here runs nodes of type %q", node.TypeName))
+			return p.refused((&walk.Failure{Code: walk.CodeUnknownType}).WithMessage("no handler for steps of type %q", node.TypeName))
 		}
 		handler = h
 	}

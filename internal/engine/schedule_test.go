@@ -360,7 +360,7 @@ func TestAnAbandonedRunContinuesOnRequest(t *testing.T) {
 func TestRolesAreChecked(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	viewer := domain.Actor{Name: "vera", Role: domain.RoleViewer, Surface: "api"}
+	viewer := domain.Actor{Name: "vera", Role: domain.RoleViewer, Source: "api"}
 	run := e.Settle(e.Run(`{id: p, nodes: {a: {type: set, input: 1}}}`, "").ID)
 	ctx := t.Context()
 	for name, do := range map[string]func() error{

@@ -57,7 +57,7 @@ func TestASetupIsReplacedDuringRuns(t *testing.T) {
 	}
 	select {
 	case <-gone:
-		t.Fatal("the setup before is given up while a node works with it")
+		t.Fatal("the previous setup is closed while a node works with it")
 	default:
 	}
 	close(gate)

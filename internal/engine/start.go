@@ -26,18 +26,18 @@ func (e *Engine) allow(ctx context.Context, actor domain.Actor, role domain.Role
 		return nil
 	}
 	return e.denied(ctx, actor, action, run, object,
-		domain.Errorf(domain.CodeForbidden, "this needs the role %s; %s has the role %s", role, actor.Name, actor.Role))
+		domain.Errorf(domain.CodeForbidden, "this requires the role %s; %s has the role %s", role, actor.Name, actor.Role))
 }
 
 // denied records a refused action and returns the reason.
 func (e *Engine) denied(ctx context.Context, actor domain.Actor, action, run, object string, why *domain.Error) error {
 	err := e.store.Audit(
 		ctx,
-		domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: run, Object: object,
+		domain.AuditRecord{Action: action, Actor: actor.Name, Source: actor.Source, Request: actor.Request, Run: run, Object: object,
 			Result: "denied", Reason: why.Message},
 	)
 	if err != nil {
-		e.log.Error("a refusal could not be audited", "action", action, "actor", actor.Name, "err", err)
+		e.log.Error("cannot record a rejected request", "action", action, "actor", actor.Name, "err", err)
 	}
 	why.Audited = true
 	return why
@@ -45,7 +45,7 @@ func (e *Engine) denied(ctx context.Context, actor domain.Actor, action, run, ob
 
 // errNotOpen returns the error of a request before Open or during Stop.
 func errNotOpen() error {
-	return domain.Errorf(domain.CodeUnavailable, "kairosd is stopping or has not started").Suggest("try again in a moment")
+	return domain.Errorf(domain.CodeUnavailable, "kairosd is stopping or has not started").Suggest("try again in a few seconds")
 }
 
 // Start creates a run. It returns when the run is durable.
@@ -81,7 +81,7 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 	n := domain.NewRun{
 		Input:       r.Input,
 		Actor:       actor.Name,
-		Origin:      cmp.Or(r.Origin, actor.Surface),
+		Origin:      cmp.Or(r.Origin, actor.Source),
 		Session:     r.Session,
 		Priority:    cmp.Or(r.Priority, p.Priority),
 		Labels:      r.Labels,
@@ -197,7 +197,7 @@ func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.New
 	record := domain.AuditRecord{
 		Action:  "run.created",
 		Actor:   actor.Name,
-		Surface: actor.Surface,
+		Source:  actor.Source,
 		Request: actor.Request,
 		Object:  "plan:" + p.Version.PlanKey,
 		Detail:  detail(map[string]any{"version": p.Version.Number, "hash": p.Hash, "origin": n.Origin}),
@@ -282,7 +282,7 @@ func (s *starter) admission(ctx context.Context, c *domain.Concurrency) error {
 		return nil
 	case "skip", "cancel_oldest":
 	default:
-		return domain.Errorf(domain.CodeInvalid, "onConflict is %q; it must be queue, skip or cancel_oldest", c.OnConflict)
+		return domain.Errorf(domain.CodeInvalid, "unknown onConflict %q: use queue, skip, or cancel_oldest", c.OnConflict)
 	}
 	active, err := s.e.store.ActiveByConcurrency(ctx, c.Key)
 	if err != nil {

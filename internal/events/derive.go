@@ -44,6 +44,9 @@ func (d *deriver) add(typ string, runSeq int64, data map[string]any) {
 		Data: data, Seq: d.ev.Seq, Index: n, RunSeq: runSeq})
 }
 
+// actionName makes the type of an event from an action of the audit log.
+var actionName = strings.NewReplacer(".", "_", "-", "_")
+
 // record returns the events of a record without rows.
 func (d *deriver) record() {
 	ev := d.ev
@@ -51,12 +54,15 @@ func (d *deriver) record() {
 	if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &data) != nil {
 		data = map[string]any{}
 	}
+	for _, internal := range []string{"message", "seal"} { // the stored form of the headline, and the seal of the run
+		delete(data, internal)
+	}
 	for k, v := range map[string]string{"actor": ev.Actor, "object": ev.Object, "reason": ev.Reason, "result": ev.Result} {
 		if v != "" {
 			data[k] = v
 		}
 	}
-	d.add(strings.ReplaceAll(ev.Action, ".", "_"), ev.RunSeq, data)
+	d.add(actionName.Replace(ev.Action), ev.RunSeq, data)
 	first := d.facts.at(0)
 	if first == nil {
 		return
@@ -107,7 +113,7 @@ func (d *deriver) about(e *domain.Entry) map[string]any {
 		data["error"] = map[string]any{"code": e.Failure.Code, "message": e.Failure.Message}
 	}
 	if !e.DueAt.IsZero() {
-		data["due"] = e.DueAt
+		data["dueAt"] = e.DueAt
 	}
 	if e.Ref != "" {
 		data["ref"] = e.Ref
@@ -174,9 +180,10 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 	}
 }
 
-var verbEvents = map[string]string{"pause": "run_paused", "unpause": "run_unpaused", "cancel": "run_cancelling", "limits": "run_limits",
-	"release": "run_released", "retry-now": "run_retry_now", "quarantine": "run_quarantined", "crash": "run_recovered",
-	"stop": "run_put_down"}
+var verbEvents = map[string]string{"pause": "run_paused", "unpause": "run_unpaused", "cancel": "run_cancelling",
+	"limits":  "run_limits_changed",
+	"release": "run_released", "retry-now": "run_retried", "quarantine": "run_quarantined", "crash": "run_recovered",
+	"stop": "run_suspended"}
 
 // readRow decodes the Decision of a row. It returns the zero value if the decision cannot be read.
 func readRow[T any](e *domain.Entry) T {
@@ -205,7 +212,7 @@ func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 		data["to"] = decided.To
 	}
 	if decided.Ended != "" {
-		data["ended"] = decided.Ended
+		data["endReason"] = decided.Ended
 	}
 	if decided.Handled != "" {
 		data["handled"] = decided.Handled

@@ -12,10 +12,10 @@ import (
 )
 
 // AuditKeys lists the keys of the audit log's filter in the order of the help.
-var AuditKeys = []string{"actor", "action", "object", "result", "surface", "ip", "corr", "run", "since", "until"}
+var AuditKeys = []string{"actor", "action", "object", "result", "source", "ip", "request", "run", "since", "until"}
 
 // auditAliases maps other words to keys.
-var auditAliases = map[string]string{"by": "actor", "who": "actor", "from": "ip", "address": "ip", "request": "corr", "about": "object"}
+var auditAliases = map[string]string{"by": "actor", "who": "actor", "from": "ip", "address": "ip", "about": "object"}
 
 // auditObjects are keys for a kind of object: plan:invoice is short for object:plan:invoice.
 var auditObjects = []string{
@@ -36,10 +36,10 @@ var auditObjects = []string{
 	"draft",
 }
 
-// AuditResults and AuditSurfaces list the valid values.
+// AuditResults and AuditSources list the valid values.
 var (
-	AuditResults  = []string{"ok", "denied", "failed"}
-	AuditSurfaces = []string{"ui", "api", "cli", "engine"}
+	AuditResults = []string{"ok", "denied", "failed"}
+	AuditSources = []string{"ui", "api", "cli", "engine"}
 )
 
 // ParseAudit parses a query of the audit log with the syntax of [Parse]: spaces mean AND, commas
@@ -84,7 +84,7 @@ func bareAudit(v string) string {
 
 func readAudit(f *domain.AuditFilter, t term, now time.Time) *domain.Error {
 	if t.value == "" {
-		return domain.Errorf(domain.CodeInvalid, "%s: needs a value", t.key)
+		return domain.Errorf(domain.CodeInvalid, "%s: requires a value", t.key)
 	}
 	x := &f.Exclude
 	switch t.key {
@@ -103,11 +103,11 @@ func readAudit(f *domain.AuditFilter, t term, now time.Time) *domain.Error {
 		}
 		t.value = strings.Join(values, ",")
 		return choose(t, &f.Results, &x.Results, AuditResults)
-	case "surface":
-		return choose(t, &f.Surfaces, &x.Surfaces, AuditSurfaces)
+	case "source":
+		return choose(t, &f.Sources, &x.Sources, AuditSources)
 	case "ip":
 		return choose(t, &f.Addresses, &x.Addresses, nil)
-	case "corr":
+	case "request":
 		return choose(t, &f.Requests, &x.Requests, nil)
 	case "run":
 		if t.not || f.Run != "" {
@@ -140,12 +140,12 @@ func choose(t term, anyOf, none *[]string, known []string) *domain.Error {
 	values := slices.DeleteFunc(strings.Split(t.value, ","), func(v string) bool { return v == "" })
 	switch {
 	case len(values) == 0:
-		return domain.Errorf(domain.CodeInvalid, "%q names nothing", t.value)
+		return domain.Errorf(domain.CodeInvalid, "%q has an empty value", t.value)
 	case len(values) > 50:
-		return domain.Errorf(domain.CodeInvalid, "a choice has at most 50 values")
+		return domain.Errorf(domain.CodeInvalid, "a key accepts at most 50 values")
 	case !t.not && len(*anyOf) > 0:
-		return domain.Errorf(domain.CodeInvalid, "%q is a second choice of the same kind", t.value).
-			Suggest("write them after one another with commas: one of them will do")
+		return domain.Errorf(domain.CodeInvalid, "the key of %q is used twice", t.value).
+			Suggest("separate alternatives with commas")
 	}
 	for _, v := range values {
 		begin, star := strings.CutSuffix(v, "*")
@@ -161,7 +161,7 @@ func choose(t term, anyOf, none *[]string, known []string) *domain.Error {
 			continue // another version of kairosd may have recorded it
 		}
 		if len(known) > 10 {
-			return e.Suggest("the help lists them; %s:run.* is all that begin with run.", t.key)
+			return e.Suggest("kairos audit --help lists them; %s:run.* matches all that begin with run.", t.key)
 		}
 		return e.Suggest("write one of: %s", strings.Join(known, ", "))
 	}

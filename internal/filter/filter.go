@@ -105,7 +105,7 @@ func Parse(q string, now time.Time) (f domain.RunFilter, problem *domain.Error) 
 			}
 			k, v, found := strings.Cut(label, "=")
 			if !found || k == "" {
-				return f, domain.Errorf(domain.CodeInvalid, "a label is written label.key=value")
+				return f, domain.Errorf(domain.CodeInvalid, "invalid label: use label.key=value")
 			}
 			labels := &f.Labels
 			if t.not {
@@ -119,7 +119,7 @@ func Parse(q string, now time.Time) (f domain.RunFilter, problem *domain.Error) 
 		}
 		if t.key == "" {
 			if t.not {
-				return f, domain.Errorf(domain.CodeInvalid, "-%s is not understood", t.value).
+				return f, domain.Errorf(domain.CodeInvalid, "invalid term -%s", t.value).
 					Suggest("write -status:%s or another key", t.value)
 			}
 			if domain.ValidID(t.value) ||
@@ -140,7 +140,7 @@ func Parse(q string, now time.Time) (f domain.RunFilter, problem *domain.Error) 
 			return f, e.Suggest("filters: %s, label.key=value", strings.Join(Keys, ", "))
 		}
 		if t.value == "" {
-			return f, domain.Errorf(domain.CodeInvalid, "%s: needs a value", t.key)
+			return f, domain.Errorf(domain.CodeInvalid, "%s: requires a value", t.key)
 		}
 		if problem := read(&f, t.value, t.not, now); problem != nil {
 			return f, problem
@@ -258,14 +258,14 @@ func choice(of func(f *domain.RunFilter) (one *string, any, none *[]string)) rea
 		values := slices.DeleteFunc(strings.Split(value, ","), func(v string) bool { return v == "" })
 		switch {
 		case len(values) == 0:
-			return domain.Errorf(domain.CodeInvalid, "%q names nothing", value)
+			return domain.Errorf(domain.CodeInvalid, "%q has an empty value", value)
 		case len(values) > 50:
-			return domain.Errorf(domain.CodeInvalid, "a choice has at most 50 values")
+			return domain.Errorf(domain.CodeInvalid, "a key accepts at most 50 values")
 		case not:
 			*none = append(*none, values...)
 		case len(*any) > 0 || one != nil && *one != "":
-			return domain.Errorf(domain.CodeInvalid, "%q is a second choice of the same kind", value).
-				Suggest("write them after one another with commas: one of them will do")
+			return domain.Errorf(domain.CodeInvalid, "the key of %q is used twice", value).
+				Suggest("separate alternatives with commas")
 		case one != nil && len(values) == 1:
 			*one = values[0]
 		default:
@@ -289,17 +289,17 @@ const shownValues = 12
 
 // unknown returns an error for an unknown value, with the nearest valid one.
 func unknown(key, value string, known []string) *domain.Error {
-	e := domain.Errorf(domain.CodeInvalid, "%s:%s is not understood", key, value)
+	e := domain.Errorf(domain.CodeInvalid, "invalid term %s:%s", key, value)
 	if near := suggest.Nearest(value, known); near != "" {
 		return e.Suggest("did you mean %s:%s?", key, near)
 	}
 	if len(known) > shownValues {
-		return e.Suggest("%s: has values like %s", key, strings.Join(known[:shownValues], ", "))
+		return e.Suggest("use a value of %s such as %s", key, strings.Join(known[:shownValues], ", "))
 	}
 	if len(known) == 0 {
 		return e
 	}
-	return e.Suggest("%s: has the values %s", key, strings.Join(known, ", "))
+	return e.Suggest("use one of the values of %s: %s", key, strings.Join(known, ", "))
 }
 
 func text(set func(*domain.RunFilter, string)) reader {

@@ -62,8 +62,8 @@ func TestErrorsSuggestACorrection(t *testing.T) {
 	for q, want := range map[string]string{
 		"stats:failed": "did you mean status:failed?", "status:faild": "did you mean status:failed?",
 		"since:x": "write 24h, 7d or 2030-01-31T08:00", "took:5m": "write took:>5m or took:<10s",
-		"has:cheese": "has: has the values fork, note, approval, parent, crash", "has:frok": "did you mean has:fork?",
-		"is:odd": "is: has the values attention, acknowledged, deleted", "is:delted": "did you mean is:deleted?",
+		"has:cheese": "use one of the values of has: fork, note, approval, parent, crash", "has:frok": "did you mean has:fork?",
+		"is:odd": "use one of the values of is: attention, acknowledged, deleted", "is:delted": "did you mean is:deleted?",
 		"waiting:aproval": "did you mean waiting:approval?", "-text:x": "status, waiting, plan, step, error, agent, tool, " +
 			"provider, trigger, by and labels can be excluded with a dash",
 	} {

@@ -38,7 +38,7 @@ func ParseItems(q string, sample any) (f Items, problem *domain.Error) {
 		case t.key != "" && !fields[t.key]:
 			return f, unknownKey(t, known)
 		case t.value == "":
-			return f, domain.Errorf(domain.CodeInvalid, "%s: needs a value", t.key)
+			return f, domain.Errorf(domain.CodeInvalid, "%s: requires a value", t.key)
 		}
 		f.terms = append(f.terms, t)
 	}
@@ -136,7 +136,7 @@ func ParseFields(q string, values map[string]*string) *domain.Error {
 		into, ok := values[t.key]
 		switch {
 		case t.not:
-			return domain.Errorf(domain.CodeInvalid, "this filter cannot exclude").Suggest("write it without the dash")
+			return domain.Errorf(domain.CodeInvalid, "this filter does not support exclusions").Suggest("remove the dash")
 		case !ok:
 			return unknownKey(t, slices.Sorted(maps.Keys(values)))
 		}

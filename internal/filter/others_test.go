@@ -26,7 +26,7 @@ func TestParsePlans(t *testing.T) {
 		}
 	}
 	for q, want := range map[string]string{
-		"tol:x": "did you mean tool:x?", "-tool:x": "write it without the dash", "label.env": "", "tool:": "",
+		"tol:x": "did you mean tool:x?", "-tool:x": "remove the dash", "label.env": "", "tool:": "",
 	} {
 		if _, problem := filter.ParsePlans(q); problem == nil || problem.Suggestion != want {
 			t.Errorf("%q: %+v, want the suggestion %q", q, problem, want)
@@ -55,7 +55,7 @@ func TestParseSteps(t *testing.T) {
 	for q, want := range map[string]string{
 		"nod:x": "did you mean node:x?", "v:2": "write plan:name v:2", "status:faild": "did you mean status:failed?",
 		"took:5m":  "write took:>5m or took:<10s",
-		"plan:a,b": "", "-node:a": "write it without the dash", "node:,": "",
+		"plan:a,b": "", "-node:a": "remove the dash", "node:,": "",
 	} {
 		if _, problem := filter.ParseSteps(q, now); problem == nil || problem.Suggestion != want {
 			t.Errorf("%q: %+v, want the suggestion %q", q, problem, want)

@@ -21,10 +21,10 @@ func ParsePlans(q string) (f domain.PlanFilter, problem *domain.Error) {
 	for _, t := range split(q) {
 		switch label, ok := strings.CutPrefix(t.value, "label."); {
 		case t.not:
-			return f, domain.Errorf(domain.CodeInvalid, "a filter of plans cannot exclude").Suggest("write it without the dash")
+			return f, domain.Errorf(domain.CodeInvalid, "filters of plans do not support exclusions").Suggest("remove the dash")
 		case t.key == "" && ok:
 			if k, _, found := strings.Cut(label, "="); !found || k == "" {
-				return f, domain.Errorf(domain.CodeInvalid, "a label is written label.key=value")
+				return f, domain.Errorf(domain.CodeInvalid, "invalid label: use label.key=value")
 			}
 			f.Facts = append(f.Facts, domain.PlanFact{Kind: domain.FactLabel, Value: label})
 		case t.key == "":
@@ -32,7 +32,7 @@ func ParsePlans(q string) (f domain.PlanFilter, problem *domain.Error) {
 		case !slices.Contains(PlanKeys, t.key):
 			return f, unknownKey(t, PlanKeys)
 		case t.value == "":
-			return f, domain.Errorf(domain.CodeInvalid, "%s: needs a value", t.key)
+			return f, domain.Errorf(domain.CodeInvalid, "%s: requires a value", t.key)
 		default:
 			f.Facts = append(f.Facts, domain.PlanFact{Kind: t.key, Value: t.value})
 		}

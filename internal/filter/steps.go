@@ -31,20 +31,20 @@ func ParseSteps(q string, now time.Time) (f domain.StepFilter, problem *domain.E
 		}
 		switch {
 		case t.not:
-			return f, domain.Errorf(domain.CodeInvalid, "a filter of steps cannot exclude").Suggest("write it without the dash")
+			return f, domain.Errorf(domain.CodeInvalid, "filters of steps do not support exclusions").Suggest("remove the dash")
 		case !slices.Contains(StepKeys, t.key):
 			return f, unknownKey(t, StepKeys)
 		case t.value == "":
-			return f, domain.Errorf(domain.CodeInvalid, "%s: needs a value", t.key)
+			return f, domain.Errorf(domain.CodeInvalid, "%s: requires a value", t.key)
 		}
 		values := slices.DeleteFunc(strings.Split(t.value, ","), func(v string) bool { return v == "" })
 		if len(values) == 0 || len(values)+len(f.Nodes)+len(f.ErrorCodes) > maxTerms {
-			return f, domain.Errorf(domain.CodeInvalid, "%q is not a choice of at most %d", t.value, maxTerms)
+			return f, domain.Errorf(domain.CodeInvalid, "%q has more than %d values", t.value, maxTerms)
 		}
 		switch t.key {
 		case "plan":
 			if f.PlanKey != "" || len(values) > 1 {
-				return f, domain.Errorf(domain.CodeInvalid, "steps are looked for in one plan, or in all")
+				return f, domain.Errorf(domain.CodeInvalid, "plan: accepts one plan in a filter of steps")
 			}
 			f.PlanKey = t.value
 		case "node":
@@ -74,7 +74,7 @@ func ParseSteps(q string, now time.Time) (f domain.StepFilter, problem *domain.E
 	f.Version, f.MinTook, f.MaxTook, f.MinAttempt, f.Since, f.Until = run.Version, run.MinTook, run.MaxTook, run.MinAttempts,
 		run.Since, run.Until
 	if f.Version > 0 && f.PlanKey == "" {
-		return f, domain.Errorf(domain.CodeInvalid, "v: needs plan:").Suggest("write plan:name v:%d", f.Version)
+		return f, domain.Errorf(domain.CodeInvalid, "v: requires plan:").Suggest("write plan:name v:%d", f.Version)
 	}
 	return f, nil
 }

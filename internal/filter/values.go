@@ -118,7 +118,7 @@ func readVersion(f *domain.RunFilter, value string, not bool, _ time.Time) *doma
 
 func readID(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 	if len(value) < 4 || not {
-		return domain.Errorf(domain.CodeInvalid, "give at least four characters of the id")
+		return domain.Errorf(domain.CodeInvalid, "enter at least four characters of the id")
 	}
 	f.IDTail = strings.ToLower(value)
 	return nil
@@ -150,7 +150,7 @@ func readTook(f *domain.RunFilter, value string, _ bool, _ time.Time) *domain.Er
 	}
 	d, err := time.ParseDuration(over)
 	if err != nil || d <= 0 || !rest && !under {
-		return domain.Errorf(domain.CodeInvalid, "took:%s is not understood", value).Suggest("write took:>5m or took:<10s")
+		return domain.Errorf(domain.CodeInvalid, "invalid term took:%s", value).Suggest("write took:>5m or took:<10s")
 	}
 	if under {
 		f.MaxTook = d
@@ -169,7 +169,7 @@ func readCost(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.
 	case err == nil && c > 0 && !not && value == "<"+rest:
 		f.MaxCost = c
 	default:
-		return domain.Errorf(domain.CodeInvalid, "cost:%s is not understood", value).Suggest("write cost:>1.50 or cost:<0.1")
+		return domain.Errorf(domain.CodeInvalid, "invalid term cost:%s", value).Suggest("write cost:>1.50 or cost:<0.1")
 	}
 	return nil
 }
@@ -177,8 +177,8 @@ func readCost(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.
 func readAttempt(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 	n, err := strconv.ParseInt(strings.TrimPrefix(value, ">"), 10, 64)
 	if err != nil || n < 1 || not || !strings.HasPrefix(value, ">") {
-		return domain.Errorf(domain.CodeInvalid, "attempt:%s is not understood", value).
-			Suggest("write attempt:>2: some step took more than two attempts")
+		return domain.Errorf(domain.CodeInvalid, "invalid term attempt:%s", value).
+			Suggest("write attempt:>2 for steps with more than two attempts")
 	}
 	f.MinAttempts = n
 	return nil
@@ -193,7 +193,7 @@ func readSteps(f *domain.RunFilter, value string, _ bool, _ time.Time) *domain.E
 	case err == nil && n > 0 && value == "<"+rest:
 		f.MaxSteps = n
 	default:
-		return domain.Errorf(domain.CodeInvalid, "steps:%s is not understood", value).Suggest("write steps:>20 or steps:<5")
+		return domain.Errorf(domain.CodeInvalid, "invalid term steps:%s", value).Suggest("write steps:>20 or steps:<5")
 	}
 	return nil
 }

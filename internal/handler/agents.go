@@ -336,7 +336,7 @@ func (m *Models) named(node *walk.ProgramNode) (Agent, error) {
 			Permanent:  true,
 			NoEffect:   true,
 			Suggestion: "add it under agents in the configuration",
-		}).WithMessage("no agent %q is configured", id)
+		}).WithMessage("agent %q is not configured", id)
 	}
 	return a, nil
 }
@@ -459,7 +459,7 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 					Permanent:  true,
 					NoEffect:   true,
 					Suggestion: "add it to models of the provider in the configuration",
-				}).WithMessage("the model %q may not be named by plans", model)
+				}).WithMessage("plans cannot use the model %q", model)
 		}
 		a.Model = model
 	}

@@ -105,7 +105,7 @@ func (h agentFixture) run(t *testing.T, plan, owner, session, input string) doma
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	author := domain.Actor{Name: owner, Role: domain.RoleAuthor, Surface: "cli"}
+	author := domain.Actor{Name: owner, Role: domain.RoleAuthor, Source: "cli"}
 	_, version, _, problems, err := h.engine.SavePlan(ctx, author, []byte(plan), planner.FormatYAML, "api", "")
 	if err != nil {
 		t.Fatalf("%v: %v", err, problems)

@@ -75,7 +75,7 @@ func (l *lowered) explain(n int, err error) error {
 }
 
 // errTooFew ends an attempt whose answer was cut because of a limit of the run.
-var errTooFew = engine.BudgetError(domain.Messagef("the limits of the run left too few tokens for the answer"))
+var errTooFew = engine.BudgetError(domain.Messagef("the limits of the run leave too few tokens for the response"))
 
 // spends reports whether a failed model call may have used tokens.
 func spends(err error) bool {

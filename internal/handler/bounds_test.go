@@ -43,7 +43,7 @@ const talking = "limits: {%s}\nnodes: {ask: {type: agent, agent: talker, retry: 
 
 func raise(t *testing.T, h agentFixture, run string, l domain.Limits) domain.Run {
 	t.Helper()
-	who := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
+	who := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Source: "cli"}
 	if _, err := h.engine.Act(t.Context(), who, domain.ActionRequest{Run: run, Action: domain.ActionLimits, Raise: l}); err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func payer(t *testing.T, url, timeout string, failing int32) (*engine.Engine, do
 			t.Error(err)
 		}
 	})
-	return e, domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
+	return e, domain.Actor{Name: "ana", Role: domain.RoleAuthor, Source: "cli"}
 }
 
 // failingBehind is a model that fails like an overloaded server when it must answer a tool's

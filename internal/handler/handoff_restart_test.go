@@ -49,7 +49,7 @@ func TestAHandoffContinuesAfterARestart(t *testing.T) {
 	e := openEngine(t, s, first, counter...)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	author := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
+	author := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Source: "cli"}
 	_, version, _, _, err := e.SavePlan(ctx, author, []byte("nodes: {ask: {type: agent, agent: front}}"), planner.FormatYAML, "api", "")
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func TestHandoffs(t *testing.T) {
 		{"it is rejected", []scripted.Answer{
 			{System: "you are front", Turn: turnAt(0), Calls: []scripted.Call{passOn("supervisor", "clarification", false)}},
 			{System: "you are front", Turn: turnAt(1), Text: "${last}"}},
-			`"Error: supervisor is a system agent: only the supervisor hands over to it"`, "front",
+			`"Error: supervisor is a system agent; only the supervisor can hand work to it"`, "front",
 			[]string{"supervisor request front", "front request supervisor", "supervisor error front", "front response supervisor"}, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
 		t.Fatalf("%s %s %+v", r.Status, said.Outputs["say"], r.Error)
 	}
 	in.run(t, turn, "ana", "s1", "who am I?")
-	author := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
+	author := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Source: "cli"}
 	fork, err := in.engine.Act(t.Context(), author, domain.ActionRequest{Run: r.ID, Action: domain.ActionFork, At: 1})
 	if err != nil {
 		t.Fatal(err)

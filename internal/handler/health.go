@@ -114,7 +114,7 @@ func (m *Models) restore(ctx context.Context, s Settings) error {
 	for name, about := range m.about {
 		text, err := s.Setting(ctx, providerKey+name)
 		if err != nil {
-			return fmt.Errorf("what is known of provider %s: %w", name, err)
+			return fmt.Errorf("the state of provider %s: %w", name, err)
 		}
 		var k kept
 		if text == "" || json.Unmarshal([]byte(text), &k) != nil {

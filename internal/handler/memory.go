@@ -30,7 +30,7 @@ func (r *Registry) SetMemory(m Memory) {
 	r.memory = m
 }
 
-// Recall implements [engine.Rememberer].
+// Recall implements [engine.SessionMemory].
 func (r *Registry) Recall(ctx context.Context, owner, session, text string) (string, error) {
 	r.mu.RLock()
 	m := r.memory

@@ -17,14 +17,14 @@ func (r *Registry) permission(plan string, node *walk.ProgramNode, agent tool.Pe
 	own := tool.Permission(node.Metadata["permission"])
 	if own != "" && !own.Valid() {
 		return "", (&walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true,
-			Suggestion: "write allow, ask or deny"}).
+			Suggestion: "use allow, ask, or deny"}).
 			WithMessage("metadata.permission of node %q is %q", node.ID, own)
 	}
 	p := tool.Stricter(own, r.tools.PermissionIn(plan, name, agent))
 	if p == tool.Deny {
 		return p, (&walk.Failure{Code: walk.CodePolicy, Permanent: true, NoEffect: true,
 			Suggestion: "allow it in the configuration: tools.permissions, tools.plans or permissions of the agent"}).
-			WithMessage("the tool %q is denied here", name)
+			WithMessage("the tool %q is denied", name)
 	}
 	return p, nil
 }

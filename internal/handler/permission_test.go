@@ -27,7 +27,7 @@ type approvalFixture struct {
 	t     *testing.T
 }
 
-var ana = domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
+var ana = domain.Actor{Name: "ana", Role: domain.RoleAuthor, Source: "cli"}
 
 func newApprovalFixture(t *testing.T, c tool.Config, script []scripted.Answer, agents ...handler.Agent) *approvalFixture {
 	t.Helper()

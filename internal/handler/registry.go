@@ -170,6 +170,6 @@ func needsProvider(nodeType string) engine.Handler {
 	return engine.HandlerFunc(func(context.Context, *engine.Call) (engine.Result, error) {
 		return engine.Result{}, (&walk.Failure{Code: "no_provider", Permanent: true, NoEffect: true,
 			Suggestion: "configure a provider under providers"}).
-			WithMessage("%s nodes need a provider: none is configured", nodeType)
+			WithMessage("steps of type %s require a provider, and none is configured", nodeType)
 	})
 }

@@ -100,7 +100,7 @@ func TestNodesReachTheirHandlers(t *testing.T) {
 	for _, id := range []string{"ask", "say"} {
 		_, err := run(t, r, node(id), "hello")
 		if f := walk.AsFailure(err); f == nil || !f.Permanent || !f.NoEffect ||
-			!strings.Contains(f.Message, node(id).Type+" nodes need a provider: ") {
+			!strings.Contains(f.Message, "steps of type "+node(id).Type+" require a provider") {
 			t.Errorf("%s: %v", id, f)
 		}
 	}

@@ -242,7 +242,7 @@ func (n toolsNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 	}
 	args, unused := t.argsOf()
 	if len(unused) > 0 {
-		call.Log("warn", "no selected tool takes these arguments: "+strings.Join(unused, ", "))
+		call.Log("warn", "no selected tool accepts these arguments: "+strings.Join(unused, ", "))
 	}
 	results := make([]any, len(t.SelectedTools))
 	errs := make([]error, len(t.SelectedTools))

@@ -36,7 +36,7 @@ func TestToolsTakeArgumentsByNumberOrName(t *testing.T) {
 			toolResults: {calculator: 7, before: kept}`,
 			map[string]string{"calculator": "2", "before": "kept"}, ""},
 		"unused arguments": {`selectedTools: [calculator], toolArgs: {calculator: {expression: 1+1}, calculator_7: {expression: 2+2}}`,
-			map[string]string{"calculator": "2"}, "no selected tool takes these arguments: calculator_7"},
+			map[string]string{"calculator": "2"}, "no selected tool accepts these arguments: calculator_7"},
 	} {
 		run, rows := converse(t, script(), `nodes: {tools: {type: tools, input: {messages: [{role: user, content: hi}], `+c.state+`}}}`)
 		if run.Status != domain.RunCompleted {

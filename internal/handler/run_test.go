@@ -40,7 +40,7 @@ func execute(t *testing.T, c tool.Config, plan, input string) domain.Run {
 			t.Error(err)
 		}
 	})
-	author := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
+	author := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Source: "cli"}
 	_, version, _, problems, err := e.SavePlan(ctx, author, []byte(plan), planner.FormatYAML, "api", "")
 	if err != nil {
 		t.Fatalf("%v: %v", err, problems)

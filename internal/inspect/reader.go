@@ -209,7 +209,7 @@ func (in *Inspector) previewOf(ctx context.Context, actor domain.Actor, v *previ
 		pre = v.Simple(req)
 	}
 	if err == nil && !actor.Role.Includes(v.RequiredRole(req, pre)) {
-		pre.Allowed, pre.Refusal = false, domain.Messagef("this needs the role %s", v.RequiredRole(req, pre))
+		pre.Allowed, pre.Refusal = false, domain.Messagef("this requires the role %s", v.RequiredRole(req, pre))
 	}
 	if refused, ok := v.Refused(req.Action, err); ok {
 		return refused, nil

@@ -78,7 +78,7 @@ type Change struct {
 
 // States of a server, besides StateReady and StateUnavailable.
 const (
-	StateDisabled = "given up" // it ended too often; an operator can restart it
+	StateDisabled = "disabled" // it ended too often; an operator can restart it
 	StateOff      = "off"      // its command is not allowed, or servers are not started
 )
 

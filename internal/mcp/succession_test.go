@@ -50,7 +50,7 @@ func TestServersContinueWithANewHost(t *testing.T) {
 	given, _ := open(first, map[string]mcp.Server{"a": same, "b": changed})
 	given.Close() // as when another part of the configuration fails
 	if running() != 2 {
-		t.Fatalf("%d processes run after a host was given up", running())
+		t.Fatalf("%d processes run after a host was disabled", running())
 	}
 	env(old, "a")
 	second, set := open(first, map[string]mcp.Server{"a": same, "b": changed, "c": same})

@@ -26,9 +26,9 @@ type timeouts struct{ first, idle, total time.Duration }
 var usual = timeouts{first: 5 * time.Minute, idle: time.Minute, total: 30 * time.Minute}
 
 var (
-	errOversized = errors.New("the answer is too large")
-	errIdle      = errors.New("the answer stalled")
-	errEndless   = errors.New("the answer took too long")
+	errOversized = errors.New("the response is too large")
+	errIdle      = errors.New("the response stalled")
+	errEndless   = errors.New("the operation took too long")
 	errRedirect  = errors.New("redirect to another host")
 )
 

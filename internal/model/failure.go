@@ -67,21 +67,21 @@ func Failure(ctx context.Context, name string, err error) error {
 	switch {
 	case errors.Is(err, errOversized):
 		f.Code, f.Permanent = CodeOversized, true
-		f.WithMessage("the answer of the provider %s is larger than %d MiB", name, maxBody>>20)
+		f.WithMessage("the response of the provider %s is larger than %d MiB", name, maxBody>>20)
 	case errors.Is(err, errIdle):
 		f.WithMessage("the provider %s sent nothing for %s", name, usual.idle)
 	case errors.Is(err, errEndless):
-		f.WithMessage("the provider %s was not done after %s", name, usual.total)
+		f.WithMessage("the provider %s did not finish within %s", name, usual.total)
 	case errors.Is(err, errRedirect):
 		f.Permanent = true
-		f.WithMessage("the provider %s answers with a redirect to another host, which is refused", name)
-		f.Suggestion = "set base_url to where it sends"
+		f.WithMessage("the provider %s returned a redirect to another host, which is refused", name)
+		f.Suggestion = "set base_url to the address of the redirect"
 	case isTLS(err):
 		f.Code, f.Permanent = "tls", true
 		f.WithMessage("the certificate of the provider %s is not trusted: %v", name, short(err))
 	case isCut(err):
 		f.Code = CodeTruncated
-		f.WithMessage("the answer of the provider %s was cut half-way", name)
+		f.WithMessage("the response of the provider %s is incomplete", name)
 	}
 	return f.WithCause(err)
 }
@@ -89,7 +89,7 @@ func Failure(ctx context.Context, name string, err error) error {
 // Truncated returns the failure of a stream that ended without its end mark. Such a stream is never
 // a success.
 func Truncated(name string) *walk.Failure {
-	return (&walk.Failure{Code: CodeTruncated, NoEffect: true}).WithMessage("the answer of the provider %s was cut half-way", name)
+	return (&walk.Failure{Code: CodeTruncated, NoEffect: true}).WithMessage("the response of the provider %s is incomplete", name)
 }
 
 // Stopped returns the failure of an answer that ended for a reason other than completion, or nil.
@@ -100,8 +100,8 @@ func Stopped(name, reason string) error {
 			Code:       CodeMaxTokens,
 			Permanent:  true,
 			NoEffect:   true,
-			Suggestion: "raise max_tokens of the agent, or ask for less",
-		}).WithMessage("the answer of the provider %s ran out of tokens", name)
+			Suggestion: "raise max_tokens of the agent, or request less",
+		}).WithMessage("the response of the provider %s reached its token limit", name)
 	case "content_filter", "refusal":
 		return (&walk.Failure{
 			Code:      CodeRefused,
@@ -118,10 +118,10 @@ func (e *StatusError) failure(name string) *walk.Failure {
 		Permanent: true,
 		NoEffect:  true,
 		Request:   e.Request,
-	}).WithMessage("the provider %s answered %d: %s", name, e.Status, first(e.Body))
+	}).WithMessage("the provider %s returned %d: %s", name, e.Status, first(e.Body))
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
-		f.Code, f.Suggestion = CodeAuth, "check the key that api_key_env of the provider names, and what it may do"
+		f.Code, f.Suggestion = CodeAuth, "check the key in api_key_env of the provider, and its permissions"
 	case e.Status == http.StatusTooManyRequests:
 		f.Code, f.Permanent, f.RetryAfter = CodeRateLimited, false, e.RetryAfter
 	case e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict || e.Status >= 500:

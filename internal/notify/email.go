@@ -102,7 +102,7 @@ func permanent(err error) error {
 // compose writes the mail. Header values are joined to one line and encoded, so text of a run
 // cannot add a header.
 func (e *Email) compose(d domain.Delivery, now time.Time) ([]byte, error) {
-	var m Message
+	var m domain.Notification
 	if err := json.Unmarshal(d.Body, &m); err != nil {
 		return nil, fmt.Errorf("message %s: %w", d.ID, err)
 	}

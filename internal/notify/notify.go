@@ -20,7 +20,7 @@ import (
 )
 
 // Kinds are the kinds of notifications.
-var Kinds = []string{"failed", "completed", "cancelled", "approval", "in_doubt", "quarantined", "held", "budget", "system"}
+var Kinds = domain.NotificationKinds
 
 // DefaultKinds are the kinds of a channel whose configuration lists none: those that require a
 // person.
@@ -250,7 +250,7 @@ func (s *Service) about(ctx context.Context, e domain.AuditEvent) ([]domain.Deli
 	if kind == "" || !slices.ContainsFunc(reach.Channels, func(c Channel) bool { return slices.Contains(c.On, kind) }) {
 		return nil, nil
 	}
-	m := Message{Kind: kind, At: e.At}
+	m := domain.Notification{Kind: kind, CreatedAt: e.At}
 	like := kind + "|" + e.Reason
 	plan := ""
 	if e.Run != "" {
@@ -291,18 +291,21 @@ func (s *Service) about(ctx context.Context, e domain.AuditEvent) ([]domain.Deli
 }
 
 // news describes a run as it was at the time of the event.
-func news(r domain.Run, e domain.AuditEvent, url string) *RunNews {
-	var was struct{ Status, WaitReason, Headline string }
-	if json.Unmarshal(e.Detail, &was) != nil {
-		was.Status = string(r.Status)
+func news(r domain.Run, e domain.AuditEvent, url string) *domain.NotificationRun {
+	var was struct {
+		Status     domain.RunStatus
+		WaitReason domain.WaitReason
+		Headline   string
 	}
-	n := &RunNews{
-		RunID:    r.ID,
-		Plan:     r.PlanKey,
-		Version:  r.Version,
-		Status:   was.Status,
-		Reason:   was.WaitReason,
-		Headline: cmp.Or(was.Headline, r.Headline),
+	if json.Unmarshal(e.Detail, &was) != nil {
+		was.Status = r.Status
+	}
+	n := &domain.NotificationRun{
+		ID:         r.ID,
+		Plan:       r.Plan(),
+		Status:     was.Status,
+		WaitReason: was.WaitReason,
+		Headline:   cmp.Or(was.Headline, r.Headline),
 	}
 	if r.Error != nil {
 		n.Node, n.Code = r.Error.Node, r.Error.Code
@@ -315,7 +318,7 @@ func news(r domain.Run, e domain.AuditEvent, url string) *RunNews {
 }
 
 // message creates a message for a channel. It is due immediately.
-func (s *Service) message(channel string, m Message) (domain.Delivery, error) {
+func (s *Service) message(channel string, m domain.Notification) (domain.Delivery, error) {
 	now := s.c.Now().UTC()
 	m.ID = domain.NewID()
 	body, err := json.Marshal(m)
@@ -340,11 +343,11 @@ func (s *Service) repeated(ctx context.Context) error {
 		return err
 	}
 	for _, d := range list {
-		var m Message
+		var m domain.Notification
 		if err := json.Unmarshal(d.Body, &m); err != nil {
 			return fmt.Errorf("notify: message %s: %w", d.ID, err)
 		}
-		m.At, m.More = s.c.Now().UTC(), d.More
+		m.CreatedAt, m.More = s.c.Now().UTC(), d.More
 		m.Text = fmt.Sprintf("%d more like this: %s", d.More, m.Text)
 		again, err := s.message(d.Channel, m)
 		if err != nil {

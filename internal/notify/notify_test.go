@@ -27,7 +27,7 @@ import (
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
-	got    []notify.Message
+	got    []domain.Notification
 	ids    []string
 	bad    []string
 	answer int
@@ -51,7 +51,7 @@ func newReceiver(t *testing.T) *receiver {
 		) != want {
 			r.bad = append(r.bad, req.Header.Get("Webhook-Signature"))
 		}
-		var m notify.Message
+		var m domain.Notification
 		if err := json.Unmarshal(body, &m); err != nil {
 			t.Error(err)
 		}
@@ -70,7 +70,7 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-func (r *receiver) take() []notify.Message {
+func (r *receiver) take() []domain.Notification {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := r.got
@@ -145,7 +145,7 @@ func TestFailuresAreSentOnceAndSigned(t *testing.T) {
 	d.run("ledger", domain.RunCompleted, "", "")
 	d.pass()
 	got := r.take()
-	if len(got) != 1 || got[0].Kind != "failed" || got[0].Run == nil || got[0].Run.RunID != run.ID || got[0].Run.Plan != "ledger" ||
+	if len(got) != 1 || got[0].Kind != "failed" || got[0].Run == nil || got[0].Run.ID != run.ID || got[0].Run.Plan.Key != "ledger" ||
 		got[0].Run.URL != "https://kairos.example.com/runs/"+run.ID ||
 		!strings.Contains(got[0].Text, "the bank is") {
 		t.Fatalf("told: %+v", got)
@@ -179,7 +179,7 @@ func TestAnOutageIsOneMessage(t *testing.T) {
 	d.pass()
 	kinds := map[string]int{}
 	for _, m := range r.take() {
-		kinds[m.Kind+" "+m.Run.Plan]++
+		kinds[m.Kind+" "+m.Run.Plan.Key]++
 	}
 	if kinds["failed ledger"] != 1 || kinds["failed other"] != 1 || kinds["approval refund"] != 3 {
 		t.Errorf("told: %v", kinds)
@@ -282,7 +282,7 @@ func TestACrashLosesNoMessage(t *testing.T) {
 	got := r.take()
 	plans := map[string]string{}
 	for _, m := range got {
-		plans[m.Run.Plan] = m.ID
+		plans[m.Run.Plan.Key] = m.ID
 	}
 	if len(got) != 2 || plans["a"] != before[0].ID || plans["b"] == "" {
 		t.Errorf("told after the restart: %+v", got)
@@ -317,7 +317,7 @@ func TestPlansAndKindsAreChosen(t *testing.T) {
 	d.run("other", domain.RunCompleted, "", "")
 	d.runFrom(domain.OriginDry, "wanted", domain.RunCompleted, "", "") // a dry run has no notifications
 	d.pass()
-	if got := r.take(); len(got) != 1 || got[0].Kind != "completed" || got[0].Run.Plan != "wanted" {
+	if got := r.take(); len(got) != 1 || got[0].Kind != "completed" || got[0].Run.Plan.Key != "wanted" {
 		t.Errorf("told: %+v", got)
 	}
 }

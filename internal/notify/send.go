@@ -107,7 +107,8 @@ func (s *Service) Test(ctx context.Context, actor domain.Actor, channel string) 
 	if !slices.ContainsFunc(s.reach.Load().Channels, func(c Channel) bool { return c.Name == channel }) {
 		return domain.Delivery{}, domain.Errorf(domain.CodeNotFound, "notification channel %q not found", channel)
 	}
-	d, err := s.message(channel, Message{Kind: "test", At: s.c.Now().UTC(), Text: "A test message of kairosd, sent by " + actor.Name + "."})
+	d, err := s.message(channel, domain.Notification{Kind: domain.NotificationTest, CreatedAt: s.c.Now().UTC(),
+		Text: "A test message of kairosd, sent by " + actor.Name + "."})
 	if err != nil {
 		return d, err
 	}
@@ -123,7 +124,7 @@ func (s *Service) Test(ctx context.Context, actor domain.Actor, channel string) 
 		domain.AuditRecord{
 			Action:  "notification.test",
 			Actor:   actor.Name,
-			Surface: actor.Surface,
+			Source:  actor.Source,
 			Request: actor.Request,
 			Object:  "channel:" + channel,
 			Result:  map[bool]string{true: "ok", false: "failed"}[d.Status == domain.DeliverySent],

@@ -158,7 +158,7 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 	}
 	input, err := jsonvalue.Encode(query)
 	if err != nil {
-		return out, domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
+		return out, domain.Errorf(domain.CodeInvalid, "the request: %w", err)
 	}
 	run, err := s.engine.Start(
 		ctx,
@@ -180,7 +180,7 @@ func checkConstraints(c Constraints) error {
 	case c.MaxSteps < 0 || c.Budget < 0:
 		return domain.Errorf(domain.CodeInvalid, "maxSteps and budget must not be negative")
 	case !slices.Contains([]string{"", "low", "medium", "high"}, c.Priority):
-		return domain.Errorf(domain.CodeInvalid, "the priority %q is unknown", c.Priority).Suggest("write low, medium or high")
+		return domain.Errorf(domain.CodeInvalid, "the priority %q is unknown", c.Priority).Suggest("use low, medium, or high")
 	}
 	return nil
 }

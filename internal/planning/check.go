@@ -173,7 +173,7 @@ func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.Planner
 	catalog := s.engine.Catalog()
 	program, err := doc.Program(catalog)
 	if err != nil {
-		return nil, domain.Errorf(domain.CodeInvalid, "the plan that was made: %w", err)
+		return nil, domain.Errorf(domain.CodeInvalid, "the generated plan: %w", err)
 	}
 	out := &domain.PlannerPlan{Document: doc.Canonical()}
 	if !byPerson && strings.Contains(string(doc.Source), "${secret.") {
@@ -280,7 +280,7 @@ func (s *Service) same(old *domain.PlannerPlan, p *planner.StepPlan) (*domain.Pl
 
 // forbidden rejects secrets and exec, which only a person may write into a plan.
 var forbidden = noPlan(
-	domain.Messagef("a plan without a human author may use neither exec nor secrets"),
+	domain.Messagef("a generated plan cannot use exec or secrets"),
 	domain.Messagef("write the plan yourself"),
 )
 

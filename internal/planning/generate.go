@@ -57,9 +57,9 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 	var out Generated
 	known := g.selectable()
 	if len(known) == 0 {
-		e := noPlan(domain.Messagef("no agent may be planned"), domain.Messagef("configure agents that may be selected"))
+		e := noPlan(domain.Messagef("no agent is available to planners"), domain.Messagef("set selectable: true for at least one agent"))
 		if lines := unavailableLines(g.State); len(lines) > 0 {
-			e = noPlan(domain.Messagef("no agent may be planned (%s)", strings.Join(lines, "; ")),
+			e = noPlan(domain.Messagef("no agent is available to planners (%s)", strings.Join(lines, "; ")),
 				domain.Messagef("Make an agent available, or try again later"))
 		}
 		return out, e
@@ -124,7 +124,7 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 			},
 		)
 	}
-	e := noPlan(domain.Messagef("the model's answer cannot be used: %s", strings.Join(sentences(problems), "; ")), rephrase())
+	e := noPlan(domain.Messagef("the model's response cannot be used: %s", strings.Join(sentences(problems), "; ")), rephrase())
 	e.Answer = answer
 	return out, e
 }

@@ -78,10 +78,10 @@ func (s *Service) mayRequest(ctx context.Context, name string) error {
 	}
 	role, err := s.c.Role(ctx, name)
 	if err != nil {
-		return fmt.Errorf("what %s may do: %w", name, err)
+		return fmt.Errorf("the effects of %s: %w", name, err)
 	}
 	if !role.Includes(domain.RoleOperator) {
-		return noPlan(domain.Messagef("%s, who started the run, may not start runs any more", name),
+		return noPlan(domain.Messagef("%s started the run, and is no longer permitted to start runs", name),
 			domain.Messagef("rerun or fork it yourself"))
 	}
 	return nil
@@ -206,7 +206,7 @@ func (s *Service) tailByRules(
 	keep map[string]bool,
 ) ([]planner.Step, string, error) {
 	if s.c.Mode == ByModel {
-		return nil, "", fmt.Errorf("rules do not plan here")
+		return nil, "", fmt.Errorf("planning rules are disabled")
 	}
 	failed, have := "", map[string]string{} // skill → its completed or waiting step
 	for _, st := range p.Steps {
@@ -244,7 +244,7 @@ func (s *Service) tailByRules(
 		}
 		tail = append(tail, st)
 	}
-	return tail, "planned again without the skill " + failed, nil
+	return tail, "replanned without the skill " + failed, nil
 }
 
 // tailByModel requests the remaining steps from the model.
@@ -315,7 +315,7 @@ func (s *Service) replanGraph(ctx context.Context, r domain.ReplanRequest, g *pl
 	var out domain.Replanned
 	if s.c.Mode == ByRules || s.c.Generator == nil {
 		return out, noPlan(
-			domain.Messagef("no model is configured that could plan the rest"),
+			domain.Messagef("no planning model is configured"),
 			domain.Messagef("configure a planning model"),
 		)
 	}
@@ -359,7 +359,7 @@ func (s *Service) judgeTail(src []byte, added map[string]bool, steps []planner.S
 	catalog := s.engine.Catalog()
 	program, err := doc.Program(catalog)
 	if err != nil {
-		return nil, fmt.Errorf("the plan that was made: %w", err)
+		return nil, fmt.Errorf("the generated plan: %w", err)
 	}
 	for i := range program.Nodes {
 		n := &program.Nodes[i]

@@ -122,7 +122,7 @@ func TestReplanByRules(t *testing.T) {
 	if d := cmp.Diff(want, lines(t, out.Source)); d != "" {
 		t.Error(d)
 	}
-	if out.Reason != "step-3 failed (it broke); planned again without the skill moderate_content" {
+	if out.Reason != "step-3 failed (it broke); replanned without the skill moderate_content" {
 		t.Errorf("%q", out.Reason)
 	}
 	_, err = replanner(t, nil).Replan(t.Context(), asked(t, p, "step-1"))
@@ -195,7 +195,7 @@ func TestReplanByModel(t *testing.T) {
 	}
 	secret := strings.Replace(two, "first the bills", "say ${secret.KEY}", 1)
 	if _, err := replanner(t, &scriptedReply{answers: []string{secret}}).Replan(t.Context(), asked(t, sequence, "b", "a")); err == nil ||
-		!strings.Contains(err.Error(), "neither exec nor secrets") {
+		!strings.Contains(err.Error(), "cannot use exec or secrets") {
 		t.Errorf("a tail uses a secret: %v", err)
 	}
 }

@@ -150,7 +150,7 @@ func preconditions(r Request, a Analysis, usable map[string]bool, why map[string
 		)
 	}
 	if strings.TrimSpace(r.UserIntent) == "" {
-		invalid("the intent is empty", "Describe what you want")
+		invalid("the request is empty", "Describe what you want")
 	}
 	if len(r.SystemContext.AvailableSkills) == 0 {
 		invalid("no skill is available", "Rephrase request or make skills available")
@@ -188,6 +188,6 @@ func badTimeout(ms float64) violation {
 	return violation{
 		rule:   "PRE-PLAN-001",
 		text:   domain.Messagef("Planning request must have valid intent and available skills (timeout is %g ms)", ms),
-		advice: domain.Messagef("Give a timeout above 0, or none"),
+		advice: domain.Messagef("Set a timeout above 0, or omit it"),
 	}
 }

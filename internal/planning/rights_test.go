@@ -43,8 +43,8 @@ func TestReplansKeepTheRightsOfTheRun(t *testing.T) {
 		says   string
 	}{
 		"an operator":                 {domain.RoleOperator, nil, "", ""},
-		"somebody who may only look":  {domain.RoleViewer, nil, "", "ana, who started the run, may not start runs any more"},
-		"somebody who is gone":        {"", nil, "", "ana, who started the run, may not start runs any more"},
+		"somebody who may only look":  {domain.RoleViewer, nil, "", "ana started the run, and is no longer permitted to start runs"},
+		"somebody who is gone":        {"", nil, "", "ana started the run, and is no longer permitted to start runs"},
 		"nobody can say":              {"", unknown, "", unknown.Error()},
 		"a tool that is denied here":  {domain.RoleAdmin, nil, "p http", `the tool "http" is denied in runs of plan p`},
 		"a tool that is denied there": {domain.RoleAdmin, nil, "q http", ""},

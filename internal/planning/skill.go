@@ -70,7 +70,7 @@ func GateSchema(id string, skills []Skill) (map[string]any, error) {
 	}
 	schema, err := walk.GateSchema(gates...)
 	if err != nil {
-		return nil, fmt.Errorf("a gate on skill %s: %w", id, err)
+		return nil, fmt.Errorf("the gate of skill %s: %w", id, err)
 	}
 	return schema, nil
 }

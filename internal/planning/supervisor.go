@@ -210,7 +210,7 @@ func (s *Supervisor) measured(ctx context.Context) (*Rules, error) {
 	for _, skill := range s.c.Skills {
 		m, err := s.c.Recorded(ctx, skill.ID, cmp.Or(skill.Agent, skill.Tool))
 		if err != nil {
-			return nil, fmt.Errorf("what skill %s took: %w", skill.ID, err)
+			return nil, fmt.Errorf("statistics of skill %s: %w", skill.ID, err)
 		}
 		recorded[skill.ID] = m
 	}
@@ -315,7 +315,7 @@ func (s *Supervisor) Route(in Intent) (Decision, error) {
 		Text: d.Classification.Reasoning})
 	if in.Agent != "" {
 		if !s.has(in.Agent) {
-			return d, &Error{Code: "unknown_agent", Message: fmt.Sprintf("no agent %q is configured", in.Agent), Suggestion: s.suggest()}
+			return d, &Error{Code: "unknown_agent", Message: fmt.Sprintf("agent %q is not configured", in.Agent), Suggestion: s.suggest()}
 		}
 		d.Agent, d.Reason = in.Agent, "the caller named the agent"
 		return d, nil
@@ -449,7 +449,7 @@ func (s *Supervisor) estimate(ctx context.Context, p *planner.StepPlan) error {
 	for _, st := range p.Steps {
 		m, err := s.c.Recorded(ctx, "", st.AgentID)
 		if err != nil {
-			return fmt.Errorf("what agent %s took: %w", st.AgentID, err)
+			return fmt.Errorf("statistics of agent %s: %w", st.AgentID, err)
 		}
 		if m.Runs >= minRecorded {
 			measured++

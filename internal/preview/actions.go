@@ -86,7 +86,7 @@ func DeletedError() error {
 
 // StaleError returns the error of an action whose preview now has another digest.
 func StaleError() error {
-	return domain.Errorf(domain.CodeStale, "the predicted result has changed since the preview").Suggest("look at the new preview")
+	return domain.Errorf(domain.CodeStale, "the predicted result has changed since the preview").Suggest("review the new preview")
 }
 
 // PurgedError returns the error of an action that needs a journal that retention removed.
@@ -144,8 +144,8 @@ func (v *View) Simple(req domain.ActionRequest) domain.Preview {
 	}
 	switch req.Action {
 	case domain.ActionDelete:
-		refuse(!final, "a run that is not over cannot be deleted")
-		refuse(!v.Run.DeletedAt.IsZero(), "the run was deleted before")
+		refuse(!final, "only a finished run can be deleted")
+		refuse(!v.Run.DeletedAt.IsZero(), "the run was already deleted")
 	case domain.ActionUnpause:
 		refuse(!v.State.Paused, "the run is not paused")
 	case domain.ActionPause:
@@ -237,7 +237,7 @@ func (v *View) Resume(req domain.ActionRequest) (domain.Preview, walk.Reset, *ru
 	}
 	for _, k := range v.State.UnresolvedDoubts() {
 		n := &v.Program.Nodes[k.Node]
-		err := domain.Errorf(domain.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
+		err := domain.Errorf(domain.CodeConflict, "iteration %d of step %s is in doubt", k.Visit, n.ID).
 			Suggest("use happened, retry, skip, or fail")
 		err.Reason = domain.ReasonInDoubt
 		return p, walk.Reset{}, nil, err

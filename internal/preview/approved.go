@@ -46,7 +46,7 @@ func (f approvedFacts) changed(c candidate, before map[string]bool) (reason doma
 		}
 		node, _, err := visitOf(visit, func(string) int { return 1 })
 		if n, ok := b.Program.Index[node]; err == nil && ok && !after[n] {
-			return domain.Messagef("the approved content has changed: a stub stands in for %s", node)
+			return domain.Messagef("the approved content has changed: %s has a stub", node)
 		}
 	}
 	return reason

@@ -41,7 +41,7 @@ func (v *View) Branch(req domain.ActionRequest, prog *runstate.Compiled, raw dom
 	if known := v.State.Memory; known != nil && req.Action == domain.ActionFork {
 		raw, err := jsonvalue.Encode(known)
 		if err != nil {
-			return nil, fmt.Errorf("what the run remembers: %w", err)
+			return nil, fmt.Errorf("the memory of the run: %w", err)
 		}
 		if err := b.append(runstate.MemoryRow(raw, 0, v.Run.CreatedAt)); err != nil {
 			return nil, err
@@ -241,7 +241,7 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 	}
 	i, ok := b.Program.Index[c.Node]
 	if !ok {
-		return domain.Messagef("the version has no such node")
+		return domain.Messagef("the version has no such step")
 	}
 	if b.Program != old && b.Program.Fingerprint(i) != old.Fingerprint(old.Index[c.Node]) {
 		return domain.Messagef("its definition differs")
@@ -251,7 +251,7 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 	}
 	k := runstate.StepKey{VisitKey: walk.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
 	if b.State.Open[k] == nil && b.State.Foreach[k.VisitKey] == nil {
-		return domain.Messagef("a step before it runs again or leads elsewhere")
+		return domain.Messagef("a previous step runs again or leads elsewhere")
 	}
 	if edited {
 		return reason
@@ -333,7 +333,7 @@ func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[s
 		}
 		if b.view.asked(node) {
 			return nil, domain.Errorf(domain.CodeForbidden,
-				"edits: %s was called only after a person had approved it; its output cannot be edited", node)
+				"edits: %s was called after an approval; its output cannot be edited", node)
 		}
 		v, err := jsonvalue.Decode(raw)
 		if err != nil {

@@ -133,9 +133,9 @@ func (v *View) openStep(row *domain.Entry) *runstate.Step {
 
 // Reasons why steps run again in a fork from before the damage.
 const (
-	whyDamaged = "the row that would tell how it ended is damaged"
-	whyOpen    = "no row that can be trusted records how it ended"
-	whyBehind  = "it ended behind the damaged row"
+	whyDamaged = "the row with its outcome is damaged"
+	whyOpen    = "no intact row has its outcome"
+	whyBehind  = "it ended after the damaged row"
 )
 
 // lost adds the reason why steps after the damage run again.
@@ -194,7 +194,7 @@ func RefuseDamaged(run string, d *domain.Damage, code domain.Code, doing string)
 
 // beyond returns an error for a fork that would keep damaged rows.
 func (v *View) beyond(at int64) error {
-	return RefuseDamaged(v.Run.ID, v.Damage, domain.CodeConflict, fmt.Sprintf("a fork cannot keep position %d", at))
+	return RefuseDamaged(v.Run.ID, v.Damage, domain.CodeConflict, fmt.Sprintf("a fork cannot start from position %d", at))
 }
 
 // DamagedAction previews an action on a damaged run. It can only be cancelled or deleted.
@@ -217,9 +217,9 @@ func CheckDamaged(r domain.Run, req domain.ActionRequest, d *domain.Damage) erro
 	case req.Action == domain.ActionCancel && final:
 		return domain.Errorf(domain.CodeConflict, "nothing to cancel; %s", domain.RunIs(r.Status, ""))
 	case req.Action == domain.ActionDelete && !final:
-		return domain.Errorf(domain.CodeConflict, "a run that is not over cannot be deleted").Suggest("cancel it first")
+		return domain.Errorf(domain.CodeConflict, "only a finished run can be deleted").Suggest("cancel it first")
 	case req.Action == domain.ActionDelete && !r.DeletedAt.IsZero():
-		return domain.Errorf(domain.CodeConflict, "the run was deleted before")
+		return domain.Errorf(domain.CodeConflict, "the run was already deleted")
 	case req.Action == domain.ActionCancel, req.Action == domain.ActionDelete:
 		return nil
 	}
@@ -227,7 +227,7 @@ func CheckDamaged(r domain.Run, req domain.ActionRequest, d *domain.Damage) erro
 	if len(d.Parts) > 0 {
 		whole = "run"
 	}
-	return RefuseDamaged(r.ID, d, domain.CodeConflict, fmt.Sprintf("%s needs the whole %s", req.Action, whole))
+	return RefuseDamaged(r.ID, d, domain.CodeConflict, fmt.Sprintf("%s requires the whole %s", req.Action, whole))
 }
 
 // QuarantineMessage returns the status message of a quarantined run with damage, and its node.

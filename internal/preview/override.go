@@ -14,8 +14,8 @@ import (
 
 // Reasons why a visit has a result without running.
 const (
-	givenRecorded = "a person gave it the recorded result"
-	givenStub     = "a person gave it a stub"
+	givenRecorded = "a person selected the recorded result"
+	givenStub     = "a person set a stub"
 )
 
 // overrideSteps writes the results that replace steps into the new journal. They apply when the
@@ -97,7 +97,7 @@ func (b *Branch) overriddenStep(name string, rows []candidate) (runstate.StepKey
 	}
 	i, ok := b.Program.Index[node]
 	if !ok {
-		return k, domain.Errorf(domain.CodeInvalid, "instead: the version has no node %q", node)
+		return k, domain.Errorf(domain.CodeInvalid, "instead: the version has no step %q", node)
 	}
 	k.VisitKey = walk.VisitKey{Node: i, Visit: n}
 	if item != runstate.NoItem && b.Program.Nodes[i].Foreach == nil {
@@ -105,7 +105,7 @@ func (b *Branch) overriddenStep(name string, rows []candidate) (runstate.StepKey
 			visitName(node, n))
 	}
 	if b.Program.Nodes[i].Type == walk.TypeApproval || b.view.asked(node) {
-		return k, domain.Errorf(domain.CodeForbidden, "instead: %s is decided by a person; no result stands in for that", node)
+		return k, domain.Errorf(domain.CodeForbidden, "instead: %s is decided by a person, and cannot have another result", node)
 	}
 	if slices.ContainsFunc(b.State.Settled, func(d runstate.Settled) bool { return d.Node == i && d.Visit == n }) {
 		return k, domain.Errorf(domain.CodeInvalid, "instead: %s is kept", visitName(node, n)).Suggest("edit its output")
@@ -153,7 +153,7 @@ func (b *Branch) completed(c candidate, k runstate.StepKey) bool {
 
 func (b *Branch) noRecord(k runstate.StepKey) error {
 	return domain.Errorf(domain.CodeInvalid, "instead: %s has no recorded result",
-		b.stepName(k)).Suggest("give it a stub, or let it run")
+		b.stepName(k)).Suggest("set a stub, or let it run")
 }
 
 // recorded is the recorded output of a step in the forked run.

@@ -15,7 +15,7 @@ func Predictions(p domain.Approval, load func() (*View, error)) ([]domain.Predic
 	answers := p.Answers()
 	decisions := len(answers)
 	if p.MayAsk {
-		answers = append(answers, domain.Answer{ID: "ask_back", Kind: domain.AnswerReject})
+		answers = append(answers, domain.Answer{ID: "request_changes", Kind: domain.AnswerReject})
 	}
 	var stages [][]domain.Prediction
 	for _, answer := range answers {

@@ -17,7 +17,7 @@ func checkOptions(r domain.ActionRequest) error {
 	}
 	if r.Timeout > 0 && r.Timeout < time.Millisecond {
 		return domain.Errorf(domain.CodeInvalid, "a timeout of %s is too short",
-			r.Timeout).Suggest(`write a number and a unit, like "90s" or "10m"`)
+			r.Timeout).Suggest("use a number and a unit, such as 90s or 10m")
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func NoOptionsError() error {
 func CheckRequest(r domain.ActionRequest) error {
 	refuse := func(set bool, field string, allowed ...domain.Action) error {
 		if set && !slices.Contains(allowed, r.Action) {
-			return domain.Errorf(domain.CodeInvalid, "%s does not take %s", r.Action, field)
+			return domain.Errorf(domain.CodeInvalid, "%s does not accept %s", r.Action, field)
 		}
 		return nil
 	}

@@ -31,7 +31,7 @@ func ReadApproval(input any) (ApprovalInput, error) {
 	}
 	m, ok := input.(map[string]any)
 	if !ok {
-		return in, fmt.Errorf("an approval takes {message, answers?, form?, timeout?, on_timeout?}")
+		return in, fmt.Errorf("an approval accepts {message, answers?, form?, timeout?, on_timeout?}")
 	}
 	in.message = FormMessage(m)
 	declared, err := planner.Answers(m)
@@ -61,7 +61,7 @@ func ReadApproval(input any) (ApprovalInput, error) {
 	switch in.onTimeout {
 	case "approve", "reject", "fail":
 	default:
-		return in, fmt.Errorf("on_timeout is %q; it must be approve, reject or fail", in.onTimeout)
+		return in, fmt.Errorf("unknown on_timeout %q: use approve, reject, or fail", in.onTimeout)
 	}
 	return in, nil
 }

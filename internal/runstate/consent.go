@@ -40,7 +40,7 @@ func (c *ConsentRequest) Message(node string) string {
 func (g ConsentAnswer) Rejection(tool string) *walk.Failure {
 	if g.ChangesRequested {
 		return (&walk.Failure{Code: ActionChangesRequested, Permanent: true, NoEffect: true}).
-			WithMessage("the call of %s was not made: %s asks first: %s", tool, g.By, g.Comment)
+			WithMessage("%s was not called: %s requests changes: %s", tool, g.By, g.Comment)
 	}
 	f := &walk.Failure{Code: CodeRejected, Permanent: true, NoEffect: true}
 	if g.Expired {

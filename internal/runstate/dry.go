@@ -20,7 +20,7 @@ func completeDry(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 	m.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) {
 		m.fillWhole(w)(e)
 		e.Input = raw
-		e.Log = logLine(m, fmt.Sprintf("dry run: %s was not called; the output is made up", stubbed(node)))
+		e.Log = logLine(m, fmt.Sprintf("dry run: %s was not called, and the output is a placeholder", stubbed(node)))
 	})
 	m.complete()
 }

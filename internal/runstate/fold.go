@@ -75,7 +75,7 @@ func CorruptRow(e *domain.Entry, format string, args ...any) error {
 // InvalidRow is the sequence number of an invalid row, and the cause of a CorruptRow error.
 type InvalidRow int64
 
-func (m InvalidRow) Error() string { return fmt.Sprintf("row %d does not fit", int64(m)) }
+func (m InvalidRow) Error() string { return fmt.Sprintf("row %d does not match", int64(m)) }
 
 // Apply replays a recorded row. For replan rows, use FollowReplan. The error has CodeCorrupt if the
 // row contradicts the state.

@@ -36,7 +36,7 @@ func (ev *OperatorAction) handle(m *Machine) error {
 	if m.ended && r.Action != domain.ActionResume && r.Action != domain.ActionDelete {
 		return m.Conflict("nothing to %s", r.Action)
 	}
-	record := domain.AuditRecord{Action: "run." + string(r.Action), Actor: ev.Actor.Name, Surface: ev.Actor.Surface,
+	record := domain.AuditRecord{Action: "run." + string(r.Action), Actor: ev.Actor.Name, Source: ev.Actor.Source,
 		Request: ev.Actor.Request, Run: m.Run.ID, Reason: r.Reason}
 	var err error
 	switch r.Action {
@@ -166,7 +166,7 @@ func (ev *OperatorAction) limits(m *Machine, record *domain.AuditRecord) error {
 		}
 		maps.Copy(p.AddLabels, labels)
 		given := domain.LabelRecord(m.Run.ID, labels, ev.Request.Reason)
-		given.Actor, given.Surface, given.Request = ev.Actor.Name, ev.Actor.Surface, ev.Actor.Request
+		given.Actor, given.Source, given.Request = ev.Actor.Name, ev.Actor.Source, ev.Actor.Request
 		m.next.Audit = append(m.next.Audit, given)
 	}
 	m.budget = domain.Message{}
@@ -177,10 +177,10 @@ func (ev *OperatorAction) limits(m *Machine, record *domain.AuditRecord) error {
 
 func (ev *OperatorAction) delete(m *Machine) error {
 	if !m.ended {
-		return m.Conflict("a run that is not over cannot be deleted").Suggest("cancel it first")
+		return m.Conflict("only a finished run can be deleted").Suggest("cancel it first")
 	}
 	if !m.Run.DeletedAt.IsZero() {
-		return m.Conflict("the run was deleted before")
+		return m.Conflict("the run was already deleted")
 	}
 	now := m.env.Now
 	m.patch().DeletedAt, m.Run.DeletedAt = &now, now
@@ -283,7 +283,7 @@ func (ev *StepResolved) handle(m *Machine) error {
 	case d != nil && d.Resolution == nil:
 		attempt, calls = d.Attempt, d.Calls
 	default:
-		return m.Conflict("visit %d of node %q is not in doubt", k.Visit, r.Node)
+		return m.Conflict("iteration %d of step %q is not in doubt", k.Visit, r.Node)
 	}
 	if r.Attempt != 0 && r.Attempt != attempt {
 		return domain.Errorf(domain.CodeStale, "attempt %d is in doubt, not attempt %d", attempt, r.Attempt).
@@ -303,7 +303,7 @@ func (ev *StepResolved) handle(m *Machine) error {
 	if len(calls) > 0 {
 		about["calls"] = calls
 	}
-	m.record(r.Receipt, m.Run.ID, domain.AuditRecord{Action: "node.resolve", Actor: ev.Actor.Name, Surface: ev.Actor.Surface,
+	m.record(r.Receipt, m.Run.ID, domain.AuditRecord{Action: "node.resolve", Actor: ev.Actor.Name, Source: ev.Actor.Source,
 		Request: ev.Actor.Request, Run: m.Run.ID, Object: "node:" + r.Node, Reason: r.Reason, Detail: detail(about)})
 	if w != nil {
 		applyResolution(m, w, Resolution{Action: r.Action, Output: e.Output})
@@ -356,5 +356,5 @@ func failureRecord(run string, status domain.RunStatus, reason domain.WaitReason
 	if failure != "" {
 		d["failureReason"] = failure
 	}
-	return domain.AuditRecord{Action: "run.status", Actor: domain.System.Name, Surface: domain.System.Surface, Run: run, Detail: detail(d)}
+	return domain.AuditRecord{Action: "run.status", Actor: domain.System.Name, Source: domain.System.Source, Run: run, Detail: detail(d)}
 }

@@ -35,7 +35,7 @@ func TestOperatorActions(t *testing.T) {
 			err: "nothing to cancel"},
 		{name: "release a run that is not held", action: domain.ActionRelease, err: "neither held nor quarantined"},
 		{name: "start a run that has started", action: domain.ActionStartNow, err: "is not scheduled"},
-		{name: "delete a run that is not over", action: domain.ActionDelete, err: "cannot be deleted"},
+		{name: "delete a run that is not over", action: domain.ActionDelete, err: "only a finished run can be deleted"},
 		{name: "delete", before: []domain.Action{domain.ActionCancel}, action: domain.ActionDelete,
 			rows: "action cancel, result a cancelled!, result b cancelled!"},
 		{name: "resume", action: domain.ActionResume, rows: "action retry-now"},

@@ -49,13 +49,13 @@ func (ev *ApprovalDecided) handle(m *Machine) error {
 	action, record := ActionApproved, "approval.decide"
 	switch {
 	case ev.Request.RequestChanges:
-		action, record = ActionChangesRequested, "approval.ask_back"
+		action, record = ActionChangesRequested, "approval.request_changes"
 	case ev.Answer.Rejects():
 		action = ActionRejected
 	}
 	p.Answer, p.Status, p.DecidedAt, p.DecidedBy = ev.Answer.ID, action, m.env.Now, ev.Actor.Name
 	p.Comment, p.Values = ev.Request.Comment, ev.Request.Values
-	m.record(ev.Request.Receipt, p.ID, domain.AuditRecord{Action: record, Actor: ev.Actor.Name, Surface: ev.Actor.Surface,
+	m.record(ev.Request.Receipt, p.ID, domain.AuditRecord{Action: record, Actor: ev.Actor.Name, Source: ev.Actor.Source,
 		Request: ev.Actor.Request, Run: m.Run.ID, Object: "approval:" + p.ID, Reason: ev.Request.Comment,
 		Detail: detail(map[string]any{"decision": action, "answer": p.Answer, "digest": p.Digest, "node": p.Node})})
 	answerApproval(m, w, *p, ev.Version)
@@ -89,7 +89,7 @@ func answerApproval(m *Machine, w *Step, p domain.Approval, v *NewVersion) {
 	}
 	if action == ActionExpired && p.OnTimeout == "fail" {
 		f := &domain.Failure{Code: walk.CodeTimeout, Permanent: true, NoEffect: true}
-		m.final(w, domain.NodeFailed, nil, f.WithMessage("no answer within the time given: %s", p.Message), nil)
+		m.final(w, domain.NodeFailed, nil, f.WithMessage("no answer before the deadline: %s", p.Message), nil)
 		return
 	}
 	approved := action == ActionApproved || action == ActionExpired && p.OnTimeout == "approve"

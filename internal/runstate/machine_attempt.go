@@ -84,7 +84,7 @@ func (ev *AttemptDone) handle(m *Machine) error {
 	f := ev.Failure
 	if f == nil && len(w.CallsInFlight) > 0 {
 		f = (&domain.Failure{Code: walk.CodeFailed, Node: ev.Attempt.Spec.ID}).
-			WithMessage("it ended, and the outcome of its call of %s is not known", ToolNames(w.OpenCalls()))
+			WithMessage("it ended, and the outcome of its call of %s is unknown", ToolNames(w.OpenCalls()))
 	}
 	switch {
 	case f != nil && awaitConsent(m, ev, w):
@@ -216,7 +216,7 @@ func (ev *AttemptLate) handle(m *Machine) error {
 	k.Node = i
 	e := m.entry(domain.EntryResolve, k)
 	e.Decision, e.Attempt, e.StartedAt = ResolveDecision{Action: ActionLate}.JSON(), ev.Attempt.Number, ev.Attempt.StartedAt
-	e.Reason = "the handler returned after it was given up"
+	e.Reason = "the handler returned after the attempt was abandoned"
 	e.Failure, e.Output = ev.Failure, ev.Output
 	m.add(e)
 	return nil

@@ -134,7 +134,7 @@ func (ev *ChildEnded) failure(node *walk.ProgramNode, err error) *domain.Failure
 		// Another run could repeat an effect that may have happened.
 		if refusal, ok := errors.AsType[*domain.Error](ev.Refused); ok && refusal.Reason == domain.ReasonInDoubt {
 			f.Permanent = true
-			return f.WithMessage("%s; it cannot be resumed: %s. Resolve that, then resume this run", f.Localize(), ev.Refused)
+			return f.WithMessage("%s; it cannot be resumed: %s. Fix that, then resume this run", f.Localize(), ev.Refused)
 		}
 		return f.WithMessage("%s; it cannot be resumed: %s", f.Localize(), ev.Refused)
 	}

@@ -19,7 +19,7 @@ func (ev *Recover) settle(m *Machine) {
 		return
 	}
 	if m.Run.Status != domain.RunRunning {
-		ev.settleInFlight(m, *Interrupted("the database was restored to a moment at which it ran"), "restore")
+		ev.settleInFlight(m, *Interrupted("the database was restored to a time at which it was active"), "restore")
 		return
 	}
 	m.runningSince = m.env.Monotonic
@@ -42,7 +42,7 @@ func (ev *Recover) settle(m *Machine) {
 	for _, w := range m.State.OpenSteps() {
 		if w.Crashes >= m.env.Options.QuarantineAfter && !m.State.Quarantined {
 			m.addActionRow(RunActionDecision{Action: RunActionQuarantine}, domain.System.Name,
-				fmt.Sprintf("kairosd crashed %d times while node %s was open", w.Crashes, m.Program.Nodes[w.Node].ID))
+				fmt.Sprintf("kairosd crashed %d times while step %s was active", w.Crashes, m.Program.Nodes[w.Node].ID))
 		}
 	}
 	if m.State.Cancelled {

@@ -91,7 +91,7 @@ func (ev *ReplanReady) handle(m *Machine) error {
 }
 
 // ReplanActor stores new versions and makes runs follow them.
-var ReplanActor = domain.Actor{Name: "supervisor", Role: domain.RoleAuthor, Surface: "engine"}
+var ReplanActor = domain.Actor{Name: "supervisor", Role: domain.RoleAuthor, Source: "engine"}
 
 // abandonReplan settles the step with its own failure.
 func abandonReplan(m *Machine, w *Step, why string, usage domain.Usage) {

@@ -258,7 +258,7 @@ func (ev *Silence) handle(m *Machine) error {
 	m.Run.Attention = on
 	message, node := statusMessage(m, domain.RunRunning, "", nil)
 	if on {
-		message, node = domain.Messagef("%s gives no sign of life since %s", ev.Node, ev.Since), ev.Node
+		message, node = domain.Messagef("%s has not responded since %s", ev.Node, ev.Since), ev.Node
 	}
 	headline := message.String()
 	p := m.patch()

@@ -196,7 +196,7 @@ func startTimer(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 func timerDue(now time.Time, input any) (time.Time, error) {
 	in, ok := input.(map[string]any)
 	if !ok || len(in) != 1 {
-		return time.Time{}, fmt.Errorf("a wait takes one of for and until")
+		return time.Time{}, fmt.Errorf("a wait requires exactly one of for and until")
 	}
 	if text, ok := in["for"].(string); ok {
 		d, err := time.ParseDuration(text)
@@ -215,7 +215,7 @@ func timerDue(now time.Time, input any) (time.Time, error) {
 		}
 		return t.UTC().Truncate(time.Microsecond), nil
 	}
-	return time.Time{}, fmt.Errorf("a wait takes one of for and until, as text")
+	return time.Time{}, fmt.Errorf("a wait requires exactly one of for and until, as text")
 }
 
 // handle ends waits whose time has come.

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-var ada = domain.Actor{Name: "ada", Surface: "ui"}
+var ada = domain.Actor{Name: "ada", Source: "ui"}
 
 // fixture is a machine with an environment that the test controls.
 type fixture struct {

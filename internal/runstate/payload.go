@@ -50,7 +50,7 @@ const (
 	ActionApproved         = "approved"
 	ActionRejected         = "rejected"
 	ActionExpired          = "expired"
-	ActionChangesRequested = "asked_back" // the person requested changes instead of deciding
+	ActionChangesRequested = "changes_requested" // the person requested changes instead of deciding
 	ActionHappened         = "happened"
 	ActionGiven            = "given" // a result that a step gets instead of running
 	ActionRetry            = "retry"

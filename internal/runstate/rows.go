@@ -21,8 +21,8 @@ func MemoryRow(v domain.RawJSON, seq int64, at time.Time) domain.Entry {
 
 // Reasons of final rows that a person settled without running the step.
 const (
-	ReasonHappened = "a person said that it happened"
+	ReasonHappened = "a person reported that it happened"
 	ReasonSkipped  = "skipped by a person"
 	ReasonExpired  = "no answer in time"
-	ReasonFailed   = "a person said that it failed"
+	ReasonFailed   = "a person reported that it failed"
 )

@@ -174,7 +174,7 @@ func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (message domain.
 		if len(w.Calls) > 0 {
 			return domain.Messagef("%s called %s, which may have had its effect; check whether it happened", node, ToolNames(w.Calls)), node
 		}
-		return domain.Messagef("%s may have had its effect; say whether it happened", node), node
+		return domain.Messagef("%s may have had its effect; state whether it happened", node), node
 	case domain.WaitRetry:
 		return domain.Messagef("%s will be tried again: %s", node, waitText(w)), node
 	case domain.WaitTimer:
@@ -186,7 +186,7 @@ func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (message domain.
 	case domain.WaitBudget:
 		return waitText(w), node
 	case domain.WaitHeld:
-		return domain.Messagef("held since the database was taken back"), node
+		return domain.Messagef("held since the database was reset to an earlier state"), node
 	case domain.WaitQuarantined:
 		return domain.Messagef("quarantined: kairosd crashed repeatedly while this run was active"), node
 	case domain.WaitPaused:

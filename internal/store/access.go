@@ -330,7 +330,7 @@ func (s access) RepairAccess(ctx context.Context, actor domain.Actor) (found []s
 		if err := s.store.endAccess(w, b, "the request was changed by another program"); err != nil {
 			return nil, err
 		}
-		record := domain.AuditRecord{Action: "access.repair", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
+		record := domain.AuditRecord{Action: "access.repair", Actor: actor.Name, Source: actor.Source, Request: actor.Request,
 			Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"found": found}))}
 		return []auditRow{{record: record}}, s.store.sealAccess(w.ctx, w.q, w.chain.next+1)
 	})
@@ -352,10 +352,10 @@ func (s access) resetAccess() error {
 			return nil, err
 		}
 		record := domain.AuditRecord{
-			Action:  actionAccessReset,
-			Actor:   domain.System.Name,
-			Surface: domain.System.Surface,
-			Reason:  "the key file was lost",
+			Action: actionAccessReset,
+			Actor:  domain.System.Name,
+			Source: domain.System.Source,
+			Reason: "the key file was lost",
 			Detail: domain.RawJSON(
 				core.EncodeJSON(
 					map[string]int{"usersDisabled": len(all.users), "tokensRemoved": len(all.tokens), "sessionsRemoved": len(all.sessions),

@@ -56,7 +56,7 @@ func TestAcknowledgingALargeGroupIsRecordedFirst(t *testing.T) {
 	if err != nil || len(groups) != 1 || groups[0].Runs != ackBatch+1 {
 		t.Fatalf("%+v %v", groups, err)
 	}
-	marta := domain.Actor{Name: "marta", Surface: "ui"}
+	marta := domain.Actor{Name: "marta", Source: "ui"}
 	s.OnBatch(func(int, time.Duration) { s.writer.fail(errors.New("the process ends")) })
 	if _, err := s.AckFailures(ctx, marta, groups[0].Ref(), "known"); err == nil {
 		t.Fatal("both transactions were one")

@@ -104,7 +104,7 @@ func TestFailuresAreGroupedByFingerprint(t *testing.T) {
 	if got := found(t, s, domain.RunFilter{Fingerprint: groups[1].Fingerprint}); !slices.Equal(got, slow) {
 		t.Errorf("the slow: %q, want %q", got, slow)
 	}
-	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
+	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Source: "ui"}
 	if n, err := s.AckFailures(ctx, marta, groups[0].Ref(), "known"); err != nil || n != 3 {
 		t.Errorf("%d acknowledged, %v", n, err)
 	}
@@ -144,7 +144,7 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 	s := storetest.Open(t)
 	ctx := t.Context()
 	v := storetest.Plan(t, s, twoNodes)
-	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
+	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Source: "ui"}
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {

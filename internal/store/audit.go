@@ -42,7 +42,7 @@ func (w *writer) writeAudit(rows []auditRow) ([]domain.AuditEvent, []byte, error
 	for i := range rows {
 		r := &rows[i]
 		p := dbsqlc.AuditEvent{Seq: w.chain.seq + int64(i) + 1, At: at, FirstSeq: r.firstSeq, RunSeq: r.runSeq, Digest: r.digest,
-			Action: r.record.Action, Actor: r.record.Actor, Surface: r.record.Surface, Request: r.record.Request.ID,
+			Action: r.record.Action, Actor: r.record.Actor, Source: r.record.Source, Request: r.record.Request.ID,
 			Address: r.record.Request.Address, Object: r.record.Object,
 			Result: r.record.Result, Reason: r.record.Reason, Detail: core.JSONText(r.record.Detail)}
 		if r.rowID != 0 {
@@ -109,7 +109,7 @@ func (l *link) add(p *dbsqlc.AuditEvent) {
 		b = append(b, s...)
 	}
 	field(string(p.Digest))
-	for _, s := range []string{p.Action, p.Actor, p.Surface, p.Object, p.Result, p.Reason, p.Request, p.Address} {
+	for _, s := range []string{p.Action, p.Actor, p.Source, p.Object, p.Result, p.Reason, p.Request, p.Address} {
 		field(s)
 	}
 	if p.Detail != nil {
@@ -250,7 +250,7 @@ func (s auditLog) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditE
 		out = append(
 			out,
 			dbsqlc.AuditEvent{Seq: f.Int(), At: f.Int(), RunID: f.IntOrNull(), FirstSeq: f.Int(), RunSeq: f.Int(), Digest: f.Blob(),
-				Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(),
+				Action: f.Text(), Actor: f.Text(), Source: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(),
 				Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()},
 		)
 		return f.Err

@@ -73,7 +73,7 @@ func (c *AuditChecker) unfinished(ctx context.Context) (domain.Actor, error) {
 		return domain.Actor{}, err
 	}
 	e := list.Items[0]
-	return domain.Actor{Name: e.Actor, Surface: e.Surface, Request: e.Request}, nil
+	return domain.Actor{Name: e.Actor, Source: e.Source, Request: e.Request}, nil
 }
 
 // Busy reports whether a verification is in progress.
@@ -135,7 +135,7 @@ func (c *AuditChecker) check(ctx context.Context, actor domain.Actor) error {
 	record := domain.AuditRecord{
 		Action:  actionVerify,
 		Actor:   actor.Name,
-		Surface: actor.Surface,
+		Source:  actor.Source,
 		Request: actor.Request,
 		Detail:  domain.RawJSON(core.EncodeJSON(check)),
 	}

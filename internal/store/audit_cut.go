@@ -90,7 +90,7 @@ func (s auditLog) CutAudit(ctx context.Context, before time.Time, actor domain.A
 			if err := w.q.SettingPut(w.ctx, settingCut, detail); err != nil {
 				return nil, err
 			}
-			return []auditRow{{record: domain.AuditRecord{Action: actionCut, Actor: actor.Name, Surface: actor.Surface,
+			return []auditRow{{record: domain.AuditRecord{Action: actionCut, Actor: actor.Name, Source: actor.Source,
 				Request: actor.Request, Detail: domain.RawJSON(detail)}}}, nil
 		}); err != nil {
 			return 0, err

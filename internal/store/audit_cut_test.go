@@ -171,7 +171,7 @@ func TestAForgedKeyChangeIsFound(t *testing.T) {
 	s, _ := daily(t, 0)
 	if err := alter(t, s.path, `DROP TRIGGER audit_events_are_immutable;
 UPDATE audit_events SET actor = 'nobody' WHERE seq = 5;
-INSERT INTO audit_events (seq, at, first_seq, run_seq, action, actor, surface, object, result, reason, detail)
+INSERT INTO audit_events (seq, at, first_seq, run_seq, action, actor, source, object, result, reason, detail)
 SELECT max(seq) + 1, max(at), 0, 0, 'audit.new_key', 'system', 'engine', '', 'ok', '', '{"seq":20,"mac":""}'
 FROM audit_events`); err != nil {
 		t.Fatal(err)

@@ -65,7 +65,7 @@ func TestAuditChecker(t *testing.T) {
 	if check, err := c.AuditCheck(t.Context()); err != nil || !check.Began.IsZero() {
 		t.Errorf("before any: %+v %v", check, err)
 	}
-	ana := domain.Actor{Name: "ana", Role: domain.RoleOperator, Surface: "ui", Request: domain.Request{ID: "r1"}}
+	ana := domain.Actor{Name: "ana", Role: domain.RoleOperator, Source: "ui", Request: domain.Request{ID: "r1"}}
 	if err := s.Audit(t.Context(), domain.AuditRecord{Action: actionVerify, Actor: "vera",
 		Result: "denied"}); err != nil { // not a verification
 		t.Fatal(err)

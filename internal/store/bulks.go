@@ -13,7 +13,7 @@ func bulkRecord(b domain.Bulk, action string, actor domain.Actor, reason string)
 		record: domain.AuditRecord{
 			Action:  action,
 			Actor:   actor.Name,
-			Surface: actor.Surface,
+			Source:  actor.Source,
 			Request: actor.Request,
 			Object:  "bulk:" + b.ID,
 			Reason:  reason,

@@ -24,7 +24,7 @@ type caller struct {
 	messages []string
 }
 
-var someone = domain.Actor{Name: "marta", Role: domain.RoleAdmin, Surface: "api"}
+var someone = domain.Actor{Name: "marta", Role: domain.RoleAdmin, Source: "api"}
 
 func newCaller(t testing.TB, s engine.Store) *caller {
 	c := &caller{t: t, s: s, names: map[string]string{}}

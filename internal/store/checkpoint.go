@@ -105,7 +105,8 @@ func (s *Store) Commit(ctx context.Context, c domain.Checkpoint) error {
 	return s.writer.do(op{apply: p.apply, ofRun: true, chain: c.Chain})
 }
 
-// Enqueue queues checkpoints without waiting; see engine.Store.
+// Enqueue queues checkpoints without waiting. It calls done once for each, when the checkpoint is
+// durable or has failed.
 func (s *Store) Enqueue(list []domain.Checkpoint, done func(error)) {
 	if s.writer == nil {
 		go func() {
@@ -307,7 +308,7 @@ func (w *writer) expect(rowID int64, st runState) {
 func (p *prepared) audit(rows []auditRow) []auditRow {
 	if n := len(p.c.Entries); n > 0 || p.c.Patch != nil && p.c.Patch.Status != "" {
 		r := auditRow{rowID: p.rowID, digest: p.digest, entries: p.c.Entries,
-			record: domain.AuditRecord{Action: ActionCheckpoint, Surface: "engine", Actor: "system", Run: p.c.Run}}
+			record: domain.AuditRecord{Action: ActionCheckpoint, Source: "engine", Actor: "system", Run: p.c.Run}}
 		if n > 0 {
 			r.firstSeq, r.runSeq = p.c.Entries[0].Seq, p.c.Entries[n-1].Seq
 		}

@@ -130,7 +130,7 @@ func (d *directStatements) insertPlainStep(p *core.StepRow) error {
 }
 
 func (d *directStatements) insertAudit(p *dbsqlc.AuditEvent) error {
-	if p.Action == ActionCheckpoint && p.RunID != nil && p.Actor == "system" && p.Surface == "engine" && p.Result == "ok" &&
+	if p.Action == ActionCheckpoint && p.RunID != nil && p.Actor == "system" && p.Source == "engine" && p.Result == "ok" &&
 		p.Reason == "" &&
 		p.Detail == nil &&
 		p.Request == "" &&
@@ -159,7 +159,7 @@ func (d *directStatements) insertAudit(p *dbsqlc.AuditEvent) error {
 	h.BlobOrNull(p.Digest)
 	h.Text(p.Action)
 	h.Text(p.Actor)
-	h.Text(p.Surface)
+	h.Text(p.Source)
 	h.Text(p.Object)
 	h.Text(p.Result)
 	h.Text(p.Reason)

@@ -32,7 +32,7 @@ func (s retention) RecountRuns(context.Context) (changed bool, err error) {
 		if changed = before != after; !changed {
 			return nil, nil
 		}
-		return []auditRow{{record: domain.AuditRecord{Action: "store.recounted", Actor: domain.System.Name, Surface: domain.System.Surface,
+		return []auditRow{{record: domain.AuditRecord{Action: "store.recounted", Actor: domain.System.Name, Source: domain.System.Source,
 			Reason: "before: " + before + "; now: " + after}}}, nil
 	})
 	return changed, core.Translate(err, "count the runs again")

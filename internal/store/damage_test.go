@@ -89,7 +89,7 @@ func dump(path string) (map[string]string, error) {
 		"run_details AS created": "run_id, input, session, labels, parent, concurrency",
 		"step_results":           "*",
 		"payloads":               "hash, size, encoding, data",
-		"audit_events": "seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, " +
+		"audit_events": "seq, at, run_id, first_seq, run_seq, digest, action, actor, source, object, result, " +
 			"reason, detail, request, address, mac",
 		"plan_versions": "id, plan_id, number, hash, source",
 	} {

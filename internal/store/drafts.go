@@ -71,7 +71,7 @@ func (s work) EndDraft(_ context.Context, d domain.Draft) (moved bool, err error
 			return nil, err
 		}
 		r := draftRecord(d, "")
-		r.Action, r.Actor, r.Surface = "draft."+string(d.State), domain.System.Name, domain.System.Surface
+		r.Action, r.Actor, r.Source = "draft."+string(d.State), domain.System.Name, domain.System.Source
 		return []auditRow{{record: r}}, nil
 	})
 	return moved, core.Translate(err, "record draft")

@@ -45,7 +45,7 @@ func everyPositionQuery(t *testing.T, s *Store, must func(string, error)) {
 func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx := context.Background()
-	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
+	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Source: "ui"}
 	groups, err := s.FailureGroups(ctx, 10)
 	if must("groups", err); len(groups) != 1 || groups[0].Code != "x" || groups[0].Ack != nil {
 		t.Fatalf("%+v", groups)

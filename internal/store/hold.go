@@ -39,7 +39,7 @@ func (s holds) hold(h domain.Hold) error {
 			reason += fmt.Sprintf("; events up to %d were recorded and are missing", h.Lost)
 		}
 		rows := []auditRow{
-			{record: domain.AuditRecord{Action: "store." + h.Reason, Actor: domain.System.Name, Surface: domain.System.Surface,
+			{record: domain.AuditRecord{Action: "store." + h.Reason, Actor: domain.System.Name, Source: domain.System.Source,
 				Reason: reason, Detail: domain.RawJSON(core.EncodeJSON(h))}},
 		}
 		detail := domain.RawJSON(`{"status":"waiting","waitReason":"held"}`)
@@ -56,7 +56,7 @@ func (s holds) hold(h domain.Hold) error {
 			rows = append(
 				rows,
 				auditRow{rowID: r.ID, runSeq: r.LastSeq, record: domain.AuditRecord{Action: "run.status", Actor: domain.System.Name,
-					Surface: domain.System.Surface, Run: r.PublicID, Detail: detail}},
+					Source: domain.System.Source, Run: r.PublicID, Detail: detail}},
 			)
 		}
 		return rows, nil
@@ -116,7 +116,7 @@ func (s holds) EndHold(_ context.Context, actor domain.Actor, reason string) (en
 				record: domain.AuditRecord{
 					Action:  "store.released",
 					Actor:   actor.Name,
-					Surface: actor.Surface,
+					Source:  actor.Source,
 					Request: actor.Request,
 					Reason:  reason,
 				},

@@ -54,7 +54,7 @@ func (s *Store) Done(ctx context.Context, o Operation) (object string, done bool
 	return known.Object, err == nil, core.Translate(err, "look up an idempotency key")
 }
 
-func (o Operation) principal() string { return o.By.Surface + ":" + o.By.Name }
+func (o Operation) principal() string { return o.By.Source + ":" + o.By.Name }
 
 // Do carries out an operation in one transaction, with its audit records and the record of its key.
 // f returns the ID of the object that it changed. f may be called more than once, and must change

@@ -285,7 +285,7 @@ func (s retention) purge(ctx context.Context, batch []purgeable, actor domain.Ac
 				rows,
 				auditRow{
 					rowID: p.row,
-					record: domain.AuditRecord{Action: "run.purge", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
+					record: domain.AuditRecord{Action: "run.purge", Actor: actor.Name, Source: actor.Source, Request: actor.Request,
 						Run: p.id, Reason: p.reason},
 				},
 			)

@@ -285,7 +285,7 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	}
 	go s.writer.run()
 	if lost {
-		if err := s.Audit(ctx, domain.AuditRecord{Action: actionNewKey, Actor: domain.System.Name, Surface: domain.System.Surface,
+		if err := s.Audit(ctx, domain.AuditRecord{Action: actionNewKey, Actor: domain.System.Name, Source: domain.System.Source,
 			Reason: "the previous key was lost", Detail: domain.RawJSON(core.EncodeJSON(auditCut{Seq: last,
 				Mac: hex.EncodeToString(mac.Mac)}))}); err != nil {
 			return err

@@ -91,7 +91,7 @@ func TestACreatedRunIsWhatIsStored(t *testing.T) {
 			Parent:      &domain.ParentRef{Run: parent.ID, Node: "a", Visit: 1, Item: -1},
 			Concurrency: &domain.Concurrency{Key: "c", Limit: 2, OnConflict: "skip"},
 			Entries:     []domain.Entry{entry("a", "1"), entry("b", "2")},
-			Audit:       []domain.AuditRecord{{Action: "run.created", Actor: "ana", Surface: "api"}}},
+			Audit:       []domain.AuditRecord{{Action: "run.created", Actor: "ana", Source: "api"}}},
 		"a large input": {Input: domain.RawJSON(`"` + strings.Repeat("x", 10_000) + `"`), Origin: domain.OriginDry},
 	} {
 		n.PlanID, n.Hash = v.PlanID, v.Hash

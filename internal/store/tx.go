@@ -31,7 +31,7 @@ func (tx *Tx) settle() {
 }
 
 func (tx *Tx) audit(action string, row auditRow) {
-	row.record.Action, row.record.Actor, row.record.Surface, row.record.Request = action, tx.op.By.Name, tx.op.By.Surface, tx.op.By.Request
+	row.record.Action, row.record.Actor, row.record.Source, row.record.Request = action, tx.op.By.Name, tx.op.By.Source, tx.op.By.Request
 	tx.records = append(tx.records, row)
 }
 

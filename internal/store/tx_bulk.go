@@ -14,7 +14,7 @@ func (tx *Tx) CreateBulk(b domain.Bulk, items []domain.BulkItem) error {
 		dbsqlc.BulkInsertParams{PublicID: b.ID, Action: string(b.Action), Query: b.Query, Reason: b.Reason, Actor: b.Actor,
 			Role: string(
 				b.Role,
-			), Surface: b.Surface, Canary: core.Flag(b.Canary), Rate: int64(b.Rate), Labels: labelsJSON(b.Labels),
+			), Source: b.Source, Canary: core.Flag(b.Canary), Rate: int64(b.Rate), Labels: labelsJSON(b.Labels),
 			NotBefore: core.Micros(b.NotBefore),
 			Provider:  b.Provider, Tool: b.Tool, State: string(b.State), Total: b.Total, CreatedAt: core.Micros(b.CreatedAt)},
 	)

@@ -41,7 +41,7 @@ func (d DraftTx) OfVersion(hash string) (domain.Draft, error) {
 func (d DraftTx) Create(draft domain.Draft) error {
 	d.tx.audit("draft.begin", auditRow{record: draftRecord(draft, "")})
 	return d.tx.w.q.DraftInsert(d.tx.w.ctx, dbsqlc.DraftInsertParams{PublicID: draft.ID, Request: core.EncodeJSON(draft.DraftRequest),
-		Actor: draft.Actor, Role: string(draft.Role), Surface: draft.Surface, Parent: draft.Parent,
+		Actor: draft.Actor, Role: string(draft.Role), Source: draft.Source, Parent: draft.Parent,
 		Revision: int64(draft.Revision), CreatedAt: core.Micros(draft.CreatedAt)})
 }
 

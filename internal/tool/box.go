@@ -290,7 +290,7 @@ func (t *Box) AcceptTool(ctx context.Context, keep Recorder, name, digest, reaso
 	err := t.host.Accept(ctx, name, digest, into, record)
 	switch {
 	case errors.Is(err, mcp.ErrNoTool):
-		return domain.Errorf(domain.CodeNotFound, "no MCP server that runs offers %q", name).Suggest("kairos tools lists what there is")
+		return domain.Errorf(domain.CodeNotFound, "no running MCP server offers %q", name).Suggest("list tools: kairos tools")
 	case errors.Is(err, mcp.ErrUnchanged):
 		return nil
 	case errors.Is(err, mcp.ErrStale):
@@ -304,7 +304,7 @@ func (t *Box) AcceptTool(ctx context.Context, keep Recorder, name, digest, reaso
 // error is CodeNotFound, or CodeConflict if the server may not be run.
 func (t *Box) RetryToolServer(name string) error {
 	if t.host == nil || !slices.ContainsFunc(t.host.Servers(), func(s mcp.ServerStatus) bool { return s.Name == name }) {
-		return domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", name).Suggest("kairos tools servers lists them")
+		return domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", name).Suggest("list them: kairos tools servers")
 	}
 	if err := t.host.Retry(name); err != nil {
 		return domain.Errorf(domain.CodeConflict, "the MCP server %s is not started: %w", name, err)
@@ -330,7 +330,7 @@ func (t *Box) EnableTool(ctx context.Context, keep Recorder, name, host, reason 
 	_, known := t.set.Lookup(name)
 	host = strings.ToLower(strings.TrimSpace(host))
 	if known && host != "" && t.set.Reach(name) != ReachesHosts {
-		return domain.Errorf(domain.CodeInvalid, "%s has no circuit for each host", name).Suggest("enable it without a host")
+		return domain.Errorf(domain.CodeInvalid, "%s has no circuits per host", name).Suggest("enable it without a host")
 	}
 	return t.enable(ctx, keep, activity.Tool, name, known, host, reason)
 }
@@ -382,7 +382,7 @@ func (t *Box) enable(ctx context.Context, keep Recorder, kind, name string, know
 	return err
 }
 
-var errUnchanged = errors.New("it is so already")
+var errUnchanged = errors.New("the state is unchanged")
 
 func kindOf(kind string) string { return strings.TrimSuffix(kind, ":") }
 
@@ -390,7 +390,7 @@ func kindOf(kind string) string { return strings.TrimSuffix(kind, ":") }
 func (t *Box) changeable(kind, name string, known bool) error {
 	switch {
 	case !known:
-		return domain.Errorf(domain.CodeNotFound, "%s %q not found", kindOf(kind), name).Suggest("kairos %ss lists them", kindOf(kind))
+		return domain.Errorf(domain.CodeNotFound, "%s %q not found", kindOf(kind), name).Suggest("list them: kairos %ss", kindOf(kind))
 	case !t.keeps:
 		return domain.Errorf(domain.CodeUnavailable, "tools and providers cannot be disabled or enabled here")
 	}

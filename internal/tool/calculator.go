@@ -294,7 +294,7 @@ func (f *formula) name(depth int) (*big.Rat, error) {
 		return nil, err
 	}
 	if len(list) < fn.least || fn.most > 0 && len(list) > fn.most {
-		return nil, at.errorf("%s does not take %d arguments", at.token, len(list))
+		return nil, at.errorf("%s does not accept %d arguments", at.token, len(list))
 	}
 	r, err := fn.call(list)
 	if err == nil {

@@ -42,7 +42,7 @@ func TestCalculator(t *testing.T) {
 			"missing at column 3", "": "expression", "(1": "expected )",
 		"1 2": "unexpected \"2\"", "foo": "unknown name", "foo(1)": "unknown function", "sqrt(-1)": "not a real number",
 		"2^1e9": "too large", "9^9^9": "too large", "1e999999999": "not a number",
-		"1e1001": "not a number", "max()": "does not take 0", "abs(1,2)": "does not take 2", "1..2": "not a number",
+		"1e1001": "not a number", "max()": "does not accept 0", "abs(1,2)": "does not accept 2", "1..2": "not a number",
 		"0x10": "unexpected", "1;2": "unexpected", "=1": "unexpected", "ln(0)": "not positive",
 		strings.Repeat("(", 500): "nested deeper", strings.Repeat("-", 500) + "1": "nested deeper",
 		strings.Repeat("1^", 500) + "1": "nested deeper", "exp(1e6)": "too large", "round(1, 1e9)": "decimal places",

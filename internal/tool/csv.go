@@ -44,7 +44,7 @@ func newCSV(f *files) llm.Tool {
 				"header":    property("boolean", "whether the first row names the columns; default true, else they are c1, c2, …"),
 				"decimal": property(
 					"string",
-					"the decimal separator of numbers; the other one may group digits; default .",
+					"decimal separator of numbers; the other one can group digits; default .",
 					"enum",
 					[]any{".", ","},
 				),
@@ -81,7 +81,7 @@ func newCSV(f *files) llm.Tool {
 		},
 		call: func(ctx context.Context, args arguments, _ llm.ToolCall) (any, error) {
 			if args.has("text") == args.has("file") {
-				return nil, invalid("csv takes exactly one of text and file")
+				return nil, invalid("csv requires exactly one of text and file")
 			}
 			content := []byte(args.text("text"))
 			if args.has("file") {
@@ -218,8 +218,8 @@ func (t *table) column(name string) (int, error) {
 	i, ok := t.index[name]
 	if !ok {
 		return 0, suggest(
-			invalid("there is no column %s", clip(name)),
-			"the columns are %s",
+			invalid("column %s not found", clip(name)),
+			"columns: %s",
 			strings.Join(t.columns[:min(len(t.columns), 20)], ", "),
 		)
 	}

@@ -38,8 +38,8 @@ func (t *table) query(args arguments) (any, error) {
 	known := func(name string) error {
 		if !slices.Contains(columns, name) {
 			return suggest(
-				invalid("there is no column %s", clip(name)),
-				"the columns are %s",
+				invalid("column %s not found", clip(name)),
+				"columns: %s",
 				strings.Join(columns[:min(len(columns), 20)], ", "),
 			)
 		}
@@ -111,7 +111,7 @@ func (t *table) filter(spec any) error {
 			op = "in"
 		}
 		if isList && op != "in" {
-			return invalid("%s compares with one value, not a list", op)
+			return invalid("%s requires one value, not a list", op)
 		}
 		tests = append(tests, test{i, op, list})
 		return nil
@@ -209,8 +209,8 @@ func (t *table) group(by []string, spec map[string]any, places int) (columns []s
 		m := aggregateForm.FindStringSubmatch(text)
 		if m == nil || m[2] == "" && m[1] != "count" {
 			return nil, nil, suggest(
-				invalid("aggregate %s: %s is not one", clip(name), clip(text)),
-				"write sum(column), avg, min, max, count or distinct",
+				invalid("aggregate %s: invalid function %s", clip(name), clip(text)),
+				"use sum(column), avg, min, max, count, or distinct",
 			)
 		}
 		a := aggregate{name: name, op: m[1], column: -1}

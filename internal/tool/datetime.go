@@ -99,7 +99,7 @@ func location(name string, otherwise *time.Location) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
-		return nil, suggest(invalid("unknown time zone %s", clip(name)), "write an IANA name such as Europe/Madrid, Asia/Tokyo or UTC")
+		return nil, suggest(invalid("unknown time zone %s", clip(name)), "use an IANA name, such as Europe/Madrid, Asia/Tokyo, or UTC")
 	}
 	return zone, nil
 }
@@ -122,7 +122,7 @@ func instant(text string, now time.Time, zone *time.Location) (time.Time, error)
 			return t, nil
 		}
 	}
-	return time.Time{}, suggest(invalid("%s is not a time", clip(text)), "write it like 2026-03-29T02:30:00Z or 2026-03-29 02:30")
+	return time.Time{}, suggest(invalid("%s is not a time", clip(text)), "use 2026-03-29T02:30:00Z or 2026-03-29 02:30")
 }
 
 var amounts = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(mo|ms|[ywdhms])`)
@@ -135,7 +135,7 @@ func addAmount(t time.Time, amount string) (time.Time, error) {
 		return t, nil
 	}
 	bad := func() (time.Time, error) {
-		return t, suggest(invalid("%s is not an amount of time", clip(amount)), "write it like 90m, -2d, 1mo or 1y6mo")
+		return t, suggest(invalid("%s is not an amount of time", clip(amount)), "use 90m, -2d, 1mo, or 1y6mo")
 	}
 	sign := 1
 	switch rest[0] {

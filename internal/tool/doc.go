@@ -3,7 +3,7 @@
 // determines the side-effect class of each call.
 //
 //	set, err := tool.Builtin(tool.Config{Files: tool.FilesConfig{Roots: []string{"./data"}}}, nil)
-//	out, err := set.Call(ctx, "calculator", agent.ToolCall{Args: map[string]any{"expression": "0.1 + 0.2"}})
+//	out, err := set.Call(ctx, "calculator", llm.ToolCall{Args: map[string]any{"expression": "0.1 + 0.2"}})
 //
 // A [Box] shows these tools and those of MCP servers to people, with their permissions, call
 // statistics, and actions.

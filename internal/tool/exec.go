@@ -97,16 +97,16 @@ func newExec(c ExecConfig) (llm.Tool, error) {
 				),
 				"operands": property(
 					"array",
-					"data that follows the arguments and is never taken for an option",
+					"data that follows the arguments and is never read as an option",
 					"items",
 					map[string]any{"type": "string"},
 					"maxItems",
 					1000,
 				),
-				"stdin":   property("string", "what it reads"),
+				"stdin":   property("string", "standard input"),
 				"timeout": property("string", fmt.Sprintf("at most %s, as 500ms or 10s", c.Timeout)),
 				"expect":  property("array", "exit codes that are results and not failures; default 0", "items", codes),
-				"rejects": property("array", "exit codes by which the command reports that it did nothing", "items", codes),
+				"rejects": property("array", "exit codes that mean that the command did nothing", "items", codes),
 			}, "command"),
 		},
 		call: t.run,
@@ -122,7 +122,7 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 	then, ok := t.allowed[path]
 	if !ok {
 		return nil, suggest(
-			refused(walk.CodePolicy, "%s may not be run", clip(path)),
+			refused(walk.CodePolicy, "%s is not permitted", clip(path)),
 			"list it under tools.exec.allow in the configuration",
 		)
 	}
@@ -137,7 +137,7 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 	if text := args.text("timeout"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 {
-			return nil, suggest(invalid("timeout %s is not a duration", clip(text)), "write it like 500ms or 10s")
+			return nil, suggest(invalid("timeout %s is not a duration", clip(text)), "use a duration, such as 500ms or 10s")
 		}
 		timeout = min(timeout, d)
 	}
@@ -153,7 +153,7 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 		own = dir
 		defer os.RemoveAll(dir)
 		if err := t.user.own(dir); err != nil {
-			return nil, (&walk.Failure{Code: "io", NoEffect: true}).WithMessage("give the working directory away: %s", err)
+			return nil, (&walk.Failure{Code: "io", NoEffect: true}).WithMessage("change the owner of the working directory: %s", err)
 		}
 	}
 	parent := ctx
@@ -193,12 +193,12 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 		return nil, (&walk.Failure{
 			Code:      CodeTooLarge,
 			Permanent: true,
-		}).WithMessage("%s wrote more than %d bytes and was ended", clip(path), t.config.MaxBytes)
+		}).WithMessage("%s wrote more than %d bytes and was killed", clip(path), t.config.MaxBytes)
 	case ctx.Err() != nil:
 		return nil, (&walk.Failure{
 			Code:   walk.CodeTimeout,
 			Detail: stderr.tail(),
-		}).WithMessage("%s ran longer than %s and was ended", clip(path), timeout)
+		}).WithMessage("%s ran longer than %s and was killed", clip(path), timeout)
 	}
 	return t.result(args, cmd, err, stdout, stderr)
 }
@@ -209,7 +209,7 @@ func (t *execTool) argv(path string, args arguments) ([]string, error) {
 	for _, name := range []string{"args", "operands"} {
 		list := args.texts(name)
 		if i := slices.IndexFunc(list, func(a string) bool { return strings.ContainsRune(a, 0) }); i >= 0 {
-			return nil, invalid("%s.%d holds a NUL", name, i)
+			return nil, invalid("%s.%d contains a NUL character", name, i)
 		}
 		if re := t.patterns[path]; re != nil {
 			if i := slices.IndexFunc(list, func(a string) bool { return !re.MatchString(a) }); i >= 0 {

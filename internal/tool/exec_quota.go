@@ -98,5 +98,5 @@ func endGroup(group int) error {
 func quotaFailure(path string, o *overQuota, stderr string) *walk.Failure {
 	return (&walk.Failure{Code: CodeQuota, Permanent: true, Detail: stderr,
 		Suggestion: "raise max_memory, max_processes or max_disk under tools.exec if it is meant to"}).
-		WithMessage("%s %s and was ended", path, o.what)
+		WithMessage("%s %s and was killed", path, o.what)
 }

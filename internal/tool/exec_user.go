@@ -36,7 +36,7 @@ func newExecUser(name string) (*execUser, error) {
 		return nil, fmt.Errorf("tools.exec.user: the group of %s has no numeric id: %w", name, err)
 	}
 	if uid == 0 || int(uid) == os.Geteuid() {
-		return nil, fmt.Errorf("tools.exec.user: %s may read what kairosd keeps; name a user of its own", name)
+		return nil, fmt.Errorf("tools.exec.user: %s can read the data of kairosd; use a separate user", name)
 	}
 	if lacking := lackingCapabilities(); len(lacking) > 0 {
 		return nil, fmt.Errorf("tools.exec.user: kairosd cannot run commands as another user: it lacks %s", strings.Join(lacking, ", "))

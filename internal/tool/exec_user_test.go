@@ -63,7 +63,7 @@ func TestACommandOfAnotherUserCannotReadOtherFiles(t *testing.T) {
 // The user of commands is checked when kairosd starts.
 func TestInvalidUsersOfCommands(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"root": "may read what kairosd keeps", "no-such-user": "tools.exec.user"} {
+	for name, want := range map[string]string{"root": "can read the data of kairosd", "no-such-user": "tools.exec.user"} {
 		_, err := tool.Builtin(tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{"/bin/sh"}, User: name}}, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)

@@ -44,7 +44,7 @@ func newFiles(c FilesConfig, guard *Guard) (*files, error) {
 func (f *files) candidates(path string) ([][2]string, error) {
 	if len(f.roots) == 0 {
 		return nil, suggest(
-			refused(CodeBlocked, "no directory may be used"),
+			refused(CodeBlocked, "file access is not enabled"),
 			"list directories under tools.files.roots in the configuration",
 		)
 	}
@@ -66,7 +66,7 @@ func (f *files) candidates(path string) ([][2]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, refused(CodeBlocked, "%s is outside the directories that may be used", clip(path))
+		return nil, refused(CodeBlocked, "%s is outside the permitted directories", clip(path))
 	}
 	return out, nil
 }
@@ -84,7 +84,7 @@ func (f *files) read(path string) ([]byte, os.FileInfo, error) {
 		}
 		return content, info, fileError(path, err)
 	}
-	return nil, nil, refused(CodeNotFound, "there is no file %s", clip(path))
+	return nil, nil, refused(CodeNotFound, "file %s not found", clip(path))
 }
 
 func (f *files) readIn(dir, inside string) ([]byte, os.FileInfo, error) {

@@ -281,7 +281,7 @@ func (h *httpTool) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	if text := a.text("timeout"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d <= 0 {
-			return nil, suggest(invalid("timeout %s is not a duration", clip(text)), "write it like 500ms or 10s")
+			return nil, suggest(invalid("timeout %s is not a duration", clip(text)), "use a duration, such as 500ms or 10s")
 		}
 		timeout = min(timeout, d)
 	}
@@ -382,8 +382,8 @@ func (h *httpTool) transportFailure(parent context.Context, req *http.Request, e
 	}
 	if b, ok := errors.AsType[*blockedError](err); ok {
 		f := suggest(
-			refused(CodeBlocked, "%s may not be reached: %s", host, b.reason),
-			"to reach it, list it under tools.http.allow_private or allow_ports; kairosd's own addresses are never reached",
+			refused(CodeBlocked, "%s cannot be reached: %s", host, b.reason),
+			"to permit it, list it under tools.http.allow_private or allow_ports; kairosd's own addresses are always refused",
 		)
 		f.NoEffect = !sent // a redirect led to the address
 		return f
@@ -432,7 +432,7 @@ func statusFailure(req *http.Request, res *http.Response, body []byte) error {
 		f.Permanent, f.NoEffect = true, true
 	case code >= 300:
 		f.Permanent = true
-		f.Suggestion = "ask for redirects: 1, or use the address it leads to"
+		f.Suggestion = "set redirects: 1, or use the address of the redirect"
 		if to, err := res.Location(); err == nil {
 			f.WithMessage("%s %s: %s to %s", req.Method, req.URL.Host, res.Status, to.Redacted())
 		}

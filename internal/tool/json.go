@@ -23,7 +23,8 @@ func newJSON() llm.Tool {
 				"text":       property("string", "a JSON text, instead of the value"),
 				"path":       property("string", "for example $.items[?@.price > 10].name", "minLength", 1, "maxLength", 4096),
 				"expression": property("string", "for example value.items.map(i, i.price * 2)", "minLength", 1, "maxLength", 4096),
-				"default":    map[string]any{"description": "given when a path of names and indexes leads nowhere, which otherwise fails"},
+				"default": map[string]any{"description": "result if a path of names and indexes is not found; " +
+					"without it, the step fails"},
 			}),
 		},
 		call: transform,
@@ -32,7 +33,7 @@ func newJSON() llm.Tool {
 
 func transform(ctx context.Context, args arguments, _ llm.ToolCall) (any, error) {
 	if args.has("value") == args.has("text") {
-		return nil, invalid("json takes exactly one of value and text")
+		return nil, invalid("json requires exactly one of value and text")
 	}
 	v := args["value"]
 	if args.has("text") {
@@ -62,7 +63,7 @@ func transform(ctx context.Context, args arguments, _ llm.ToolCall) (any, error)
 		case args.has("default"):
 			v = args["default"]
 		default:
-			return nil, suggest(refused(CodeNotFound, "path %s leads nowhere", clip(text)), "give a default, or correct the path")
+			return nil, suggest(refused(CodeNotFound, "path %s not found", clip(text)), "set a default, or correct the path")
 		}
 	}
 	if text := args.text("expression"); text != "" {

@@ -38,7 +38,7 @@ func TestJSON(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		`{"path": "$"}`: "exactly one of", `{"value": 1, "text": "1"}`: "exactly one of", `{"text": "{"}`: "not JSON",
-		`{"value": 1, "path": "a.b"}`: "begins with $", `{"value": 1, "path": "$.a"}`: "leads nowhere",
+		`{"value": 1, "path": "a.b"}`: "must begin with $", `{"value": 1, "path": "$.a"}`: "not found",
 		`{"value": 1, "expression": "value +"}`: "unexpected end", `{"value": 1, "expression": "other"}`: "unknown name",
 		`{"value": {}, "expression": "value.a"}`: "no such key", `{"value": 1, "expression": "value / 'a'"}`: "no matching overload",
 		`{"value": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,` +

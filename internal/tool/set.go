@@ -76,7 +76,7 @@ func (s *Set) add(t llm.Tool, replace bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, taken := s.tools[spec.Name]; taken && !replace {
-		return fmt.Errorf("register tool %q: there is one of that name already", spec.Name)
+		return fmt.Errorf("register tool %q: the name is already in use", spec.Name)
 	}
 	s.tools[spec.Name] = r
 	return nil

@@ -34,7 +34,7 @@ func sleep(ctx context.Context, args arguments, call llm.ToolCall) (any, error) 
 	d, err := time.ParseDuration(args.text("for"))
 	switch {
 	case err != nil || d < 0:
-		return nil, suggest(invalid("%q is not a duration", args.text("for")), "write it like 250ms, 30s or 5m")
+		return nil, suggest(invalid("%q is not a duration", args.text("for")), "use a duration, such as 250ms, 30s, or 5m")
 	case d > maxSleep:
 		return nil, suggest(
 			invalid("a sleep of %s is longer than %s", d, maxSleep),

@@ -90,11 +90,11 @@ func (t *sqlTool) query(ctx context.Context, args arguments, _ llm.ToolCall) (an
 	name := args.text("database")
 	path, ok := t.config.Databases[name]
 	if !ok {
-		f := refused(CodeNotFound, "there is no database %s", clip(name))
+		f := refused(CodeNotFound, "database %s not found", clip(name))
 		if len(t.config.Databases) == 0 {
 			return nil, suggest(f, "list databases under tools.sql.databases in the configuration")
 		}
-		return nil, suggest(f, "configured are %s", strings.Join(slices.Sorted(maps.Keys(t.config.Databases)), ", "))
+		return nil, suggest(f, "configured: %s", strings.Join(slices.Sorted(maps.Keys(t.config.Databases)), ", "))
 	}
 	// Check before opening, because closing kairosd's own database would release its locks.
 	if t.guard.protects(path) {
@@ -244,7 +244,7 @@ func onlyReads(query string) error {
 	first, several := statement(query)
 	switch {
 	case several:
-		return invalid("one statement at a time")
+		return invalid("only one statement is allowed")
 	case !slices.Contains([]string{"SELECT", "WITH", "VALUES", "EXPLAIN"}, first):
 		return suggest(refused(CodeBlocked, "only SELECT is allowed"), "the database is opened for reading")
 	}

@@ -63,7 +63,7 @@ func TestSQL(t *testing.T) {
 	} {
 		refuses(t, set, "sql_query", `{"database": "sales", "query": `+quote(query)+`}`, want)
 	}
-	refuses(t, set, "sql_query", `{"database": "nobody", "query": "SELECT 1"}`, "no database")
+	refuses(t, set, "sql_query", `{"database": "nobody", "query": "SELECT 1"}`, "not found")
 	refuses(t, set, "sql_query", `{"database": "sales", "query": "SELECT zeroblob(5000000) AS a"}`, "more than 4 MiB")
 	// Functions cannot be interrupted, so their results are limited to the maximum size.
 	for _, query := range []string{"SELECT length(zeroblob(900000000)) AS a",

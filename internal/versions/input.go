@@ -28,7 +28,7 @@ func CheckValue(ctx context.Context, schema any, raw domain.RawJSON, what string
 	problems := s.ValidateContext(ctx, v)
 	switch {
 	case ctx.Err() != nil:
-		return domain.Errorf(domain.CodeUnavailable, "checking the %s was cancelled: %w", what, ctx.Err())
+		return domain.Errorf(domain.CodeUnavailable, "the check of the %s was cancelled: %w", what, ctx.Err())
 	case len(problems) == 0:
 		return nil
 	}

@@ -248,13 +248,13 @@ func (r *Reference) resolve(s *scope) (any, *Failure) {
 	}).WithMessage("unresolved reference ${%s}", r.Text)
 	switch r.Root {
 	case RefSecret:
-		f.WithMessage("secret %s is not available to this node", r.name)
+		f.WithMessage("secret %s is not available to this step", r.name)
 		f.Suggestion = "configure the secret, and name the tools that may use it"
 	case RefOutput:
 		if _, ran := s.output(r.node); !ran {
-			f.Suggestion = fmt.Sprintf("node %s has no output here; give a default: ${%s ?? null}", r.node, r.Text)
+			f.Suggestion = fmt.Sprintf("step %s has no output here; add a default: ${%s ?? null}", r.node, r.Text)
 		} else {
-			f.Suggestion = fmt.Sprintf("the output of %s has no such path; give a default: ${%s ?? null}", r.node, r.Text)
+			f.Suggestion = fmt.Sprintf("the output of %s has no such path; add a default: ${%s ?? null}", r.node, r.Text)
 		}
 	}
 	return nil, f

@@ -292,7 +292,7 @@ func (d *decider) skipDeadPaths(t *token) {
 		dead = append(dead, i)
 		d.made.Settled = append(
 			d.made.Settled,
-			Consequence{Node: w.p.Nodes[i].ID, Status: "skipped", Reason: "no path leads here any more"},
+			Consequence{Node: w.p.Nodes[i].ID, Status: "skipped", Reason: "no path leads here anymore"},
 		)
 	}
 	for _, i := range dead {

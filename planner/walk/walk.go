@@ -393,7 +393,7 @@ func (w *Walk) output() (any, *Failure) {
 		s := w.scope(w.last)
 		v, f := w.p.Result.render(&s)
 		if f != nil {
-			f.Code, f.Suggestion = CodeResult, "give the reference in result: a default with ??, then fork the run with the new version"
+			f.Code, f.Suggestion = CodeResult, "add a default with ?? to the reference in result:, then fork the run with the new version"
 		}
 		return v, f
 	}

@@ -191,7 +191,7 @@ func TestAnswersThatProveNothingAreRefused(t *testing.T) {
 		}, "access token"},
 		"forged signature": {func(h *house) { h.idp.Forge(true) }, "signature"},
 		"no signature":     {func(h *house) { h.idp.Unsigned(true) }, "cannot be trusted"},
-		"refused there":    {func(h *house) { h.idp.Refuse("access_denied") }, "did not let you in: access_denied"},
+		"refused there":    {func(h *house) { h.idp.Refuse("access_denied") }, "rejected the login: access_denied"},
 		"unmapped group":   {func(h *house) { h.idp.Person("7", "olga", "strangers") }, "None of your groups has a role here"},
 		"no group": {func(h *house) {
 			h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "groups": []string{}})
@@ -282,7 +282,7 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.AddCookie(&http.Cookie{Name: "kairos-login", Value: kept})
-	h.refusedWith(t, thief, thief.Do(req), http.StatusForbidden, "already finished")
+	h.refusedWith(t, thief, thief.Do(req), http.StatusForbidden, "already complete")
 
 	// A code that the provider has already redeemed, in a login of one's own.
 	b = h.Browser(t)
@@ -329,7 +329,7 @@ func TestOnlyAllowedGroupsComeIn(t *testing.T) {
 	h.Browser(t).Login()
 	h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "realm_access": map[string]any{"roles": []string{"others"}}})
 	b := h.Browser(t)
-	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "None of your groups may use this server")
+	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "None of your groups is permitted to use this server")
 	h.idp.Claims(
 		map[string]any{
 			"sub":                "7",
@@ -371,7 +371,7 @@ func TestAnAdminLinksAUser(t *testing.T) {
 	admin := h.Browser(t).Login()
 	h.idp.Person("subject-of-olga", "olga", "ops")
 	b := h.Browser(t)
-	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "You have no account here")
+	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "You have no account on this server")
 	if p := admin.Get("/audit?q=action:login"); !strings.Contains(p.Body, "subject:subject-of-olga") {
 		t.Errorf("the audit log does not name the subject:\n%s", p.Body)
 	}
@@ -468,7 +468,7 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 	if _, err := h.Auth.LoginLink(t.Context(), h.Admin, "marta"); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a login link from elsewhere than the machine: %v", err)
 	}
-	atTheMachine := domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
+	atTheMachine := domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}
 	secret, err := h.Auth.LoginLink(context.Background(), atTheMachine, "marta")
 	if err != nil {
 		t.Fatal(err)

@@ -292,7 +292,7 @@ func (s *section) agentPage(c *ui.Context) error {
 	}
 	i := slices.IndexFunc(list, func(a domain.AgentInfo) bool { return a.ID == c.Param("agent") })
 	if i < 0 {
-		return domain.Errorf(domain.CodeNotFound, "there is no agent %q", kit.Visible(c.Param("agent")))
+		return domain.Errorf(domain.CodeNotFound, "agent %q not found", kit.Visible(c.Param("agent")))
 	}
 	a := list[i]
 	p := AgentPage{Shell: c.Shell("agents", kit.Visible(a.Name)), Name: kit.Visible(a.Name), About: kit.Visible(a.Description),

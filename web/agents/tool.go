@@ -49,14 +49,14 @@ func toolState(state string) kit.Status {
 		return kit.Word("ok", "i-ok", locale.Mark("ready"), true)
 	case "changed":
 		return kit.Word("need", "i-need", locale.Mark("changed"), true)
-	case "gone", "given up":
+	case "gone", "disabled":
 		return kit.Word("fail", "i-fail", state, true)
 	}
 	return kit.Word("idle", "i-wait", state, true)
 }
 
 // The states of tools and servers, for the catalogue of words.
-var _ = []string{locale.Mark("unavailable"), locale.Mark("gone"), locale.Mark("given up"), locale.Mark("off")}
+var _ = []string{locale.Mark("unavailable"), locale.Mark("gone"), locale.Mark("disabled"), locale.Mark("off")}
 
 // callState is whether a tool can be called now.
 func callState(t domain.ToolInfo) kit.Status {

@@ -22,7 +22,7 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	begin := func(action, result, versions string) {
 		t.Helper()
 		if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: action, Actor: domain.System.Name,
-			Surface: domain.System.Surface, Object: "version:test", Result: result, Detail: []byte(versions)}); err != nil {
+			Source: domain.System.Source, Object: "version:test", Result: result, Detail: []byte(versions)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -231,7 +231,7 @@ func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	f.Set("do", "ask")
 	f.Set("comment", "who wants that?")
 	webtest.HasTexts(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity,
-		"Only the requests of an agent can be answered with a question")
+		"Only approval requests of agents support request_changes")
 	f.Set("comment", "")
 	webtest.HasTexts(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Enter your question or the change that you want.")
 }

@@ -26,17 +26,17 @@ var auditKeyWords = map[string]string{
 	), "action": locale.Mark("the action; run.* matches all that begin with run."),
 	"object": locale.Mark(
 		"what it is about: plan:invoice, user:ana",
-	), "result": locale.Mark("ok, denied or failed"), "surface": locale.Mark("interface: ui, api, cli, engine"),
+	), "result": locale.Mark("ok, denied or failed"), "source": locale.Mark("interface: ui, api, cli, engine"),
 	"ip": locale.Mark(
 		"the address that the request came from",
-	), "corr": locale.Mark("the request: all records that it led to"), "run": locale.Mark("a run, with its checkpoints"),
+	), "request": locale.Mark("the request: all records that it led to"), "run": locale.Mark("a run, with its checkpoints"),
 	"since": locale.Mark("after"), "until": locale.Mark("before"),
 }
 
 var auditExamples = map[string]string{
 	"actor": "actor:marta,ana", "action": "action:run.* -action:run.status", "object": "object:plan:invoice",
-	"result": "result:denied,failed", "surface": "surface:api", "ip": "ip:10.0.0.7",
-	"corr": "corr:2f9c1b7d5e60aa31", "run": "run:7qx2", "since": "since:24h", "until": "until:2030-01-31T08:00",
+	"result": "result:denied,failed", "source": "source:api", "ip": "ip:10.0.0.7",
+	"request": "request:2f9c1b7d5e60aa31", "run": "run:7qx2", "since": "since:24h", "until": "until:2030-01-31T08:00",
 }
 
 // Help is the grammar of the audit log's filter, key by key.
@@ -228,14 +228,14 @@ func (s *section) auditLine(c *ui.Context, q string, e domain.AuditEvent) AuditR
 	if e.Actor == domain.System.Name {
 		row.Icon = "i-system"
 	}
-	if e.Surface != "" {
-		row.From = append(row.From, s.auditTerm(c, q, "surface", e.Surface))
+	if e.Source != "" {
+		row.From = append(row.From, s.auditTerm(c, q, "source", e.Source))
 	}
 	if e.Request.Address != "" {
 		row.From = append(row.From, s.auditTerm(c, q, "ip", e.Request.Address))
 	}
 	if e.Request.ID != "" {
-		row.Request = s.auditTerm(c, q, "corr", e.Request.ID)
+		row.Request = s.auditTerm(c, q, "request", e.Request.ID)
 		row.Request.Text = kit.Visible(kit.Cut(e.Request.ID, 8))
 	}
 	return row

@@ -36,18 +36,18 @@ func TestAuditLog(t *testing.T) {
 		t.Error("a reason is markup")
 	}
 	for _, want := range []string{`href="/runs/` + seed.Waiting.ID + `"`, `href="/audit?q=action%3Arun.cancel+actor%3Amarta"`,
-		`ip%3A127.0.0.1`, `surface%3Aui`, `/audit.jsonl?q=action%3Arun.cancel`} {
+		`ip%3A127.0.0.1`, `source%3Aui`, `/audit.jsonl?q=action%3Arun.cancel`} {
 		if !strings.Contains(p.Body, want) {
 			t.Errorf("the list has no %s", want)
 		}
 	}
 	// The request that it came by leads to all that it did.
-	corr := regexp.MustCompile(`corr%3A([0-9a-f]{16})`).FindStringSubmatch(p.Body)
-	if corr == nil {
+	request := regexp.MustCompile(`request%3A([0-9a-f]{16})`).FindStringSubmatch(p.Body)
+	if request == nil {
 		t.Fatalf("no request: %s", webtest.Words(p.Body))
 	}
-	webtest.HasTexts(t, b.Get("/audit?q=corr:"+corr[1]), http.StatusOK, "run.cancel")
-	webtest.HasTexts(t, b.Get("/audit?q=corr:0000000000000000"), http.StatusOK, "No event matches. The audit log shows")
+	webtest.HasTexts(t, b.Get("/audit?q=request:"+request[1]), http.StatusOK, "run.cancel")
+	webtest.HasTexts(t, b.Get("/audit?q=request:0000000000000000"), http.StatusOK, "No event matches. The audit log shows")
 
 	seq := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(p.Body)[1]
 	webtest.HasTexts(
@@ -57,7 +57,7 @@ func TestAuditLog(t *testing.T) {
 		"run.cancel",
 		"marta",
 		"127.0.0.1",
-		corr[1],
+		request[1],
 		"Place in the chain",
 		"HMAC of the link",
 		"Link before",

@@ -51,12 +51,12 @@ func (s *section) auditEvent(c *ui.Context) error {
 	add(c.T("About"), c.About(e), false)
 	add(c.T("Object"), text(e.Object), true)
 	add(c.T("Reason"), text(e.Reason), false)
-	add(c.T("Source"), s.auditTerm(c, "", "surface", e.Surface), false)
+	add(c.T("Source"), s.auditTerm(c, "", "source", e.Source), false)
 	if e.Request.Address != "" {
 		add(c.T("From address"), s.auditTerm(c, "", "ip", e.Request.Address), true)
 	}
 	if e.Request.ID != "" {
-		add(c.T("Request"), s.auditTerm(c, "", "corr", e.Request.ID), true)
+		add(c.T("Request"), s.auditTerm(c, "", "request", e.Request.ID), true)
 	}
 	if e.RunSeq > 0 {
 		rows := strconv.FormatInt(e.RunSeq, 10)
@@ -174,11 +174,11 @@ func (s *section) auditValues(c *ui.Context, key, typed string) ([]kit.Link, err
 		add(domain.AuditActions...)
 	case "result":
 		add(filter.AuditResults...)
-	case "surface":
-		add(filter.AuditSurfaces...)
+	case "source":
+		add(filter.AuditSources...)
 	case "since", "until":
 		add("15m", "1h", "6h", "24h", "7d", "30d")
-	case "actor", "ip", "corr", "object", "run": // what the newest events have
+	case "actor", "ip", "request", "object", "run": // what the newest events have
 		list, err := s.App.Audit.List(
 			c,
 			c.Who.Actor(),
@@ -191,7 +191,7 @@ func (s *section) auditValues(c *ui.Context, key, typed string) ([]kit.Link, err
 			add(c.Who.Name, domain.System.Name)
 		}
 		for _, e := range list.Items {
-			if v := map[string]string{"actor": e.Actor, "ip": e.Request.Address, "corr": e.Request.ID, "object": e.Object,
+			if v := map[string]string{"actor": e.Actor, "ip": e.Request.Address, "request": e.Request.ID, "object": e.Object,
 				"run": e.Run}[key]; v != "" {
 				add(v)
 			}

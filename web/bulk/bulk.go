@@ -54,7 +54,7 @@ func requestOf(c *ui.Context) (domain.BulkRequest, part.BulkAction, error) {
 	if i < 0 {
 		return domain.BulkRequest{}, part.BulkAction{}, domain.Errorf(
 			domain.CodeNotFound,
-			"there is no act %q on many runs",
+			"action %q is not available for bulk operations",
 			form.Get("do"),
 		)
 	}

@@ -234,7 +234,7 @@ func (s *section) discardDraft(c *ui.Context) error {
 func (s *section) startDrafted(c *ui.Context, pl domain.Plan, v domain.Version, request string, dry bool) error {
 	input, err := jsonvalue.Encode(request)
 	if err != nil {
-		return domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
+		return domain.Errorf(domain.CodeInvalid, "the request: %w", err)
 	}
 	act, req := "", domain.StartRequest{Plan: pl.ID, Hash: v.Hash, Input: input, Origin: "ask"}
 	if dry {

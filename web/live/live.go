@@ -89,7 +89,7 @@ func (s *Streams) at(heard int64) string { return s.boot + "-" + strconv.FormatI
 // is lost between a page and its stream, or between two streams.
 func (s *Streams) follow(c *ui.Context) error {
 	if from := c.Echo.Request().Header.Get("Origin"); from != "" && from != c.Site.Origin(c.Echo.Request()) {
-		return domain.Errorf(domain.CodeForbidden, "pages of other sites may not listen")
+		return domain.Errorf(domain.CodeForbidden, "pages of other sites cannot open event streams")
 	}
 	topics := strings.Split(c.Query("t"), ",")
 	only := ""

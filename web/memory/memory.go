@@ -65,7 +65,7 @@ func (s *section) memory(c *ui.Context) error {
 		return err
 	}
 	if len(list.Items) == 0 && page.After == "" {
-		return domain.Errorf(domain.CodeNotFound, "the session %q remembers nothing", kit.Visible(session))
+		return domain.Errorf(domain.CodeNotFound, "session %q has no memory", kit.Visible(session))
 	}
 	for _, m := range list.Items {
 		p.Items = append(
@@ -100,7 +100,7 @@ func (s *section) showForget(c *ui.Context, code int, problem string) error {
 		return err
 	}
 	if len(list.Items) == 0 {
-		return domain.Errorf(domain.CodeNotFound, "the session %q remembers nothing", kit.Visible(session))
+		return domain.Errorf(domain.CodeNotFound, "session %q has no memory", kit.Visible(session))
 	}
 	p := kit.ConfirmPage{
 		Shell:   c.Shell("", c.T("Forget %s", kit.Visible(session))),

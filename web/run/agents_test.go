@@ -98,10 +98,10 @@ func TestARefusedHandoffHasARow(t *testing.T) {
 		Kind: domain.EntrySubstep, Node: "answer", Item: -1, Substep: 1, Status: domain.NodeFailed, Agent: "desk", StartedAt: storyStart,
 		Decision: domain.RawJSON(`{"kind":"handoff:desk","agent":"desk"}`),
 		Input:    domain.RawJSON(`{"from":"desk","to":"desk","reason":"clarification","explanation":"ask again","request":null}`),
-		Failure:  &domain.Failure{Code: "handoff_self", Message: "agent desk cannot hand over to itself"},
+		Failure:  &domain.Failure{Code: "handoff_self", Message: "agent desk cannot hand work to itself"},
 	})
 	text := webtest.Words((&storyServer{runs: []*story{s}}).look(t, "/runs/"+s.run.ID+"?view=handoffs"))
-	for _, want := range []string{"desk → desk", "ask again", "refused agent desk cannot hand over to itself (handoff_self)"} {
+	for _, want := range []string{"desk → desk", "ask again", "refused agent desk cannot hand work to itself (handoff_self)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}

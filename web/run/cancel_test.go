@@ -39,7 +39,7 @@ func TestACancelListsActiveSteps(t *testing.T) {
 	<-asked
 	text := webtest.Words(site.Browser(t).Login().Get("/runs/" + run.ID + "/cancel").Body)
 	for _, want := range []string{"pay — it is at work and may have its effect all the same; a " +
-		"resume first asks whether it had", "look — it is active and its context ends", "end — cancelled with the run"} {
+		"resume first asks whether it had", "look — it is active and is stopped", "end — cancelled with the run"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the preview does not say %q\n%s", want, text)
 		}

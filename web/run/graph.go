@@ -32,10 +32,7 @@ type graphPart struct{ *record }
 // graph is the plan's picture with what became of each node, or the run as it
 // went; in its own view it can be set.
 func (b graphPart) graph(own bool) *graph.Graph {
-	o := diagram.Options{Focus: b.node, Room: graph.Strip}
-	if own {
-		o.Room = graph.Pane
-	}
+	o := diagram.Options{Focus: b.node}
 	if b.chosen != nil {
 		o.Focus = b.chosen.node
 	}
@@ -54,7 +51,7 @@ func (b graphPart) graph(own bool) *graph.Graph {
 	g := p.Paint(b.Context)
 	g.Swaps = true
 	if !own {
-		g.Fit(p.Drawing, graph.Overview)
+		g.Fit(p.Drawing, graph.Readable)
 		return g
 	}
 	if size > graph.FoldFrom && b.Query("all") == "" {
@@ -85,7 +82,7 @@ func (b graphPart) settings(g *graph.Graph, d *diagram.Drawing) {
 		}
 		return kit.Link{Text: text, Href: b.href(set), Current: b.Query(key) == value}
 	}
-	row(b.T("Draw"), "mode", []kit.Link{link("mode", "", b.T("Plan")), link("mode", "ran", b.T("As it ran"))})
+	row(b.T("Draw"), "mode", []kit.Link{link("mode", "", b.T("the plan")), link("mode", "ran", b.T("as it ran"))})
 	var list []kit.Link
 	for _, p := range paints {
 		list = append(list, link("paint", p.key, b.T(p.word)))

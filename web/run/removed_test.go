@@ -79,6 +79,6 @@ func TestADeletedRunIsMarked(t *testing.T) {
 			t.Errorf("%s is offered", verb)
 		}
 	}
-	webtest.HasTexts(t, b.Get(page+"/delete"), http.StatusOK, "The run was deleted before")
+	webtest.HasTexts(t, b.Get(page+"/delete"), http.StatusOK, "The run was already deleted")
 	webtest.HasTexts(t, b.Get(page+"/resume"), http.StatusOK, "The run was deleted")
 }

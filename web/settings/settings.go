@@ -135,7 +135,7 @@ var kindWords = map[string]string{
 var deliveryWords = map[domain.DeliveryStatus]string{
 	domain.DeliveryPending: locale.Mark(
 		"waits",
-	), domain.DeliverySent: locale.Mark("delivered"), domain.DeliveryFailed: locale.Mark("given up"),
+	), domain.DeliverySent: locale.Mark("delivered"), domain.DeliveryFailed: locale.Mark("failed"),
 }
 
 // notificationSettings shows who gets which notifications, and the newest messages.

@@ -345,7 +345,7 @@ func (h *health) modelProviders() {
 	}
 	h.add(
 		state,
-		h.c.T("Model h.providers"),
+		h.c.T("Model providers"),
 		text,
 		h.c.T("any failing"),
 		h.trend(func(s domain.Sample) float64 { return float64(s.Providers) }),
@@ -372,7 +372,7 @@ func (h *health) circuits() {
 	}
 	h.add(
 		state,
-		h.c.T("Circuits of h.tools and hosts"),
+		h.c.T("Circuits of tools and hosts"),
 		text,
 		h.c.T("any open"),
 		h.trend(func(s domain.Sample) float64 { return float64(s.Circuits) }),

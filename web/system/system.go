@@ -20,7 +20,7 @@ import (
 // system shows how the daemon and its data are, and what can be done about it.
 func (s *section) system(c *ui.Context) error {
 	if s.System == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
+		return domain.Errorf(domain.CodeNotFound, "the system page requires a running server")
 	}
 	i, err := s.System.Server(c)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *section) systemTabs(c *ui.Context, current string) []kit.Link {
 // installation is how the daemon and its data are.
 func (s *section) status(c *ui.Context) (domain.Server, error) {
 	if s.System == nil {
-		return domain.Server{}, domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
+		return domain.Server{}, domain.Errorf(domain.CodeNotFound, "the system page requires a running server")
 	}
 	return s.System.Server(c)
 }
@@ -274,7 +274,7 @@ const shownLines = 200
 // systemLog shows the end of the daemon's own log.
 func (s *section) systemLog(c *ui.Context) error {
 	if s.System == nil {
-		return domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
+		return domain.Errorf(domain.CodeNotFound, "the system page requires a running server")
 	}
 	level, text := c.Query("level"), c.Query("q")
 	p := SystemLogPage{Shell: c.Shell("system", "Daemon log"), Parts: s.systemTabs(c, "/system/log"), Query: text}

@@ -39,7 +39,7 @@ func TestMessageInSpanish(t *testing.T) {
 				"ejecuciones están retenidas."},
 		{domain.Verbatim("the run is completed"), "the run is completed"},
 		{domain.Messagef("label %.64q is not key=value", "a b"), "la etiqueta «a b» no es clave=valor"},
-		{domain.Messagef("this needs the role %s; %s has the role %s", domain.RoleAuthor, "eve", domain.RoleOperator),
+		{domain.Messagef("this requires the role %s; %s has the role %s", domain.RoleAuthor, "eve", domain.RoleOperator),
 			"esto requiere el rol author; eve tiene el rol operator"},
 		{domain.Errorf(domain.CodeInvalid, "input: %w", domain.Errorf(domain.CodeInvalid, "the filter is not UTF-8")).Localize(),
 			"entrada: el filtro no es UTF-8"},

@@ -110,7 +110,7 @@ type Principal struct {
 
 // Actor is who asks, and by which request.
 func (p Principal) Actor() domain.Actor {
-	return domain.Actor{Name: p.Name, Role: p.Role, Surface: "ui", Request: p.Request}
+	return domain.Actor{Name: p.Name, Role: p.Role, Source: "ui", Request: p.Request}
 }
 
 // Context is one request on its way through a page. It is used by one goroutine.

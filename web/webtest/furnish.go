@@ -247,7 +247,7 @@ func (d Seeded) furniture() []string {
 // StoreDraft stores a draft that nothing plans yet, as one of an earlier process.
 func StoreDraft(tb testing.TB, s *store.Store, d domain.Draft) {
 	tb.Helper()
-	by := domain.Actor{Name: d.Actor, Role: d.Role, Surface: d.Surface}
+	by := domain.Actor{Name: d.Actor, Role: d.Role, Source: d.Source}
 	create := func(tx *store.Tx) (string, error) { return d.ID, tx.Drafts().Create(d) }
 	if _, _, err := s.Do(store.Operation{Name: "start-draft", By: by, At: d.CreatedAt}, create); err != nil {
 		tb.Fatal(err)

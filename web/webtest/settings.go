@@ -89,7 +89,7 @@ func (s *settings) Retain(ctx context.Context, actor domain.Actor, reason string
 			domain.AuditRecord{
 				Action:  "store.retention",
 				Actor:   actor.Name,
-				Surface: actor.Surface,
+				Source:  actor.Source,
 				Request: actor.Request,
 				Reason:  reason,
 			},
@@ -112,7 +112,7 @@ func (s *settings) RotateSecret(ctx context.Context, actor domain.Actor, name, r
 		domain.AuditRecord{
 			Action:  "secret.rotate",
 			Actor:   actor.Name,
-			Surface: actor.Surface,
+			Source:  actor.Source,
 			Request: actor.Request,
 			Object:  "secret:" + name,
 			Reason:  reason,

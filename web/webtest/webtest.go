@@ -99,7 +99,7 @@ func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 
 func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[string]circuit.Settings, twoPeople bool) *Site {
 	tb.Helper()
-	s := &Site{Store: on, Admin: domain.Actor{Name: "marta", Role: domain.RoleAdmin, Surface: "ui"}}
+	s := &Site{Store: on, Admin: domain.Actor{Name: "marta", Role: domain.RoleAdmin, Source: "ui"}}
 	s.crm = newCRM(tb)
 	var err error
 	if s.Tools, err = tool.NewBox(context.Background(),

@@ -22,10 +22,10 @@ import (
 
 // Principals of each role.
 var (
-	Viewer   = domain.Actor{Name: "vera", Role: domain.RoleViewer, Surface: "ui"}
-	Operator = domain.Actor{Name: "otto", Role: domain.RoleOperator, Surface: "ui"}
-	Author   = domain.Actor{Name: "anna", Role: domain.RoleAuthor, Surface: "ui"}
-	Admin    = domain.Actor{Name: "adam", Role: domain.RoleAdmin, Surface: "ui"}
+	Viewer   = domain.Actor{Name: "vera", Role: domain.RoleViewer, Source: "ui"}
+	Operator = domain.Actor{Name: "otto", Role: domain.RoleOperator, Source: "ui"}
+	Author   = domain.Actor{Name: "anna", Role: domain.RoleAuthor, Source: "ui"}
+	Admin    = domain.Actor{Name: "adam", Role: domain.RoleAdmin, Source: "ui"}
 )
 
 // World is an App with its store, engine, and services. The end of the test stops it.

@@ -85,13 +85,13 @@ func (p *Provider) take(kept, state string) (flow, error) {
 	case !now.Before(f.Ends):
 		return f, refuse("this login took too long", "start again from the login page")
 	case subtle.ConstantTimeCompare([]byte(f.State), []byte(state)) != 1:
-		return f, refuse("this answer belongs to another login (wrong state)", "start again from the login page")
+		return f, refuse("this response belongs to another login (wrong state)", "start again from the login page")
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	maps.DeleteFunc(p.used, func(_ string, ends time.Time) bool { return !now.Before(ends) })
 	if _, ok := p.used[f.State]; ok {
-		return f, refuse("this login is already finished", "start again from the login page")
+		return f, refuse("this login is already complete", "start again from the login page")
 	}
 	p.used[f.State] = f.Ends
 	return f, nil
@@ -112,16 +112,16 @@ func (p *Provider) Finish(ctx context.Context, kept string, answer url.Values) (
 		}
 	}
 	if iss := answer.Get("iss"); iss != "" && iss != p.c.Issuer { // RFC 9207
-		return id, "", p.distrust("the answer comes from another issuer, %.200q", iss)
+		return id, "", p.distrust("the response comes from another issuer, %.200q", iss)
 	}
 	if code := answer.Get("error"); code != "" {
 		return id, "", refuse(
-			fmt.Sprintf("%s did not let you in: %s", p.c.Label, printable(cmp.Or(answer.Get("error_description"), code))),
+			fmt.Sprintf("%s rejected the login: %s", p.c.Label, printable(cmp.Or(answer.Get("error_description"), code))),
 			"try again, or contact its administrator",
 		)
 	}
 	if answer.Get("code") == "" {
-		return id, "", p.distrust("the answer has no code")
+		return id, "", p.distrust("the response has no code")
 	}
 	found, err := p.provider(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (p *Provider) claims(
 ) (map[string]any, error) {
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
-		return nil, p.distrust("the answer has no ID token")
+		return nil, p.distrust("the response has no ID token")
 	}
 	verified, err := found.Verifier(&oidc.Config{ClientID: p.c.ClientID, Now: p.c.Now}).Verify(ctx, raw)
 	if err != nil && strings.Contains(err.Error(), "fetching keys") {
@@ -177,7 +177,7 @@ func (p *Provider) claims(
 	}
 	if verified.AccessTokenHash != "" {
 		if err := verified.VerifyAccessToken(token.AccessToken); err != nil {
-			return nil, p.distrust("the access token does not fit the ID token")
+			return nil, p.distrust("the access token does not match the ID token")
 		}
 	}
 	if verified.Subject == "" {
@@ -212,7 +212,8 @@ func (p *Provider) identify(claims map[string]any) (Identity, error) {
 	id := Identity{Issuer: p.c.Issuer, Subject: text("sub"), Name: text(p.c.NameClaim), Managed: len(p.c.Roles) > 0}
 	groups := texts(lookUp(claims, p.c.RoleClaim))
 	if len(p.c.AllowedGroups) > 0 && !slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(p.c.AllowedGroups, g) }) {
-		return id, refuse("none of your groups may use this server", "ask the administrator of the identity provider to add you to one")
+		return id, refuse("none of your groups is permitted to use this server",
+			"ask the administrator of the identity provider to add you to one")
 	}
 	for _, g := range groups {
 		if role, ok := p.c.Roles[g]; ok && !id.Role.Includes(role) {
@@ -263,9 +264,9 @@ func texts(v any) []string {
 // distrust rejects an answer that is not valid.
 func (p *Provider) distrust(format string, args ...any) error {
 	why := fmt.Sprintf(format, args...)
-	p.c.Log.Warn("the identity provider's answer was refused", "issuer", p.c.Issuer, "reason", why)
+	p.c.Log.Warn("the response of the identity provider was rejected", "issuer", p.c.Issuer, "reason", why)
 	return refuse(
-		fmt.Sprintf("what %s answered cannot be trusted: %s", p.c.Label, why),
+		fmt.Sprintf("the response of %s cannot be trusted: %s", p.c.Label, why),
 		"start again from the login page; if it happens again, contact an administrator",
 	)
 }

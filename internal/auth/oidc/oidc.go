@@ -176,7 +176,7 @@ func (p *Provider) provider(ctx context.Context) (*oidc.Provider, error) {
 		return found, nil
 	}
 	if p.found != nil { // the previous metadata is probably still valid
-		p.c.Log.Warn("the identity provider does not answer; using its previous metadata", "issuer", p.c.Issuer, "err", err)
+		p.c.Log.Warn("the identity provider does not respond; using its previous metadata", "issuer", p.c.Issuer, "err", err)
 		p.at = now.Add(again - keep)
 		return p.found, nil
 	}

@@ -23,14 +23,14 @@ func (c approvalCommands) group() *cobra.Command {
 }
 
 // approvalStates are the statuses by which requests are listed.
-var approvalStates = []string{"pending", "approved", "rejected", "asked_back", "expired", "cancelled", "decided"}
+var approvalStates = []string{"pending", "approved", "rejected", "changes_requested", "expired", "cancelled", "decided"}
 
 // approvalState is a status as people read it.
 func approvalState(status string) string {
 	switch status {
 	case "open":
 		return "pending"
-	case "asked_back":
+	case "changes_requested":
 		return "changes requested"
 	}
 	return status
@@ -66,9 +66,9 @@ by deadline and age. "kairos approvals show" prints the exact arguments of a cal
 				if err != nil {
 					return err
 				}
-				items, rows := []asked{}, [][]string{}
+				items, rows := []apitypes.Approval{}, [][]string{}
 				for _, p := range list.Items {
-					items = append(items, viewAsked(p))
+					items = append(items, apitypes.ApprovalOf(p))
 					rows = append(
 						rows,
 						[]string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, approvalState(p.Status), cli.Stamp(p.CreatedAt),
@@ -107,39 +107,6 @@ func due(p domain.Approval) string {
 	return cli.Stamp(p.DueAt)
 }
 
-// asked is a question as `kairos approvals --json` prints it.
-type asked struct {
-	ID        string          `json:"id"`
-	Run       string          `json:"run"`
-	Plan      string          `json:"plan"`
-	Node      string          `json:"node"`
-	Visit     int             `json:"visit"`
-	Item      int             `json:"item"`
-	Message   string          `json:"message"`
-	Tool      string          `json:"tool,omitempty"`
-	Arguments domain.RawJSON  `json:"arguments,omitempty"`
-	Digest    string          `json:"digest"`
-	Status    string          `json:"status"`
-	CreatedAt time.Time       `json:"createdAt"`
-	DueAt     time.Time       `json:"dueAt,omitzero"`
-	Agent     string          `json:"agent,omitempty"`
-	Label     string          `json:"label,omitempty"`
-	Answers   []domain.Answer `json:"answers"`
-	Answer    string          `json:"answer,omitempty"`
-	Assignee  string          `json:"assignee,omitempty"`
-	Form      domain.RawJSON  `json:"form,omitempty"`
-	DecidedBy string          `json:"decidedBy,omitempty"`
-	DecidedAt time.Time       `json:"decidedAt,omitzero"`
-	Comment   string          `json:"comment,omitempty"`
-	Values    domain.RawJSON  `json:"values,omitempty"`
-}
-
-func viewAsked(p domain.Approval) asked {
-	return asked{p.ID, p.Run, p.PlanKey, p.Node, p.Visit, p.Item, p.Message, p.Tool, p.Arguments, p.Digest,
-		apitypes.ApprovalStatusOf(p.Status), p.CreatedAt, p.DueAt, p.Agent, p.Label, p.Answers(), p.Answer, p.Assignee,
-		p.Form, p.DecidedBy, p.DecidedAt, p.Comment, p.Values}
-}
-
 // approvalShow shows a request and the predicted steps of each answer.
 func (c approvalCommands) approvalShow() *cobra.Command {
 	return &cobra.Command{
@@ -163,9 +130,9 @@ one request of the run is pending.`,
 				}
 				if c.json {
 					return c.Print(struct {
-						asked
-						Prediction []domain.Prediction `json:"forecast"`
-					}{viewAsked(p), leads})
+						apitypes.Approval
+						Predictions []domain.Prediction `json:"predictions"`
+					}{apitypes.ApprovalOf(p), leads})
 				}
 				c.show(p, leads)
 				return nil
@@ -387,7 +354,7 @@ func (c approvalCommands) decideAll(cmd *cobra.Command, b *client.Client, req do
 			append(rows, []string{p.ID, domain.ShortID(p.Run), approvalState(p.Status)})
 	}
 	if c.json {
-		if err := c.Print(map[string]any{"items": answers}); err != nil {
+		if err := c.Items(answers, ""); err != nil {
 			return err
 		}
 	} else {

@@ -27,7 +27,7 @@ func (c auditCommands) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list [FILTER]", Short: "Search the audit log",
 		Long: `Lists the actions of people, programs, and the engine, newest first. The filter takes
-the terms actor: action: object: result: surface: ip: corr: run: since: until:. A comma
+the terms actor: action: object: result: source: ip: request: run: since: until:. A comma
 means "one of", a dash "not", and a star at the end of an action or object any ending.
 Checkpoints are listed only with run: or action:checkpoint. With --json, it prints one
 object per line.`,
@@ -63,7 +63,7 @@ object per line.`,
 							rows,
 							[]string{strconv.FormatInt(e.Seq, 10), cli.Stamp(e.At), cmp.Or(e.Result, "ok"), e.Action, e.Actor,
 								domain.ShortID(e.Run), e.Object,
-								strings.TrimSpace(e.Surface + " " + e.Request.Address), e.Reason},
+								strings.TrimSpace(e.Source + " " + e.Request.Address), e.Reason},
 						)
 					}
 					if shown += len(list.Items); list.Next == "" || limit > 0 && shown >= limit {
@@ -101,7 +101,7 @@ func (c auditCommands) auditShow() *cobra.Command {
 					return c.Print(apitypes.AuditEventOf(e))
 				}
 				facts := [][2]string{{"time", e.At.Format(time.RFC3339Nano)}, {"action", e.Action}, {"result", cmp.Or(e.Result, "ok")},
-					{"actor", e.Actor}, {"interface", e.Surface}, {"address", e.Request.Address}, {"request", e.Request.ID}, {"run", e.Run},
+					{"actor", e.Actor}, {"interface", e.Source}, {"address", e.Request.Address}, {"request", e.Request.ID}, {"run", e.Run},
 					{"object", e.Object}, {"reason", e.Reason}, {"mac", e.Mac}}
 				if e.RunSeq > 0 {
 					facts = append(facts, [2]string{"journal rows", fmt.Sprintf("%d to %d", max(e.FirstSeq, 1), e.RunSeq)})

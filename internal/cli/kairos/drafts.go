@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/diff/plandiff"
@@ -135,10 +136,10 @@ func (c draftCommands) listDrafts(cmd *cobra.Command, b *client.Client, all bool
 	if err != nil {
 		return err
 	}
-	others := []planView{}
+	others := []apitypes.Plan{}
 	for _, p := range plans.Items {
 		if !made[p.Key] {
-			others = append(others, viewPlan(p))
+			others = append(others, apitypes.PlanOf(p))
 			rows = append(
 				rows,
 				[]string{"-", string(domain.DraftReady), fmt.Sprintf("%s v%d", p.Key, p.Latest), "", cli.Stamp(p.CreatedAt), p.Name},
@@ -146,7 +147,7 @@ func (c draftCommands) listDrafts(cmd *cobra.Command, b *client.Client, all bool
 		}
 	}
 	if c.json {
-		return c.Print(map[string]any{"items": append([]domain.Draft{}, list...), "plans": others})
+		return c.Print(map[string]any{"items": append([]domain.Draft{}, list...), "nextCursor": nil, "hasMore": false, "plans": others})
 	}
 	c.Table([]string{"DRAFT", "STATUS", "PLAN", "BY", "CREATED", "REQUEST"}, rows)
 	if len(rows) == 0 {

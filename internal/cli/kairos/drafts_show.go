@@ -86,7 +86,7 @@ func (c draftCommands) showDraftedPlan(cmd *cobra.Command, b *client.Client, pla
 		}
 		c.showAlternatives(doc)
 	}
-	return c.printVersion(p, v)
+	return c.printVersion(v)
 }
 
 // showSteps prints the steps of a version on stderr.

@@ -215,7 +215,7 @@ func (c failureCommands) ackRuns(cmd *cobra.Command, names []string, note, at st
 			}
 		}
 		if c.json {
-			return c.Print(map[string]any{"items": items})
+			return c.Items(items, "")
 		}
 		return nil
 	})

@@ -74,6 +74,7 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 			root.AddCommand(cmd)
 		}
 	}
+	root.AddCommand(cli.CompletionCommand(c.Streams, "kairos"))
 	cli.Versioned(root)
 	c.confirmed(root)
 	completer{c}.completed(root)

@@ -22,7 +22,8 @@ import (
 func (c planCommands) group() *cobra.Command {
 	return group("plans", "Manage stored plans", c.listCommand, c.plansShow(), c.plansAdd(), c.plansVersions(), c.plansDiff(),
 		c.plansRestore(),
-		c.plansPause(true), c.plansPause(false), c.plansArchive(true), c.plansArchive(false), c.plansFlow(), c.graphCommand())
+		c.plansPause(true), c.plansPause(false), c.plansArchive(true), c.plansArchive(false), c.plansFlow(), c.graphCommand(),
+		c.convertCommand())
 }
 
 func (c planCommands) listCommand() *cobra.Command {
@@ -61,9 +62,9 @@ func (c planCommands) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing
 		if err != nil {
 			return err
 		}
-		items, rows := []planView{}, [][]string{}
+		items, rows := []apitypes.Plan{}, [][]string{}
 		for _, p := range list.Items {
-			items = append(items, viewPlan(p))
+			items = append(items, apitypes.PlanOf(p))
 			stage := string(p.Stage)
 			if p.Paused != nil {
 				stage = strings.TrimSpace(stage + " paused")
@@ -93,7 +94,7 @@ func (c planCommands) plansShow() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.printVersion(p, v)
+				return c.printVersion(v)
 			})
 		},
 	}
@@ -116,21 +117,10 @@ func (c planCommands) plansVersions() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				type view struct {
-					Number int    `json:"number"`
-					Hash   string `json:"hash"`
-					Author string `json:"author"`
-					Origin string `json:"origin"`
-					Reason string `json:"reason,omitempty"`
-					At     string `json:"at"`
-					Latest bool   `json:"current,omitempty"`
-				}
-				out := []view{}
+				out := []apitypes.PlanVersion{}
 				for _, v := range list {
-					out = append(
-						out,
-						view{v.Number, v.Hash, v.Author, v.Origin, v.Reason, v.CreatedAt.Format(time.RFC3339), v.Number == p.Latest},
-					)
+					v.Source, v.Canonical = nil, nil
+					out = append(out, apitypes.PlanVersionOf(v))
 				}
 				rows := [][]string{}
 				for _, v := range list {

@@ -1,10 +1,13 @@
 package kairos
 
 import (
+	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -20,35 +23,43 @@ already is not stored again.`,
 		Example: "  kairos plans add report.yaml --reason \"retry the upload\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
-				for _, file := range args {
-					src, format, err := c.readPlan(file)
-					if err != nil {
-						return err
-					}
-					p, v, created, problems, err := b.SavePlan(cmd.Context(), src, format, "cli", reason)
-					if err != nil {
-						return c.invalid(file, problems, err)
-					}
-					c.warnings(file, problems)
-					if c.json {
-						if err := c.Print(map[string]any{"id": p.ID, "key": p.Key, "version": v.Number, "hash": v.Hash, "created": created,
-							"problems": problems}); err != nil {
-							return err
-						}
-						continue
-					}
-					what := "stored"
-					if !created {
-						what = "unchanged"
-					}
-					c.Printf("%s v%d %s\n", p.Key, v.Number, what)
+				items := []map[string]any{}
+				err := c.add(cmd.Context(), b, args, reason, &items)
+				if !c.json || err != nil && len(items) == 0 {
+					return err
 				}
-				return nil
+				return errors.Join(c.Items(items, ""), err)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the list of versions")
 	return cmd
+}
+
+// add stores plan files, until one is refused.
+func (c planCommands) add(ctx context.Context, b *client.Client, files []string, reason string, items *[]map[string]any) error {
+	for _, file := range files {
+		src, format, err := c.readPlan(file)
+		if err != nil {
+			return err
+		}
+		p, v, created, problems, err := b.SavePlan(ctx, src, format, "cli", reason)
+		if err != nil {
+			return c.invalid(file, problems, err)
+		}
+		c.warnings(file, problems)
+		*items = append(*items, map[string]any{"id": p.ID, "key": p.Key, "version": v.Number, "hash": v.Hash, "created": created,
+			"problems": problems})
+		if c.json {
+			continue
+		}
+		what := "stored"
+		if !created {
+			what = "unchanged"
+		}
+		c.Printf("%s v%d %s\n", p.Key, v.Number, what)
+	}
+	return nil
 }
 
 func (c planCommands) plansRestore() *cobra.Command {
@@ -75,7 +86,7 @@ compares versions.`,
 					return err
 				}
 				if c.json {
-					return c.Print(viewPlan(p))
+					return c.Print(apitypes.PlanOf(p))
 				}
 				c.Printf("%s: v%d is current (before: v%d)\n", p.Key, p.Latest, before)
 				return nil

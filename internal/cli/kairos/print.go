@@ -172,37 +172,18 @@ func named[T any](list []T, want, what, lists string, name func(T) string) (foun
 	return found, domain.Errorf(domain.CodeNotFound, "%s %q not found", what, want).Suggest("list them: %s", lists)
 }
 
-// planView is a plan as `--json` prints it.
-type planView struct {
-	ID        string              `json:"id"`
-	Key       string              `json:"key"`
-	Name      string              `json:"name,omitempty"`
-	Version   int                 `json:"version"`
-	Hash      string              `json:"hash"`
-	UpdatedAt string              `json:"updatedAt"`
-	Archived  bool                `json:"archived,omitempty"`
-	Stage     string              `json:"stage,omitempty"`
-	Paused    *domain.Disablement `json:"paused,omitempty"`
-}
-
-func viewPlan(p domain.Plan) planView {
-	return planView{p.ID, p.Key, p.Name, p.Latest, p.LatestHash, p.UpdatedAt.Format(time.RFC3339), p.Archived, string(p.Stage), p.Paused}
-}
-
 func (c *program) printPlan(p domain.Plan, what string) error {
 	if c.json {
-		return c.Print(viewPlan(p))
+		return c.Print(apitypes.PlanOf(p))
 	}
 	c.Printf("%s %s\n", p.Key, what)
 	return nil
 }
 
 // printVersion prints a version as it was written.
-func (c *program) printVersion(p domain.Plan, v domain.Version) error {
+func (c *program) printVersion(v domain.Version) error {
 	if c.json {
-		return c.Print(
-			map[string]any{"plan": viewPlan(p), "version": v.Number, "hash": v.Hash, "format": v.Format, "source": string(v.Source)},
-		)
+		return c.Print(apitypes.PlanVersionOf(v))
 	}
 	c.Printf("%s\n", strings.TrimRight(string(v.Source), "\n"))
 	return nil

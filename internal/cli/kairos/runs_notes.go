@@ -46,7 +46,7 @@ it prints the notes of the run.`,
 					return err
 				}
 				if c.json {
-					return c.Print(map[string]any{"items": append([]domain.Note{}, notes...)})
+					return c.Items(append([]domain.Note{}, notes...), "")
 				}
 				c.showNotes(notes)
 				return nil

@@ -56,11 +56,7 @@ If the run changes after the preview, nothing happens and the exit code is 2.
 			if err := canDetach(b, a.detach); err != nil {
 				return err
 			}
-			r, err := findRun(cmd.Context(), b, args[0])
-			if err != nil {
-				return err
-			}
-			return c.resume(cmd, b, a, r, release, now)
+			return c.resume(cmd, b, a, args[0], release, now)
 		})
 	}
 	f := cmd.Flags()
@@ -73,21 +69,26 @@ If the run changes after the preview, nothing happens and the exit code is 2.
 	return cmd
 }
 
-// resume resumes a run; the server decides by the state of the run how.
-func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, r domain.Run, release, now bool) error {
+// resume resumes a run in two requests: a preview, and the action with the revision and the digest
+// of the preview. The server finds the run, and decides by its state what a resume does.
+func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, name string, release, now bool) error {
 	ctx := cmd.Context()
-	a.req.Run, c.seen = r.ID, r.LastSeq
+	a.req.Run = name
 	p, err := b.PreviewResume(ctx, a.req, release, now)
 	if err != nil {
-		return c.adviseResume(ctx, b, r, err)
+		return c.adviseResume(ctx, b, name, listedBy(err, "list runs: kairos runs"))
 	}
+	if p.Run == "" { // its start data is damaged
+		p.Run = name
+	}
+	a.req.Run, c.seen = p.Run, p.Rev
 	if a.preview && c.json {
 		return c.Print(p)
 	}
 	if !p.Allowed && !a.preview {
 		refusal := domain.NewError(domain.CodeConflict, p.Refusal, p.Suggestion)
-		if r.WaitReason == domain.WaitBudget {
-			return exit.Advise(refusal, "raise the limit: "+advice(c).limitCommands(domain.ShortID(r.ID)))
+		if r, err := b.FindRun(ctx, p.Run); err == nil && r.WaitReason == domain.WaitBudget {
+			return exit.Advise(refusal, "raise the limit: "+advice(c).limitCommands(domain.ShortID(p.Run)))
 		}
 		return refusal
 	}
@@ -97,14 +98,15 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, r d
 	if a.preview {
 		return nil
 	}
-	if err := c.confirmResume(a.yes, "Resume run %s?", domain.ShortID(r.ID)); err != nil {
+	if err := c.confirmResume(a.yes, "Resume run %s?", domain.ShortID(p.Run)); err != nil {
 		return err
 	}
 	a.req.Rev = p.Rev
 	if p.Action == domain.ActionResume {
 		a.req.Digest = p.Digest
 	}
-	if r, err = b.Resume(ctx, a.req, release, now); err != nil {
+	r, err := b.Resume(ctx, a.req, release, now)
+	if err != nil {
 		return err
 	}
 	if a.detach {
@@ -114,12 +116,12 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, r d
 }
 
 // adviseResume adds the command that a run needs to the error that it cannot be resumed.
-func (c runCommands) adviseResume(ctx context.Context, b *client.Client, r domain.Run, err error) error {
+func (c runCommands) adviseResume(ctx context.Context, b *client.Client, name string, err error) error {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !ok {
 		return err
 	}
-	short := domain.ShortID(r.ID)
+	short := name // as typed: it may be the beginning of the id
 	switch e.Reason {
 	case "not_held":
 		return exit.Advise(e, "run the command without --release")
@@ -130,10 +132,11 @@ func (c runCommands) adviseResume(ctx context.Context, b *client.Client, r domai
 	case "start_now":
 		return exit.Advise(e, "start it now: "+c.command("resume %s --now", short))
 	case domain.ReasonInDoubt, "approval":
-		v, unread := b.View(ctx, r.ID)
+		v, unread := b.View(ctx, name)
 		if unread != nil {
 			return err
 		}
+		short = domain.ShortID(v.ID)
 		for _, w := range v.Waits {
 			switch w.Reason {
 			case domain.WaitInDoubt:

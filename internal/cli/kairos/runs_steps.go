@@ -115,7 +115,7 @@ from: to: plan: status:open|returned|failed since: until:.
 					return err
 				}
 				if c.json {
-					return c.Print(map[string]any{"items": append([]domain.Handoff{}, handoffs...)})
+					return c.Items(append([]domain.Handoff{}, handoffs...), "")
 				}
 				for _, h := range handoffs {
 					c.Printf(

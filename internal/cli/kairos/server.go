@@ -37,7 +37,7 @@ background jobs. It requires a server: --server, or one that has the database op
 					return err
 				}
 				if c.json {
-					return c.Print(map[string]any{"installation": i, "vitals": v})
+					return c.Print(map[string]any{"server": i, "metrics": v})
 				}
 				c.status(i, v)
 				return nil

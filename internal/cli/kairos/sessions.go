@@ -45,7 +45,7 @@ others.`,
 					return err
 				}
 				if c.json {
-					return c.Print(map[string]any{"items": list.Items})
+					return c.Items(append([]domain.Memory{}, list.Items...), list.Next)
 				}
 				if len(list.Items) == 0 {
 					c.Errorf("session %s has no memory\n", cli.FirstLine(args[0]))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
@@ -17,7 +18,7 @@ const statusRows = 10
 // needs is what needs attention, as "kairos status --json" prints it.
 type needs struct {
 	Active    []printedRun          `json:"active"`
-	Approvals []asked               `json:"approvals"`
+	Approvals []apitypes.Approval   `json:"approvals"`
 	Waiting   []printedRun          `json:"waiting"`
 	InDoubt   []doubt               `json:"inDoubt"`
 	Failures  []domain.FailureGroup `json:"failures"`
@@ -55,14 +56,14 @@ doubt, and failed runs that are not acknowledged, each with a command. It prints
 
 // needs reads what needs attention.
 func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, error) {
-	n := needs{Active: []printedRun{}, Approvals: []asked{}, Waiting: []printedRun{}, InDoubt: []doubt{},
+	n := needs{Active: []printedRun{}, Approvals: []apitypes.Approval{}, Waiting: []printedRun{}, InDoubt: []doubt{},
 		Failures: []domain.FailureGroup{}}
 	approvals, err := b.Approvals(cmd.Context(), domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: statusRows}})
 	if err != nil {
 		return n, err
 	}
 	for _, a := range approvals.Items {
-		n.Approvals = append(n.Approvals, viewAsked(a))
+		n.Approvals = append(n.Approvals, apitypes.ApprovalOf(a))
 	}
 	waiting, err := b.Runs(cmd.Context(), domain.RunFilter{Statuses: []domain.RunStatus{domain.RunWaiting},
 		WaitReasons: []domain.WaitReason{domain.WaitQuarantined, domain.WaitHeld, domain.WaitPaused, domain.WaitInDoubt,
@@ -104,7 +105,8 @@ func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, erro
 func (c statusCommands) show(n needs) {
 	var rows [][]string
 	for _, a := range n.Approvals {
-		rows = append(rows, []string{"approval", domain.ShortID(a.Run), a.Plan, a.Node, a.Message, c.command("approvals show %s", a.ID)})
+		rows = append(rows, []string{"approval", domain.ShortID(a.Run), a.Plan.Key, a.Node, a.Message,
+			c.command("approvals show %s", a.ID)})
 	}
 	for _, r := range n.Waiting {
 		short := domain.ShortID(r.RunID)

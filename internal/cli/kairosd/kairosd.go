@@ -76,7 +76,8 @@ Exit codes of the other commands: 0 success, 1 a check failed, 2 invalid usage,
 	cli.PlainDefaults(f, "data", "config")
 	f.BoolVar(&d.json, "json", false, "print JSON")
 	root.AddCommand(d.serveCommand(), d.migrateCommand(), d.userCommand(), d.tokenCommand(), d.auditCommand(), d.doctorCommand(),
-		d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), d.demoCommand(), cli.VersionCommand(d.Streams))
+		d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), d.demoCommand(), cli.VersionCommand(d.Streams),
+		cli.CompletionCommand(d.Streams, "kairosd"))
 	cli.Versioned(root)
 	return root
 }

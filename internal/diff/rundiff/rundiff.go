@@ -146,7 +146,7 @@ type Step struct {
 	A *Seen `json:"a"`
 	B *Seen `json:"b"`
 	// Why is the reason of the difference, or empty. Explanation describes it.
-	Why         Why    `json:"why,omitempty"`
+	Why         Why    `json:"difference,omitempty"`
 	Explanation string `json:"explanation,omitempty"`
 	// LongerMs is the duration in A minus the duration in B.
 	LongerMs int64 `json:"differenceMs"`

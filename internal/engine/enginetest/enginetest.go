@@ -17,7 +17,7 @@ import (
 )
 
 // Operator has all permissions of an operator and an author.
-var Operator = domain.Actor{Name: "marta", Role: domain.RoleAuthor, Surface: "test"}
+var Operator = domain.Actor{Name: "marta", Role: domain.RoleAuthor, Source: "test"}
 
 // Registry is a registry of scripted handlers. The type of a node is the name of its handler. It
 // records every call.

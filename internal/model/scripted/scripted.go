@@ -84,7 +84,7 @@ func Load(path string) (*Provider, error) {
 		return nil, fmt.Errorf("script %s: %w", path, err)
 	}
 	if len(s.Answers) == 0 {
-		return nil, fmt.Errorf("script %s: it has no answers", path)
+		return nil, fmt.Errorf("script %s has no answers", path)
 	}
 	if s.Otherwise != "" && s.Otherwise != "offline" {
 		return nil, fmt.Errorf("script %s: otherwise is %q; it can only be offline", path, s.Otherwise)
@@ -122,7 +122,7 @@ func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, e
 	}
 	return llm.Response{}, (&walk.Failure{Code: CodeNoAnswer, Permanent: true, NoEffect: true,
 		Suggestion: "add one under answers"}).
-		WithMessage("the script has no answer %d to %q", turn+1, user)
+		WithMessage("the script has no answer %d for %q", turn+1, user)
 }
 
 func holds(text, part string) bool {

@@ -14,7 +14,7 @@ import (
 
 const auditColumns = `audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq,
 audit_events.digest,
-audit_events.action, audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason,
+audit_events.action, audit_events.actor, audit_events.source, audit_events.object, audit_events.result, audit_events.reason,
 audit_events.detail,
 audit_events.request, audit_events.address, audit_events.mac, coalesce(runs.public_id, '')`
 
@@ -65,7 +65,7 @@ func auditTerms(f domain.AuditFilter) []auditTerm {
 		{"result", with(f.Result, f.Results), f.Exclude.Results, false},
 		{"actor", with(f.Actor, f.Actors), f.Exclude.Actors, false},
 		{"object", with(f.Object, f.Objects), f.Exclude.Objects, true},
-		{"surface", f.Surfaces, f.Exclude.Surfaces, false},
+		{"source", f.Sources, f.Exclude.Sources, false},
 	}
 }
 
@@ -234,7 +234,7 @@ func (s *Lists) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.L
 					&e.Digest,
 					&e.Action,
 					&e.Actor,
-					&e.Surface,
+					&e.Source,
 					&e.Object,
 					&e.Result,
 					&e.Reason,

@@ -326,7 +326,7 @@ var auditFilters = []domain.AuditFilter{
 		Results: []string{"denied", "failed"},
 		Actions: []string{"run.*"},
 	},
-	{Surfaces: []string{"api"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}},
+	{Sources: []string{"api"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}},
 }
 
 var stepFilters = []domain.StepFilter{

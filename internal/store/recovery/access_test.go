@@ -23,7 +23,7 @@ func guarded(t *testing.T) (path string) {
 	s := reopened(t, path)
 	now := time.Now().UTC().Truncate(time.Second)
 	said := func(action string) domain.AuditRecord {
-		return domain.AuditRecord{Action: action, Actor: "cli:root", Surface: "cli"}
+		return domain.AuditRecord{Action: action, Actor: "cli:root", Source: "cli"}
 	}
 	for i, u := range []domain.User{{ID: "1", Name: "marta", Role: domain.RoleAdmin},
 		{ID: "2", Name: "paul", Role: domain.RoleViewer}, {ID: "3", Name: "gone", Role: domain.RoleAdmin}} {
@@ -258,7 +258,7 @@ func TestChangedRowsGrantNothing(t *testing.T) {
 			if again, err := s.CheckAccess(ctx); err != nil || len(again) == 0 {
 				t.Errorf("after another change: %q, %v", again, err)
 			}
-			if done, err := s.RepairAccess(ctx, domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}); err != nil ||
+			if done, err := s.RepairAccess(ctx, domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}); err != nil ||
 				len(done) == 0 {
 				t.Errorf("repair: %q, %v", done, err)
 			}
@@ -342,7 +342,7 @@ func accessEnded(t *testing.T, s *store.Store) {
 	if err != nil || len(list.Items) != 1 || !strings.Contains(string(list.Items[0].Detail), `"tokensRemoved":2`) {
 		t.Errorf("audit: %+v, %v", list.Items, err)
 	}
-	root := domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
+	root := domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}
 	if _, err := s.EndHold(ctx, root, ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("released without an administrator: %v", err)
 	}

@@ -266,7 +266,7 @@ func (m *Model) commit(c domain.Checkpoint) error {
 		if p.WaitReason != "" {
 			object += ":" + string(p.WaitReason)
 		}
-		e := m.record(domain.AuditRecord{Action: store.ActionCheckpoint, Actor: "system", Surface: "engine", Run: r.ID, Object: object})
+		e := m.record(domain.AuditRecord{Action: store.ActionCheckpoint, Actor: "system", Source: "engine", Run: r.ID, Object: object})
 		if len(c.Entries) > 0 {
 			e.FirstSeq, e.RunSeq = c.Fence+1, next.LastSeq
 		}

@@ -49,7 +49,7 @@ func (m *Model) PutVersion(_ context.Context, n domain.NewVersion, actor domain.
 		Reason: n.Reason, Author: n.Author}
 	m.versions = append(m.versions, v)
 	m.record(
-		domain.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: n.Reason},
+		domain.AuditRecord{Action: "plan.version", Actor: actor.Name, Source: actor.Source, Object: "plan:" + p.Key, Reason: n.Reason},
 	)
 	return *p, v, true, nil
 }
@@ -111,7 +111,7 @@ func (m *Model) RestoreVersion(_ context.Context, r domain.RestoredVersion, acto
 		return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "plan %q not found", r.PlanID)
 	}
 	if r.Base != "" && r.Base != p.LatestHash {
-		return domain.Plan{}, domain.Errorf(domain.CodeStale, "the plan follows another version by now")
+		return domain.Plan{}, domain.Errorf(domain.CodeStale, "the plan now follows another version")
 	}
 	for _, v := range m.versions {
 		if v.Hash == r.Hash && v.PlanID == p.ID {
@@ -121,7 +121,7 @@ func (m *Model) RestoreVersion(_ context.Context, r domain.RestoredVersion, acto
 				action, p.Stage, p.Archived = "plan.accept", domain.StageUsed, false
 			}
 			m.record(
-				domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: r.Reason},
+				domain.AuditRecord{Action: action, Actor: actor.Name, Source: actor.Source, Object: "plan:" + p.Key, Reason: r.Reason},
 			)
 			return *p, nil
 		}
@@ -140,7 +140,7 @@ func (m *Model) AcceptPlan(_ context.Context, planID string, actor domain.Actor,
 	if p.Stage == domain.StageDraft {
 		p.Stage = domain.StageUsed
 		m.record(
-			domain.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: reason},
+			domain.AuditRecord{Action: "plan.accept", Actor: actor.Name, Source: actor.Source, Object: "plan:" + p.Key, Reason: reason},
 		)
 	}
 	return *p, nil

@@ -226,7 +226,7 @@ func Do(tb testing.TB, s *store.Store, action string, f func(tx *store.Tx) error
 	o := store.Operation{
 		Name:     action,
 		Action:   action,
-		By:       domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"},
+		By:       domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"},
 		At:       time.Now(),
 		EvenFull: true,
 	}

@@ -192,12 +192,12 @@ func (p *parser) operand() (operand, error) {
 			return nil, err
 		}
 		if q, ok := of.(*query); ok && !singular(q.segments) {
-			return nil, p.errorf("length takes one value; use count")
+			return nil, p.errorf("length requires one value; use count")
 		}
 		out = lengthOf{of}
 	case "count", "value":
 		if c := p.peek(); c != '@' && c != '$' {
-			return nil, p.errorf("%s takes a query", name)
+			return nil, p.errorf("%s requires a query", name)
 		}
 		q, err := p.query()
 		if err != nil {

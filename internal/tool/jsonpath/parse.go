@@ -19,7 +19,7 @@ func Parse(text string) (*Path, error) {
 	}
 	p := &parser{text: text}
 	if !p.accept("$") {
-		return nil, p.errorf("a query begins with $")
+		return nil, p.errorf("a query must begin with $")
 	}
 	segments, err := p.segments()
 	if err == nil && p.at < len(text) {

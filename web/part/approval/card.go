@@ -153,7 +153,7 @@ func outcomeOf(a domain.Approval) kit.Status {
 		return kit.Word("ok", "i-ok", locale.Mark("approved"), true)
 	case "rejected":
 		return kit.Word("fail", "i-fail", locale.Mark("rejected"), true)
-	case "asked_back":
+	case "changes_requested":
 		return kit.Word("idle", "i-retry", locale.Mark("changes requested"), true)
 	case "expired":
 		return kit.Word("idle", "i-wait", locale.Mark("expired"), true)

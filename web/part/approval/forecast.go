@@ -60,7 +60,7 @@ func wayOf(c *ui.Context, f domain.Prediction, v Card) Ahead {
 		a.Text = c.T("The run follows the new version.")
 	case f.Note == "tail":
 		a.Text = c.T("The step's failure stands.")
-	case f.Note == "agent" && f.Answer == "ask_back":
+	case f.Note == "agent" && f.Answer == "request_changes":
 		a.Text = c.T("The agent reads your comment as the tool's result, continues, and may request again.")
 	case f.Note == "agent":
 		a.Text = c.T("The call is not made. The agent reads the reason and continues.")

@@ -412,7 +412,7 @@ func (r *request) fill(p *PreviewPage, pre domain.Preview) {
 func (r *request) act() error {
 	v, ok := actionTextOf(r.Param("action"))
 	if !ok {
-		return domain.Errorf(domain.CodeNotFound, "there is no act %s", r.Param("action"))
+		return domain.Errorf(domain.CodeNotFound, "unknown action %q", r.Param("action"))
 	}
 	req, err := r.actionRequest(v)
 	if err != nil {

@@ -31,7 +31,7 @@ func (r *request) resumeOptions(req *domain.ActionRequest) error {
 		d, err := time.ParseDuration(s)
 		if err != nil {
 			return domain.Errorf(domain.CodeInvalid, "invalid timeout %q", s).
-				Suggest(`write a number and a unit, like "90s" or "10m"`)
+				Suggest("use a number and a unit, such as 90s or 10m")
 		}
 		req.Timeout = d
 	}

@@ -207,7 +207,7 @@ const ActionCreated = "run.created"
 // AuditEvent maps the row of an audit event.
 func AuditEvent(e dbsqlc.AuditEvent, run string) domain.AuditEvent {
 	out := domain.AuditEvent{Seq: e.Seq, RunSeq: e.RunSeq, FirstSeq: e.FirstSeq, At: FromMicros(e.At),
-		AuditRecord: domain.AuditRecord{Action: e.Action, Actor: e.Actor, Surface: e.Surface, Run: run, Object: e.Object, Result: e.Result,
+		AuditRecord: domain.AuditRecord{Action: e.Action, Actor: e.Actor, Source: e.Source, Run: run, Object: e.Object, Result: e.Result,
 			Reason: e.Reason, Detail: RawJSON(e.Detail), Request: domain.Request{ID: e.Request, Address: e.Address}}}
 	if e.Mac != nil {
 		out.Mac = hex.EncodeToString(e.Mac)
@@ -253,7 +253,7 @@ func Draft(r dbsqlc.Draft) (domain.Draft, error) {
 		ID:        r.PublicID,
 		Actor:     r.Actor,
 		Role:      domain.Role(r.Role),
-		Surface:   r.Surface,
+		Source:    r.Source,
 		Parent:    r.Parent,
 		Revision:  int(r.Revision),
 		State:     domain.DraftState(r.State),
@@ -318,7 +318,7 @@ func Bulk(r dbsqlc.Bulk) domain.Bulk {
 		Reason:    r.Reason,
 		Actor:     r.Actor,
 		Role:      domain.Role(r.Role),
-		Surface:   r.Surface,
+		Source:    r.Source,
 		Canary:    r.Canary != 0,
 		Rate:      int(r.Rate),
 		State:     domain.BulkState(r.State),

@@ -10,7 +10,7 @@ import (
 )
 
 const AuditAfter = `-- name: AuditAfter :many
-SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.request, audit_events.address, audit_events.mac, cast(coalesce(runs.public_id, '') AS text) AS run
+SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.source, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.request, audit_events.address, audit_events.mac, cast(coalesce(runs.public_id, '') AS text) AS run
 FROM audit_events LEFT JOIN runs ON runs.id = audit_events.run_id
 WHERE audit_events.seq > ?1 ORDER BY audit_events.seq LIMIT ?2
 `
@@ -38,7 +38,7 @@ func (q *Queries) AuditAfter(ctx context.Context, after int64, max int64) ([]Aud
 			&i.AuditEvent.Digest,
 			&i.AuditEvent.Action,
 			&i.AuditEvent.Actor,
-			&i.AuditEvent.Surface,
+			&i.AuditEvent.Source,
 			&i.AuditEvent.Object,
 			&i.AuditEvent.Result,
 			&i.AuditEvent.Reason,
@@ -92,7 +92,7 @@ func (q *Queries) AuditFrom(ctx context.Context, seq int64) (AuditFromRow, error
 }
 
 const AuditInsert = `-- name: AuditInsert :exec
-INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request,
+INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, source, object, result, reason, detail, request,
     address, mac)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
     ?15, ?16)
@@ -107,7 +107,7 @@ type AuditInsertParams struct {
 	Digest   []byte
 	Action   string
 	Actor    string
-	Surface  string
+	Source   string
 	Object   string
 	Result   string
 	Reason   string
@@ -127,7 +127,7 @@ func (q *Queries) AuditInsert(ctx context.Context, arg AuditInsertParams) error 
 		arg.Digest,
 		arg.Action,
 		arg.Actor,
-		arg.Surface,
+		arg.Source,
 		arg.Object,
 		arg.Result,
 		arg.Reason,
@@ -140,7 +140,7 @@ func (q *Queries) AuditInsert(ctx context.Context, arg AuditInsertParams) error 
 }
 
 const AuditInsertCheckpoint = `-- name: AuditInsertCheckpoint :exec
-INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, mac)
+INSERT INTO audit_events (seq, at, run_id, first_seq, run_seq, digest, action, actor, source, object, result, reason, detail, mac)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'checkpoint', 'system', 'engine', ?7, 'ok', '', NULL, ?8)
 `
 
@@ -243,7 +243,7 @@ func (q *Queries) AuditNewestOf(ctx context.Context, action string) (int64, erro
 }
 
 const AuditOfRun = `-- name: AuditOfRun :many
-SELECT seq, at, run_id, first_seq, run_seq, digest, "action", actor, surface, object, result, reason, detail, request, address, mac FROM audit_events
+SELECT seq, at, run_id, first_seq, run_seq, digest, "action", actor, source, object, result, reason, detail, request, address, mac FROM audit_events
 WHERE run_id = cast(?1 AS integer) AND run_id IS NOT NULL AND digest IS NULL AND seq > ?2 ORDER BY seq LIMIT ?3
 `
 
@@ -266,7 +266,7 @@ func (q *Queries) AuditOfRun(ctx context.Context, runID int64, after int64, max 
 			&i.Digest,
 			&i.Action,
 			&i.Actor,
-			&i.Surface,
+			&i.Source,
 			&i.Object,
 			&i.Result,
 			&i.Reason,
@@ -289,7 +289,7 @@ func (q *Queries) AuditOfRun(ctx context.Context, runID int64, after int64, max 
 }
 
 const AuditOfSteps = `-- name: AuditOfSteps :many
-SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.request, audit_events.address, audit_events.mac
+SELECT audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest, audit_events."action", audit_events.actor, audit_events.source, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail, audit_events.request, audit_events.address, audit_events.mac
 FROM step_results JOIN audit_events ON audit_events.seq = step_results.audit_seq
 WHERE step_results.run_id = ?1 AND step_results.seq > ?2 AND step_results.seq = audit_events.run_seq
 ORDER BY step_results.seq LIMIT ?3
@@ -318,7 +318,7 @@ func (q *Queries) AuditOfSteps(ctx context.Context, runID int64, afterStep int64
 			&i.AuditEvent.Digest,
 			&i.AuditEvent.Action,
 			&i.AuditEvent.Actor,
-			&i.AuditEvent.Surface,
+			&i.AuditEvent.Source,
 			&i.AuditEvent.Object,
 			&i.AuditEvent.Result,
 			&i.AuditEvent.Reason,

@@ -19,7 +19,7 @@ func (q *Queries) BulkCount(ctx context.Context, acted int64, refused int64, pub
 }
 
 const BulkGet = `-- name: BulkGet :one
-SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE public_id = ?1
+SELECT id, public_id, "action", "query", reason, actor, role, source, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE public_id = ?1
 `
 
 func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
@@ -33,7 +33,7 @@ func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
 		&i.Reason,
 		&i.Actor,
 		&i.Role,
-		&i.Surface,
+		&i.Source,
 		&i.Canary,
 		&i.Rate,
 		&i.Labels,
@@ -52,7 +52,7 @@ func (q *Queries) BulkGet(ctx context.Context, publicID string) (Bulk, error) {
 }
 
 const BulkInsert = `-- name: BulkInsert :one
-INSERT INTO bulks (public_id, action, query, reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, total, created_at)
+INSERT INTO bulks (public_id, action, query, reason, actor, role, source, canary, rate, labels, not_before, provider, tool, state, total, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
 RETURNING id
 `
@@ -64,7 +64,7 @@ type BulkInsertParams struct {
 	Reason    string
 	Actor     string
 	Role      string
-	Surface   string
+	Source    string
 	Canary    int64
 	Rate      int64
 	Labels    string
@@ -84,7 +84,7 @@ func (q *Queries) BulkInsert(ctx context.Context, arg BulkInsertParams) (int64, 
 		arg.Reason,
 		arg.Actor,
 		arg.Role,
-		arg.Surface,
+		arg.Source,
 		arg.Canary,
 		arg.Rate,
 		arg.Labels,
@@ -220,7 +220,7 @@ func (q *Queries) BulkMove(ctx context.Context, arg BulkMoveParams) (int64, erro
 }
 
 const BulkNewest = `-- name: BulkNewest :many
-SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE id > 0 ORDER BY id DESC LIMIT ?1
+SELECT id, public_id, "action", "query", reason, actor, role, source, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE id > 0 ORDER BY id DESC LIMIT ?1
 `
 
 func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
@@ -240,7 +240,7 @@ func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
 			&i.Reason,
 			&i.Actor,
 			&i.Role,
-			&i.Surface,
+			&i.Source,
 			&i.Canary,
 			&i.Rate,
 			&i.Labels,
@@ -269,7 +269,7 @@ func (q *Queries) BulkNewest(ctx context.Context, max int64) ([]Bulk, error) {
 }
 
 const BulkUnderWay = `-- name: BulkUnderWay :many
-SELECT id, public_id, "action", "query", reason, actor, role, surface, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE ended_at = 0 ORDER BY id
+SELECT id, public_id, "action", "query", reason, actor, role, source, canary, rate, labels, not_before, provider, tool, state, note, total, acted, refused, created_at, ended_at FROM bulks WHERE ended_at = 0 ORDER BY id
 `
 
 func (q *Queries) BulkUnderWay(ctx context.Context) ([]Bulk, error) {
@@ -289,7 +289,7 @@ func (q *Queries) BulkUnderWay(ctx context.Context) ([]Bulk, error) {
 			&i.Reason,
 			&i.Actor,
 			&i.Role,
-			&i.Surface,
+			&i.Source,
 			&i.Canary,
 			&i.Rate,
 			&i.Labels,

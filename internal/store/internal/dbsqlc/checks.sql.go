@@ -114,7 +114,7 @@ func (q *Queries) CheckApprovals(ctx context.Context, above int64, upto int64) (
 }
 
 const CheckAuditEvents = `-- name: CheckAuditEvents :many
-SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac
+SELECT seq, at, run_id, first_seq, run_seq, digest, action, actor, source, object, result, reason, detail, request, address, mac
 FROM audit_events WHERE seq > ?1 ORDER BY seq LIMIT ?2
 `
 
@@ -136,7 +136,7 @@ func (q *Queries) CheckAuditEvents(ctx context.Context, above int64, most int64)
 			&i.Digest,
 			&i.Action,
 			&i.Actor,
-			&i.Surface,
+			&i.Source,
 			&i.Object,
 			&i.Result,
 			&i.Reason,

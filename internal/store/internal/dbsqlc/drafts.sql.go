@@ -22,7 +22,7 @@ func (q *Queries) DraftBegin(ctx context.Context, publicID string) (int64, error
 }
 
 const DraftByVersion = `-- name: DraftByVersion :one
-SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE hash = ?1 AND hash <> '' ORDER BY id DESC LIMIT 1
+SELECT id, public_id, request, actor, role, source, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE hash = ?1 AND hash <> '' ORDER BY id DESC LIMIT 1
 `
 
 func (q *Queries) DraftByVersion(ctx context.Context, hash string) (Draft, error) {
@@ -34,7 +34,7 @@ func (q *Queries) DraftByVersion(ctx context.Context, hash string) (Draft, error
 		&i.Request,
 		&i.Actor,
 		&i.Role,
-		&i.Surface,
+		&i.Source,
 		&i.Parent,
 		&i.Revision,
 		&i.State,
@@ -49,7 +49,7 @@ func (q *Queries) DraftByVersion(ctx context.Context, hash string) (Draft, error
 }
 
 const DraftChildren = `-- name: DraftChildren :many
-SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE parent = ?1 AND parent <> '' ORDER BY id LIMIT 100
+SELECT id, public_id, request, actor, role, source, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE parent = ?1 AND parent <> '' ORDER BY id LIMIT 100
 `
 
 func (q *Queries) DraftChildren(ctx context.Context, parent string) ([]Draft, error) {
@@ -67,7 +67,7 @@ func (q *Queries) DraftChildren(ctx context.Context, parent string) ([]Draft, er
 			&i.Request,
 			&i.Actor,
 			&i.Role,
-			&i.Surface,
+			&i.Source,
 			&i.Parent,
 			&i.Revision,
 			&i.State,
@@ -139,7 +139,7 @@ func (q *Queries) DraftEnd(ctx context.Context, arg DraftEndParams) (int64, erro
 }
 
 const DraftGet = `-- name: DraftGet :one
-SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE public_id = ?1
+SELECT id, public_id, request, actor, role, source, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE public_id = ?1
 `
 
 func (q *Queries) DraftGet(ctx context.Context, publicID string) (Draft, error) {
@@ -151,7 +151,7 @@ func (q *Queries) DraftGet(ctx context.Context, publicID string) (Draft, error) 
 		&i.Request,
 		&i.Actor,
 		&i.Role,
-		&i.Surface,
+		&i.Source,
 		&i.Parent,
 		&i.Revision,
 		&i.State,
@@ -166,7 +166,7 @@ func (q *Queries) DraftGet(ctx context.Context, publicID string) (Draft, error) 
 }
 
 const DraftInsert = `-- name: DraftInsert :exec
-INSERT INTO drafts (public_id, request, actor, role, surface, parent, revision, state, created_at)
+INSERT INTO drafts (public_id, request, actor, role, source, parent, revision, state, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'planning', ?8)
 `
 
@@ -175,7 +175,7 @@ type DraftInsertParams struct {
 	Request   string
 	Actor     string
 	Role      string
-	Surface   string
+	Source    string
 	Parent    string
 	Revision  int64
 	CreatedAt int64
@@ -187,7 +187,7 @@ func (q *Queries) DraftInsert(ctx context.Context, arg DraftInsertParams) error 
 		arg.Request,
 		arg.Actor,
 		arg.Role,
-		arg.Surface,
+		arg.Source,
 		arg.Parent,
 		arg.Revision,
 		arg.CreatedAt,
@@ -196,7 +196,7 @@ func (q *Queries) DraftInsert(ctx context.Context, arg DraftInsertParams) error 
 }
 
 const DraftNewest = `-- name: DraftNewest :many
-SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE id > 0 ORDER BY id DESC LIMIT ?1
+SELECT id, public_id, request, actor, role, source, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE id > 0 ORDER BY id DESC LIMIT ?1
 `
 
 func (q *Queries) DraftNewest(ctx context.Context, max int64) ([]Draft, error) {
@@ -214,7 +214,7 @@ func (q *Queries) DraftNewest(ctx context.Context, max int64) ([]Draft, error) {
 			&i.Request,
 			&i.Actor,
 			&i.Role,
-			&i.Surface,
+			&i.Source,
 			&i.Parent,
 			&i.Revision,
 			&i.State,
@@ -239,7 +239,7 @@ func (q *Queries) DraftNewest(ctx context.Context, max int64) ([]Draft, error) {
 }
 
 const DraftOpen = `-- name: DraftOpen :many
-SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE state IN ('planning', 'ready', 'failed') ORDER BY id DESC LIMIT ?1
+SELECT id, public_id, request, actor, role, source, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE state IN ('planning', 'ready', 'failed') ORDER BY id DESC LIMIT ?1
 `
 
 func (q *Queries) DraftOpen(ctx context.Context, max int64) ([]Draft, error) {
@@ -257,7 +257,7 @@ func (q *Queries) DraftOpen(ctx context.Context, max int64) ([]Draft, error) {
 			&i.Request,
 			&i.Actor,
 			&i.Role,
-			&i.Surface,
+			&i.Source,
 			&i.Parent,
 			&i.Revision,
 			&i.State,
@@ -294,7 +294,7 @@ func (q *Queries) DraftProgress(ctx context.Context, progress string, publicID s
 }
 
 const DraftUnderWay = `-- name: DraftUnderWay :many
-SELECT id, public_id, request, actor, role, surface, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE state = 'planning' ORDER BY id
+SELECT id, public_id, request, actor, role, source, parent, revision, state, begun, progress, outcome, hash, created_at, ended_at FROM drafts WHERE state = 'planning' ORDER BY id
 `
 
 func (q *Queries) DraftUnderWay(ctx context.Context) ([]Draft, error) {
@@ -312,7 +312,7 @@ func (q *Queries) DraftUnderWay(ctx context.Context) ([]Draft, error) {
 			&i.Request,
 			&i.Actor,
 			&i.Role,
-			&i.Surface,
+			&i.Source,
 			&i.Parent,
 			&i.Revision,
 			&i.State,

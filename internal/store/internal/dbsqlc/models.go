@@ -47,7 +47,7 @@ type AuditEvent struct {
 	Digest   []byte
 	Action   string
 	Actor    string
-	Surface  string
+	Source   string
 	Object   string
 	Result   string
 	Reason   string
@@ -65,7 +65,7 @@ type Bulk struct {
 	Reason    string
 	Actor     string
 	Role      string
-	Surface   string
+	Source    string
 	Canary    int64
 	Rate      int64
 	Labels    string
@@ -130,7 +130,7 @@ type Draft struct {
 	Request   string
 	Actor     string
 	Role      string
-	Surface   string
+	Source    string
 	Parent    string
 	Revision  int64
 	State     string

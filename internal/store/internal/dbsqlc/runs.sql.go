@@ -808,8 +808,8 @@ func (q *Queries) RunGivenLabels(ctx context.Context, publicID string) (RunGiven
 }
 
 const RunHold = `-- name: RunHold :exec
-UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = ?1, headline = 'held since the database was taken back',
-    message = '["held since the database was taken back"]' WHERE id = ?2
+UPDATE runs SET status = 'waiting', wait_reason = 'held', attention = ?1, headline = 'held since the database was reset to an earlier state',
+    message = '["held since the database was reset to an earlier state"]' WHERE id = ?2
 `
 
 func (q *Queries) RunHold(ctx context.Context, attention int64, iD int64) error {
