@@ -24,8 +24,8 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// deed is an act of a person or a program on a daemon.
-type deed struct {
+// operation is an act of a person or a program on a daemon.
+type operation struct {
 	name, method, path, body string
 	// action is the action of its audit record.
 	action string
@@ -42,8 +42,8 @@ type deed struct {
 	steps bool
 }
 
-// keyed reports whether the deed's request carries an Idempotency-Key.
-func (d *deed) keyed() bool { return !d.page && !d.again && (d.method == http.MethodPost || d.method == http.MethodPatch) }
+// keyed reports whether the operation's request carries an Idempotency-Key.
+func (d *operation) keyed() bool { return !d.page && !d.again && (d.method == http.MethodPost || d.method == http.MethodPatch) }
 
 // house is a data directory and the daemon that lives in it.
 type house struct {
@@ -103,8 +103,8 @@ func (h *house) end() error {
 	return h.api.Close()
 }
 
-// send carries the deed out once. Without an answer the status is 0.
-func (h *house) send(ctx context.Context, d *deed) (status int, text string, err error) {
+// send executes the operation once. Without an answer, the status is 0.
+func (h *house) send(ctx context.Context, d *operation) (status int, text string, err error) {
 	c, base := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, h.url
 	if !d.page {
 		base = "http://kairosd/api/v1"
@@ -151,15 +151,15 @@ func (h *house) send(ctx context.Context, d *deed) (status int, text string, err
 	return resp.StatusCode, string(b), nil
 }
 
-// records counts what the audit log has of the deed.
-func (h *house) records(ctx context.Context, d *deed) (int, error) {
+// records counts the audit records of the operation.
+func (h *house) records(ctx context.Context, d *operation) (int, error) {
 	list, err := h.api.AuditEvents(ctx, domain.AuditFilter{Query: "action:" + d.action + " result:ok", Page: domain.Page{Limit: 200}})
 	return len(list.Items), err
 }
 
 // judge compares what the deed has done with its records: before is how many
 // there were.
-func (h *house) judge(ctx context.Context, d *deed, before int) (done bool, err error) {
+func (h *house) judge(ctx context.Context, d *operation, before int) (done bool, err error) {
 	n, err := h.records(ctx, d)
 	if err != nil {
 		return false, err
@@ -177,9 +177,9 @@ func (h *house) judge(ctx context.Context, d *deed, before int) (done bool, err 
 	return done, err
 }
 
-// fate kills a daemon at a point of a deed, starts another, and repeats the
+// outcome kills a daemon at a point of a deed, starts another, and repeats the
 // request. It reports whether the point was reached.
-func (h *house) fate(ctx context.Context, d *deed, p point) (died bool, err error) {
+func (h *house) outcome(ctx context.Context, d *operation, p point) (died bool, err error) {
 	if err := h.open("from=" + h.now() + ";" + p.String()); err != nil {
 		return false, err
 	}

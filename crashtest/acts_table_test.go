@@ -14,11 +14,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// quickDeeds are those of a usual test run.
-var quickDeeds = map[string]bool{"start": true, "fork": true, "note": true, "decide": true, "log in": true}
+// quickActions are those of a usual test run.
+var quickActions = map[string]bool{"start": true, "fork": true, "note": true, "decide": true, "log in": true}
 
-// deeds are the acts of people and programs, on what the scenery has.
-func deeds(s scenery) []deed {
+// actions are the acts of people and programs, on what the scenery has.
+func actions(s scenery) []operation {
 	type done = func(context.Context, *house) (bool, error)
 	run := func(name string, is func(domain.Run) bool) done {
 		return func(ctx context.Context, h *house) (bool, error) {
@@ -60,7 +60,7 @@ func deeds(s scenery) []deed {
 		groups, err := db.FailureGroups(ctx, 10)
 		return len(groups) == 0 || groups[0].Ack != nil, err
 	}
-	verb := func(name, of string, action domain.Action, body string, d done) deed {
+	verb := func(name, of string, action domain.Action, body string, d done) operation {
 		method, path := http.MethodPost, "/runs/"+s[of]
 		switch action {
 		case domain.ActionLimits:
@@ -72,7 +72,7 @@ func deeds(s scenery) []deed {
 		default:
 			path += "/" + string(action)
 		}
-		return deed{
+		return operation{
 			name:   name,
 			method: method,
 			path:   path,
@@ -82,7 +82,7 @@ func deeds(s scenery) []deed {
 			done:   d,
 		}
 	}
-	list := []deed{
+	list := []operation{
 		{
 			name:   "start",
 			method: http.MethodPost,

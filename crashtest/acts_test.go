@@ -151,7 +151,7 @@ func TestKillInEveryAction(t *testing.T) {
 	}
 	deaths := 0
 	var wg sync.WaitGroup
-	queue := make(chan deed)
+	queue := make(chan operation)
 	for range 3 {
 		wg.Go(func() {
 			for d := range queue {
@@ -164,7 +164,7 @@ func TestKillInEveryAction(t *testing.T) {
 					all[0].k = 2 // the first one keeps the key
 				}
 				if proof.Large() > 0 {
-					if all, err = tracedDeed(ctx, fresh, from, d); err != nil {
+					if all, err = tracedAction(ctx, fresh, from, d); err != nil {
 						t.Errorf("%s: %v", d.name, err)
 						continue
 					}
@@ -173,7 +173,7 @@ func TestKillInEveryAction(t *testing.T) {
 					h, err := fresh(from)
 					died := false
 					if err == nil {
-						died, err = h.fate(ctx, &d, p)
+						died, err = h.outcome(ctx, &d, p)
 					}
 					if err != nil {
 						text, _ := os.ReadFile(filepath.Join(h.dir, "log"))
@@ -197,8 +197,8 @@ func TestKillInEveryAction(t *testing.T) {
 		})
 	}
 	tried := 0
-	for _, d := range deeds(s) {
-		if proof.Large() > 0 || quickDeeds[d.name] {
+	for _, d := range actions(s) {
+		if proof.Large() > 0 || quickActions[d.name] {
 			queue <- d
 			tried++
 		}
@@ -211,8 +211,8 @@ func TestKillInEveryAction(t *testing.T) {
 	proof.Figure(t, "crash points", deaths)
 }
 
-// tracedDeed lists the points that a deed goes through until it is answered.
-func tracedDeed(ctx context.Context, fresh func(string) (*house, error), from string, d deed) ([]point, error) {
+// tracedAction lists the points that a operation goes through until it is answered.
+func tracedAction(ctx context.Context, fresh func(string) (*house, error), from string, d operation) ([]point, error) {
 	h, err := fresh(from)
 	if err != nil {
 		return nil, err

@@ -135,12 +135,12 @@ planner: {mode: model}
 	if run, err = d.api.Wait(ctx, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	talk, err := d.api.Conversation(ctx, run.ID)
+	conversation, err := d.api.Conversation(ctx, run.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.kill(t)
-	return run, o.asked, talk
+	return run, o.asked, conversation
 }
 
 // A daemon that is killed between a handoff and the first call of the next agent,
@@ -157,7 +157,7 @@ func TestKillAroundAHandoff(t *testing.T) {
 	for _, spec := range points {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
-			run, asked, talk := twoLives(t, "id: pass\nnodes: {ask: {type: agent, agent: front}}\n", spec)
+			run, asked, conversation := twoLives(t, "id: pass\nnodes: {ask: {type: agent, agent: front}}\n", spec)
 			if run.Status != domain.RunCompleted || string(run.Output) != `"sums says it is 42"` {
 				t.Fatalf("%s %s %+v", run.Status, run.Output, run.Error)
 			}
@@ -170,7 +170,7 @@ func TestKillAroundAHandoff(t *testing.T) {
 				t.Errorf("usage %+v", u)
 			}
 			passed := 0
-			for _, m := range talk.Messages {
+			for _, m := range conversation.Messages {
 				if m.From == "front" && m.To == "sums" && m.Type == domain.MessageRequest {
 					passed++
 				}

@@ -24,7 +24,7 @@ import (
 
 // attempt starts a daemon that may refuse: it is ready, or ended with a code and
 // what it said.
-func attempt(t *testing.T, bin, data, config string) (d *daemon, url string, code int, said string) {
+func attempt(t *testing.T, bin, data, config string) (d *daemon, url string, code int, output string) {
 	t.Helper()
 	cmd := exec.Command(bin, "serve", "--data", data, "--listen", "127.0.0.1:0", "--config", config)
 	log, err := os.CreateTemp(t.TempDir(), "log")
@@ -116,12 +116,12 @@ func TestFilesDamagedWhileTheDaemonRuns(t *testing.T) {
 			acked = append(acked, more...)
 			t.Logf("%d runs were acknowledged afterwards; then: %v", len(more), err)
 			d.kill(t)
-			next, _, code, said := attempt(t, bin, data, config)
+			next, _, code, output := attempt(t, bin, data, config)
 			if next == nil {
-				if code < 64 || said == "" {
-					t.Errorf("the next start ends with %d: %s", code, said)
+				if code < 64 || output == "" {
+					t.Errorf("the next start ends with %d: %s", code, output)
 				}
-				t.Logf("the next start refuses with %d: %.200s", code, said)
+				t.Logf("the next start refuses with %d: %.200s", code, output)
 				proof.Figure(t, "environment faults", 1)
 				return
 			}
@@ -193,9 +193,9 @@ func TestALowLimitOfOpenFiles(t *testing.T) {
 	if err := os.WriteFile(limited, []byte("#!/bin/bash\nulimit -n 40\nexec "+bin+" \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	d, url, code, said := attempt(t, limited, data, config)
+	d, url, code, output := attempt(t, limited, data, config)
 	if d == nil {
-		t.Fatalf("it does not start with 40 files: %d %s", code, said)
+		t.Fatalf("it does not start with 40 files: %d %s", code, output)
 	}
 	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
@@ -258,7 +258,7 @@ func TestManyDaemonsForOneDirectory(t *testing.T) {
 	var wg sync.WaitGroup
 	for range racers {
 		wg.Go(func() {
-			d, _, code, said := attempt(t, bin, data, config)
+			d, _, code, output := attempt(t, bin, data, config)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -267,7 +267,7 @@ func TestManyDaemonsForOneDirectory(t *testing.T) {
 			case d != nil:
 				holder = d
 			case code != 75:
-				t.Errorf("a daemon that came too late ends with %d: %s", code, said)
+				t.Errorf("a daemon that came too late ends with %d: %s", code, output)
 			}
 		})
 	}
@@ -278,8 +278,8 @@ func TestManyDaemonsForOneDirectory(t *testing.T) {
 	if err := holder.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	if d, _, code, said := attempt(t, bin, data, config); d != nil || code != 75 {
-		t.Errorf("beside a stopped holder: %d %s", code, said)
+	if d, _, code, output := attempt(t, bin, data, config); d != nil || code != 75 {
+		t.Errorf("beside a stopped holder: %d %s", code, output)
 	}
 	holder.kill(t)
 	start(t, bin, data, config).kill(t)

@@ -344,24 +344,24 @@ func TestKillAtEveryStep(t *testing.T) {
 	all, want := points(t, bin, in)
 	seed := proof.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 3))
-	type fate struct{ first, second point }
-	var fates []fate
+	type outcome struct{ first, second point }
+	var fates []outcome
 	if proof.Large() == 0 {
 		for _, p := range quick {
-			fates = append(fates, fate{first: p})
+			fates = append(fates, outcome{first: p})
 		}
 	} else {
 		for _, p := range all {
-			fates = append(fates, fate{first: p})
+			fates = append(fates, outcome{first: p})
 		}
 		for range proof.Size(0, 100) { // and again while it recovers
-			fates = append(fates, fate{all[r.IntN(len(all))], all[r.IntN(len(all))]})
+			fates = append(fates, outcome{all[r.IntN(len(all))], all[r.IntN(len(all))]})
 		}
 	}
 	var mu sync.Mutex
 	deaths, reached := 0, map[string]bool{}
 	var wg sync.WaitGroup
-	queue := make(chan fate)
+	queue := make(chan outcome)
 	for range 3 {
 		wg.Go(func() {
 			for f := range queue {

@@ -154,17 +154,17 @@ backup: {every: 6h}
 server: {hosts: [kairos.example]}
 `)
 	e := d.hangup(t, ctx)
-	var said struct{ Before, After, Changed, NextStart any }
-	if err := json.Unmarshal(e.Detail, &said); err != nil || e.Result != "ok" || said.Before != before.ConfigSum ||
-		fmt.Sprint(said.NextStart) != "[server.hosts]" ||
-		fmt.Sprint(said.Changed) != "[agents backup engine providers retention]" {
+	var detail struct{ Before, After, Changed, NextStart any }
+	if err := json.Unmarshal(e.Detail, &detail); err != nil || e.Result != "ok" || detail.Before != before.ConfigSum ||
+		fmt.Sprint(detail.NextStart) != "[server.hosts]" ||
+		fmt.Sprint(detail.Changed) != "[agents backup engine providers retention]" {
 		t.Errorf("the record: %s %s %v", e.Result, e.Detail, err)
 	}
 	i, err := d.api.Server(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i.ConfigSum == before.ConfigSum || i.ConfigSum != said.After || !slices.Equal(i.ConfigLater, []string{"server.hosts"}) ||
+	if i.ConfigSum == before.ConfigSum || i.ConfigSum != detail.After || !slices.Equal(i.ConfigLater, []string{"server.hosts"}) ||
 		i.ConfigError != "" ||
 		!i.ConfigAt.After(before.ConfigAt) {
 		t.Errorf("sum %s, later %v, error %q, since %s", i.ConfigSum, i.ConfigLater, i.ConfigError, i.ConfigAt)
@@ -213,7 +213,7 @@ server: {hosts: [kairos.example]}
 		t.Errorf("a new run: %s", got)
 	}
 
-	for _, c := range []struct{ name, text, says string }{
+	for _, c := range []struct{ name, text, want string }{
 		{"a key that is none", "agents: []\nengine: {max_runing: 3}\n", "max_runing"},
 		{"a secret that cannot be read", "agents: []\nsecrets: {K: {file: /nowhere/k, tools: [t]}}\n", "/nowhere/k"},
 		{"a certificate that cannot be read",
@@ -221,14 +221,14 @@ server: {hosts: [kairos.example]}
 		{"a directory of files that is none", "tools: {files: {roots: [/nowhere/at/all]}}\n", "/nowhere/at/all"},
 	} {
 		write(c.text)
-		if e := d.hangup(t, ctx); e.Result != "failed" || !strings.Contains(e.Reason, c.says) {
+		if e := d.hangup(t, ctx); e.Result != "failed" || !strings.Contains(e.Reason, c.want) {
 			t.Errorf("%s: the record says %s %q", c.name, e.Result, e.Reason)
 		}
 		now, err := d.api.Server(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(now.ConfigError, c.says) || now.ConfigSum != i.ConfigSum || !slices.Equal(now.Retention, i.Retention) ||
+		if !strings.Contains(now.ConfigError, c.want) || now.ConfigSum != i.ConfigSum || !slices.Equal(now.Retention, i.Retention) ||
 			!now.ConfigAt.Equal(i.ConfigAt) {
 			t.Errorf("%s: %q, sum %s, retention %v", c.name, now.ConfigError, now.ConfigSum, now.Retention)
 		}

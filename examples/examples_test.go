@@ -47,9 +47,9 @@ func TestEveryExampleIsValid(t *testing.T) {
 
 func TestExamplesDoWhatTheirDescriptionsSay(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int64
+	var requested atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked.Add(1) < 2 {
+		if requested.Add(1) < 2 {
 			http.Error(w, "not yet", http.StatusServiceUnavailable)
 			return
 		}
@@ -64,7 +64,7 @@ func TestExamplesDoWhatTheirDescriptionsSay(t *testing.T) {
 	for _, c := range []struct {
 		file, input string
 		code        int
-		says        string
+		texts       string
 	}{
 		{"hello.yaml", `"ana"`, 0, "hello ana"}, {"sales-report.yaml", `{}`, 0, "EMEA"}, {"world-clocks.yaml", `{}`, 0, "Tokyo"},
 		{"order-triage.yaml", `{"amount": 10}`, 0, "accepted"}, {"order-triage.yaml", `{"amount": 5000}`, 3, ""},
@@ -76,7 +76,7 @@ func TestExamplesDoWhatTheirDescriptionsSay(t *testing.T) {
 			t.Errorf("%s: %v\n%s%s", c.file, err, out, stderr)
 			continue
 		}
-		if code != c.code || !strings.Contains(out, c.says) {
+		if code != c.code || !strings.Contains(out, c.texts) {
 			t.Errorf("%s %s: exit %d, want %d\n%s%s", c.file, c.input, code, c.code, out, stderr)
 		}
 	}
@@ -93,7 +93,7 @@ func TestExamplesWithModels(t *testing.T) {
 	for _, c := range []struct {
 		file, input string
 		code        int
-		says        []string
+		texts       []string
 	}{
 		{"router-clock.yaml", `"what time is it in Tokyo and London?"`, 0,
 			[]string{`"datetime_0"`, "Asia/Tokyo", `"datetime_1"`, "Europe/London"}},
@@ -117,7 +117,7 @@ func TestExamplesWithModels(t *testing.T) {
 			t.Errorf("%s: %v\n%s", c.file, err, out)
 		}
 		all := strings.ReplaceAll(out, `\"`, `"`)
-		for _, want := range c.says {
+		for _, want := range c.texts {
 			if !strings.Contains(all, want) {
 				t.Errorf("%s %s: no %s in\n%s", c.file, c.input, want, out)
 			}
@@ -191,7 +191,7 @@ func TestReadmeListsEveryExample(t *testing.T) {
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	type asked struct {
+	type requested struct {
 		Classification struct{ Complexity string }
 		Agent          string
 		Plan           *struct {
@@ -201,13 +201,13 @@ func TestAsk(t *testing.T) {
 		Run    *struct{ Status string }
 		Answer json.RawMessage
 	}
-	ask := func(code int, args ...string) (asked, string) {
+	ask := func(code int, args ...string) (requested, string) {
 		t.Helper()
 		out, stderr, got := runKairos(t, dir, append([]string{"ask", "--config", "scripted/kairos.yaml", "--json"}, args...)...)
 		if got != code {
 			t.Fatalf("%q: exit %d, want %d\n%s%s", args, got, code, out, stderr)
 		}
-		var a asked
+		var a requested
 		if code == 0 {
 			if err := json.Unmarshal([]byte(out), &a); err != nil {
 				t.Fatalf("%v\n%s", err, out)

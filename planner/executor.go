@@ -274,8 +274,8 @@ func (x *execution) attempt(ctx context.Context, n *walk.ProgramNode, v walk.Vis
 // returned. A more specific failure is kept.
 func timedOut(limit time.Duration, err error) *walk.Failure {
 	f := (&walk.Failure{Code: walk.CodeTimeout}).WithMessage("timed out after %s", limit)
-	if said, ok := errors.AsType[*walk.Failure](err); ok {
-		f.NoEffect, f.Detail = said.NoEffect, said.Message
+	if reported, ok := errors.AsType[*walk.Failure](err); ok {
+		f.NoEffect, f.Detail = reported.NoEffect, reported.Message
 	}
 	return f.WithCause(err)
 }

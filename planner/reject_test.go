@@ -72,26 +72,26 @@ func TestEdgesOfRejectedApprovals(t *testing.T) {
 // In memory, a rejection has the same effect as in the daemon, because both use the same walk.
 func TestRejectionInMemory(t *testing.T) {
 	t.Parallel()
-	said := map[string]any{"answer": "reject", "approved": false, "by": "marta", "comment": "too much", "values": nil}
+	reply := map[string]any{"answer": "reject", "approved": false, "by": "marta", "comment": "too much", "values": nil}
 	for name, tt := range map[string]struct {
 		step, edges, more string
 		answer            any
 		code              string
 		last              any
 	}{
-		"it fails": {edges: "{from: ask, to: pay}", answer: said, code: "rejected"},
+		"it fails": {edges: "{from: ask, to: pay}", answer: reply, code: "rejected"},
 		"by an error": {edges: "{from: ask, to: pay}",
 			answer: &walk.Failure{Code: "rejected", Message: "no"}, code: "rejected"},
 		"defaults do not handle it": {edges: "{from: ask, to: pay}", more: "defaults: {on_error: continue, " +
-			"retry: {max_attempts: 5}}\n", answer: said, code: "rejected"},
-		"its own retry does not repeat it": {step: ", retry: {max_attempts: 5}", edges: "{from: ask, to: pay}", answer: said,
+			"retry: {max_attempts: 5}}\n", answer: reply, code: "rejected"},
+		"its own retry does not repeat it": {step: ", retry: {max_attempts: 5}", edges: "{from: ask, to: pay}", answer: reply,
 			code: "rejected"},
 		"branches do not go on": {edges: "{from: ask, to: pay}", more: "on_failure: continue_branches\n",
-			answer: said, code: "rejected"},
+			answer: reply, code: "rejected"},
 		"an error edge handles it": {edges: "{from: ask, to: pay}, {from: ask, to: sorry, condition: failed}",
-			answer: said, last: map[string]any{"error": "rejected by marta: too much", "code": "rejected", "node": "ask"}},
-		"on_error of the step handles it": {step: ", on_error: continue", edges: "{from: ask, to: pay}", answer: said},
-		"the run goes on with it":         {step: ", on_reject: continue", edges: "{from: ask, to: pay}", answer: said, last: said},
+			answer: reply, last: map[string]any{"error": "rejected by marta: too much", "code": "rejected", "node": "ask"}},
+		"on_error of the step handles it": {step: ", on_error: continue", edges: "{from: ask, to: pay}", answer: reply},
+		"the run goes on with it":         {step: ", on_reject: continue", edges: "{from: ask, to: pay}", answer: reply, last: reply},
 		"the run goes on with an error's words": {step: ", on_reject: continue", edges: "{from: ask, to: pay}",
 			answer: &walk.Failure{Code: "rejected", Message: "no"},
 			last:   map[string]any{"answer": "reject", "approved": false, "by": "", "comment": "no", "values": nil}},

@@ -15,31 +15,41 @@ import (
 )
 
 // brokenPlans is a store whose plans cannot be read.
-type brokenPlans struct{ web.Reader }
+type brokenPlans struct {
+	web.Reader
+	err error
+}
 
-func (brokenPlans) Plans(context.Context, domain.PlanFilter) (domain.List[domain.Plan], error) {
-	return domain.List[domain.Plan]{}, errors.New("read /var/lib/kairos/kairos.db: input/output error")
+func (b brokenPlans) Plans(context.Context, domain.PlanFilter) (domain.List[domain.Plan], error) {
+	return domain.List[domain.Plan]{}, b.err
+}
+
+// plansFailing requests the page of plans in a language while plans cannot be read because of err.
+func plansFailing(t *testing.T, err error, language string) *httptest.ResponseRecorder {
+	t.Helper()
+	site := webtest.New(t)
+	config := site.Web
+	config.Hosts, config.Reader, config.Version = nil, brokenPlans{site.Store, err}, "1.2.3"
+	s, startErr := web.New(config)
+	if startErr != nil {
+		t.Fatal(startErr)
+	}
+	t.Cleanup(s.Close)
+	req := httptest.NewRequest(http.MethodGet, "/plans?q=typed", nil)
+	req.Header.Set("Accept-Language", language)
+	for _, c := range site.Browser(t).Login().Cookies() {
+		req.AddCookie(c)
+	}
+	rec := httptest.NewRecorder()
+	s.ServeHTTP(rec, req)
+	return rec
 }
 
 // A failed page shows what still works and the details to send to the operator; the cause, and typed text,
 // stay inside (S32).
 func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 	t.Parallel()
-	site := webtest.New(t)
-	b := site.Browser(t).Login()
-	config := site.Web
-	config.Hosts, config.Reader, config.Version = nil, brokenPlans{site.Store}, "1.2.3"
-	s, err := web.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	req := httptest.NewRequest(http.MethodGet, "/plans?q=typed", nil)
-	for _, c := range b.Cookies() {
-		req.AddCookie(c)
-	}
-	rec := httptest.NewRecorder()
-	s.ServeHTTP(rec, req)
+	rec := plansFailing(t, errors.New("read /var/lib/kairos/kairos.db: input/output error"), "en")
 	text := webtest.Words(rec.Body.String())
 	if rec.Code != http.StatusInternalServerError {
 		t.Fatalf("%d %s", rec.Code, text)
@@ -64,7 +74,7 @@ func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/plans/nothing":        {"No encontrado", "No se encuentra el plan «nothing»"},
 		"/nothing":              {"No encontrado", "No hay ninguna página en esta dirección."},
-		"/runs/06gzz0000000000": {"No encontrado", "No hay ninguna ejecución 06gzz0000000000."},
+		"/runs/06gzz0000000000": {"No encontrado", "No se encuentra la ejecución 06gzz0000000000."},
 		"/runs?q=statsu:failed": {"No hay ningún filtro «statsu»", "¿quería decir status:failed?"},
 	} {
 		req, err := http.NewRequest(http.MethodGet, site.URL+path, nil)
@@ -76,6 +86,28 @@ func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
 		for _, w := range want {
 			if !strings.Contains(p.Body, w) {
 				t.Errorf("%s (%d) does not say %q: %s", path, p.Code, w, webtest.Words(p.Body))
+			}
+		}
+	}
+}
+
+// A message without a translation is marked as English on a Spanish page, below an explanation in Spanish. A
+// translated message is not marked.
+func TestAnUntranslatedMessageIsMarkedAsEnglish(t *testing.T) {
+	t.Parallel()
+	const message = "file is not a database"
+	err := domain.NewError(domain.CodeUnavailable, domain.Verbatim(message), domain.Verbatim("restore a backup"))
+	for language, want := range map[string][]string{
+		"es": {"kairosd no puede hacer esto ahora.", `lang="en">File is not a database</p>`, `lang="en">Restore a backup</p>`},
+		"en": {"<p>File is not a database</p>", "<p>Restore a backup</p>"},
+	} {
+		rec := plansFailing(t, err, language)
+		if rec.Code != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d", language, rec.Code)
+		}
+		for _, w := range want {
+			if !strings.Contains(rec.Body.String(), w) {
+				t.Errorf("%s: the page does not contain %q: %s", language, w, webtest.Words(rec.Body.String()))
 			}
 		}
 	}

@@ -109,7 +109,7 @@ func (s *Server) startingPage(c echo.Context, p domain.Startup) error {
 var stageWords = map[domain.StartStage]string{
 	domain.StartOpening:    locale.Mark("opening the database"),
 	domain.StartChecking:   locale.Mark("checking the database before its upgrade"),
-	domain.StartEncrypting: locale.Mark("encrypting what is kept of the database from before"),
+	domain.StartEncrypting: locale.Mark("encrypting the kept copy of the previous database"),
 	domain.StartCopying:    locale.Mark("copying the database"),
 	domain.StartVerifying:  locale.Mark("verifying the upgraded database"),
 	domain.StartTools:      locale.Mark("starting tools and models"),

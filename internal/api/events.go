@@ -145,11 +145,11 @@ func (h eventHandler) from(ctx context.Context, header, query, otherwise string)
 	if err != nil || text == "" {
 		return from{after: last}, err
 	}
-	incarnation, seq, n, err := domain.ParseEventID(text)
+	generation, seq, n, err := domain.ParseEventID(text)
 	switch {
 	case err != nil:
 		return from{}, invalid("event.malformed", "%w", err)
-	case incarnation != "" && incarnation != h.Engine.Generation() || seq > last:
+	case generation != "" && generation != h.Engine.Generation() || seq > last:
 		return from{after: last, reset: true}, nil
 	case n >= 0 && seq > 0:
 		return from{after: seq - 1, record: seq, n: n}, nil

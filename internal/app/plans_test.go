@@ -54,8 +54,9 @@ func TestPauseAndUnpause(t *testing.T) {
 	if code := start(); code != "" {
 		t.Errorf("a start afterwards: %q", code)
 	}
-	if said := audited(t, w, "plan.pause"); len(said) != 1 || said[0].Object != "plan:report" || said[0].Reason != "it floods the bank" {
-		t.Errorf("the audit log has %+v", said)
+	if records := audited(t, w, "plan.pause"); len(records) != 1 || records[0].Object != "plan:report" ||
+		records[0].Reason != "it floods the bank" {
+		t.Errorf("the audit log has %+v", records)
 	}
 }
 
@@ -107,8 +108,8 @@ func TestPlanChangesAreRefused(t *testing.T) {
 	if p, err := w.Store.Plan(t.Context(), "report"); err != nil || p.Paused != nil || p.Archived {
 		t.Errorf("%+v %v", p, err)
 	}
-	if said := audited(t, w, "access.denied"); len(said) != 4 {
-		t.Errorf("%d refusals are in the audit log, want 4", len(said))
+	if records := audited(t, w, "access.denied"); len(records) != 4 {
+		t.Errorf("%d refusals are in the audit log, want 4", len(records))
 	}
 }
 
@@ -142,8 +143,8 @@ func TestAKeyIdentifiesOneOperation(t *testing.T) {
 	if p, err := w.Plans.Pause(t.Context(), change(apptest.Author, "k", "why")); err != nil || p.Paused == nil {
 		t.Errorf("the same key of somebody else: %+v %v", p.Paused, err)
 	}
-	if said := audited(t, w, "plan.pause"); len(said) != 2 {
-		t.Errorf("%d pauses are in the audit log, want 2", len(said))
+	if records := audited(t, w, "plan.pause"); len(records) != 2 {
+		t.Errorf("%d pauses are in the audit log, want 2", len(records))
 	}
 }
 
@@ -169,7 +170,7 @@ func TestRefusedOperationsUndoOnlyTheirChanges(t *testing.T) {
 			t.Errorf("operation %d: %v", i, err)
 		}
 	}
-	if said := audited(t, w, "plan.pause"); len(said) != 1 {
-		t.Errorf("%d pauses are in the audit log, want 1", len(said))
+	if records := audited(t, w, "plan.pause"); len(records) != 1 {
+		t.Errorf("%d pauses are in the audit log, want 1", len(records))
 	}
 }

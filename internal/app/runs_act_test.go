@@ -214,8 +214,8 @@ func TestResolveADoubt(t *testing.T) {
 	if r := w.Engine.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != `"paid"` {
 		t.Errorf("the run gave %s", r.Output)
 	}
-	if said := audited(t, w, "node.resolve"); len(said) != 1 || said[0].Actor != "otto" {
-		t.Errorf("audited: %+v", said)
+	if records := audited(t, w, "node.resolve"); len(records) != 1 || records[0].Actor != "otto" {
+		t.Errorf("audited: %+v", records)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestAssignAnApproval(t *testing.T) {
 	if _, err := give("ana", strings.Repeat("a", 129)); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a long name: %v", err)
 	}
-	if said := audited(t, w, "approval.assign"); len(said) != 1 || said[0].Reason != "knows it" || said[0].Run == "" {
-		t.Errorf("audited: %+v", said)
+	if records := audited(t, w, "approval.assign"); len(records) != 1 || records[0].Reason != "knows it" || records[0].Run == "" {
+		t.Errorf("audited: %+v", records)
 	}
 }

@@ -180,11 +180,11 @@ func (r *Runs) Handoff(ctx context.Context, by domain.Actor, id string) (domain.
 	if err != nil {
 		return domain.HandoffDetail{}, err
 	}
-	said, err := r.store.Conversation(ctx, h.Run)
+	conversation, err := r.store.Conversation(ctx, h.Run)
 	if err != nil {
 		return domain.HandoffDetail{}, err
 	}
-	return handoff.In(d, said.Messages).Of(h.Handoff, r.now()), nil
+	return handoff.In(d, conversation.Messages).Of(h.Handoff, r.now()), nil
 }
 
 // Preview returns what an action on a run would do, and its estimated time and cost.

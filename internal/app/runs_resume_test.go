@@ -57,15 +57,15 @@ func TestTheFirstMatchingStateDecidesAResume(t *testing.T) {
 		{name: "failed, now", run: domain.Run{ID: "7qx2", Status: domain.RunFailed}, now: true, refusal: "is not scheduled"},
 	} {
 		got, err := app.ResumeAction(c.run, c.waits, c.release, c.now, now)
-		said := ""
+		text := ""
 		if err != nil {
-			said = err.Error()
+			text = err.Error()
 			if e, ok := err.(*domain.Error); ok {
-				said += " " + e.Suggestion
+				text += " " + e.Suggestion
 			}
 		}
-		if got != c.want || !strings.Contains(said, c.refusal) || (c.refusal == "") != (err == nil) {
-			t.Errorf("%s: %q %q, want %q %q", c.name, got, said, c.want, c.refusal)
+		if got != c.want || !strings.Contains(text, c.refusal) || (c.refusal == "") != (err == nil) {
+			t.Errorf("%s: %q %q, want %q %q", c.name, got, text, c.want, c.refusal)
 		}
 	}
 }

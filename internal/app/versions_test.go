@@ -51,8 +51,8 @@ func TestAPlanIsStoredOnce(t *testing.T) {
 	if v, err := w.Plans.Version(t.Context(), apptest.Viewer, "report", 0); err != nil || v.Number != 2 {
 		t.Errorf("the current version: %+v %v", v, err)
 	}
-	if said := audited(t, w, "plan.version"); len(said) != 2 {
-		t.Errorf("%d versions are in the audit log, want 2", len(said))
+	if records := audited(t, w, "plan.version"); len(records) != 2 {
+		t.Errorf("%d versions are in the audit log, want 2", len(records))
 	}
 }
 
@@ -99,9 +99,9 @@ func TestAPlannersVersionIsAccepted(t *testing.T) {
 	if p, err := accept(apptest.Author, 3); err != nil || p.Latest != 3 {
 		t.Errorf("an author: %+v %v", p, err)
 	}
-	if said, denied := audited(t, w, "plan.accept"), audited(t, w, "access.denied"); len(said) != 2 || len(denied) != 2 ||
+	if records, denied := audited(t, w, "plan.accept"), audited(t, w, "access.denied"); len(records) != 2 || len(denied) != 2 ||
 		denied[0].Object != "plan:p" {
-		t.Errorf("the audit log has %+v and %+v", said, denied)
+		t.Errorf("the audit log has %+v and %+v", records, denied)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestAVersionIsRestored(t *testing.T) {
 	if p, err := restore(apptest.Author, 1, second.Hash, "v2 was wrong"); err != nil || p.Latest != 3 {
 		t.Errorf("the key of the first restoration: %+v %v", p, err)
 	}
-	if said := audited(t, w, "plan.restore"); len(said) != 1 || said[0].Reason != "v2 was wrong" {
-		t.Errorf("the audit log has %+v", said)
+	if records := audited(t, w, "plan.restore"); len(records) != 1 || records[0].Reason != "v2 was wrong" {
+		t.Errorf("the audit log has %+v", records)
 	}
 }

@@ -49,12 +49,12 @@ var isNo = regexp.MustCompile(`(?i)\b(there )?(?:is|are|was|were) no ([a-z]+)`)
 
 // bannedNames are words that a name declared in a package does not contain.
 var bannedNames = map[string]string{
-	"aside": "quarantined", "anew": "again", "ballast": "reserve", "crew": "catalog", "drill": "restore test",
+	"aside": "quarantined", "anew": "again", "ballast": "reserve", "band": "section", "crew": "catalog", "drill": "restore test",
 	"examination": "integrity check", "examined": "checked", "epoch": "generation",
 	"forecast": "predict", "foresee": "predict", "foretell": "predict",
 	"incarnation": "generation", "legible": "readable", "misfit": "incompatible", "nobody": "none", "said": "message",
-	"stow": "encode", "teller": "notifier", "tells": "notifies", "told": "notified", "twin": "JSON view", "vitals": "health metrics",
-	"whoever": "the role",
+	"says": "the text", "stow": "encode", "teller": "notifier", "telling": "notifying", "tells": "notifies",
+	"told": "notified", "twin": "JSON view", "vitals": "health metrics", "whoever": "the role",
 }
 
 // Comments, messages, and names of Go sources, comments of queries, and help texts of the
@@ -93,6 +93,8 @@ func TestSourcesAreWrittenPlainly(t *testing.T) {
 			return lineFaults(path, "#", add)
 		case name == "internal/api/properties.txt":
 			return textFaults(path, description, add)
+		case name == "web/locale/es.po":
+			return textFaults(path, englishText, add)
 		}
 		return nil
 	})
@@ -124,6 +126,9 @@ func lineFaults(path, mark string, add func(int, string)) error {
 
 // description matches the description of a property of the API.
 var description = regexp.MustCompile(`^\S+: (.+)$`)
+
+// englishText matches the English text of an entry in the catalog of translations.
+var englishText = regexp.MustCompile(`^msgid(?:_plural)? "(.*)"$`)
 
 // textFaults checks what the pattern captures on each line of a file.
 func textFaults(path string, pattern *regexp.Regexp, add func(int, string)) error {
@@ -159,7 +164,7 @@ func goFaults(path string, add func(int, string)) error {
 			add(set.Position(group.Pos()).Line, fault)
 		}
 	}
-	checkNames(f, set, add)
+	checkNames(path, f, set, add)
 	if strings.HasSuffix(path, "_test.go") {
 		return nil
 	}
@@ -180,15 +185,51 @@ func goFaults(path string, add func(int, string)) error {
 	return nil
 }
 
-// checkNames reports words of declared names that bannedNames lists.
-func checkNames(f *ast.File, set *token.FileSet, add func(int, string)) {
-	for _, name := range declared(f) {
-		for word := range camelWords(name.Name) {
+// checkNames reports words of declared names that bannedNames lists. Outside the dashboard, it also checks the
+// parameters and variables of functions that are not tests.
+func checkNames(path string, f *ast.File, set *token.FileSet, add func(int, string)) {
+	names := declared(f)
+	if !strings.HasSuffix(path, "_test.go") && !strings.Contains(filepath.ToSlash(path), "/web/") {
+		names = append(names, locals(f)...)
+	}
+	for _, name := range names {
+		for word := range camelWords(strings.ReplaceAll(name.Name, "OutOfBand", "")) { // a term of htmx
 			if instead, ok := bannedNames[word]; ok {
 				add(set.Position(name.Pos()).Line, "the name "+name.Name+": write "+instead)
 			}
 		}
 	}
+}
+
+// locals returns the parameters, results, and variables of the functions in a file.
+func locals(f *ast.File) (names []*ast.Ident) {
+	define := func(tok token.Token, list ...ast.Expr) {
+		for _, e := range list {
+			if id, ok := e.(*ast.Ident); ok && tok == token.DEFINE {
+				names = append(names, id)
+			}
+		}
+	}
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		ast.Inspect(fn, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Field:
+				names = append(names, n.Names...)
+			case *ast.ValueSpec:
+				names = append(names, n.Names...)
+			case *ast.AssignStmt:
+				define(n.Tok, n.Lhs...)
+			case *ast.RangeStmt:
+				define(n.Tok, n.Key, n.Value)
+			}
+			return true
+		})
+	}
+	return names
 }
 
 // wordFaults lists what breaks the rules in a comment or in a message. What two rules find
@@ -227,8 +268,7 @@ func wordFaults(text string, cites bool) (faults []string) {
 	return faults
 }
 
-// declared are the names of a file that other files may use: those of the package, methods,
-// and fields.
+// declared returns the names that a file declares: those of the package, methods, and fields.
 func declared(f *ast.File) (names []*ast.Ident) {
 	names = append(names, f.Name)
 	for _, d := range f.Decls {

@@ -20,7 +20,7 @@ import (
 )
 
 // outage is a service that is down until the test repairs it, and n runs that failed on it.
-func outage(t *testing.T, site *webtest.Site, n int) (mend func(), runs []domain.Run) {
+func outage(t *testing.T, site *webtest.Site, n int) (repair func(), runs []domain.Run) {
 	t.Helper()
 	var up atomic.Bool
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -77,12 +77,12 @@ func over(b domain.Bulk) bool { return b.State.Final() }
 func TestAnOutageIsOneGroupAndOneResume(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
-	mend, runs := outage(t, site, 12)
+	repair, runs := outage(t, site, 12)
 	groups, err := site.Store.FailureGroups(t.Context(), 10)
 	if err != nil || len(groups) != 1 || groups[0].Runs != 12 || groups[0].Plan.Key != "sync" || groups[0].Node != "push" {
 		t.Fatalf("%+v %v", groups, err)
 	}
-	mend()
+	repair()
 	query := fmt.Sprintf("status:failed plan:sync node:push error:%s", groups[0].Code)
 	p, err := site.Bulk.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: query})
 	if err != nil || p.Eligible != 12 || p.Preview == nil || len(p.Preview.Again) != 1 || p.First != runs[0].ID {
@@ -178,8 +178,8 @@ func (s slow) Act(ctx context.Context, a domain.Actor, r domain.ActionRequest) (
 func TestABulkOperationContinuesAfterARestart(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
-	mend, runs := outage(t, site, 4)
-	mend()
+	repair, runs := outage(t, site, 4)
+	repair()
 	s := on(site, bulk.Config{Store: site.Store, Engine: slow{site}})
 	b, err := s.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionRerun, Query: "status:failed", Rate: 1})
 	if err != nil {
@@ -213,12 +213,12 @@ func TestABulkOperationContinuesAfterARestart(t *testing.T) {
 func TestRunsThatChangedSinceThePreviewAreSkipped(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
-	mend, runs := outage(t, site, 3)
+	repair, runs := outage(t, site, 3)
 	p, err := site.Bulk.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionDelete, Query: "status:failed"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	mend()
+	repair()
 	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: runs[1].ID, Action: domain.ActionResume}); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestRunsThatChangedSinceThePreviewAreSkipped(t *testing.T) {
 func TestABulkOperationWaitsForItsProvider(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
-	mend, runs := outage(t, site, 4)
+	repair, runs := outage(t, site, 4)
 	var open atomic.Bool
 	asked := make(chan struct{}, 1000)
 	s := on(
@@ -290,7 +290,7 @@ func TestABulkOperationWaitsForItsProvider(t *testing.T) {
 	}
 	open.Store(true) // it accepts a call, which fails as before
 	wait(t, s, b.ID, func(b domain.Bulk) bool { return b.Acted >= 1 })
-	mend()
+	repair()
 	if b = wait(t, s, b.ID, over); b.Acted < 1 {
 		t.Errorf("%+v", b)
 	}
@@ -303,7 +303,7 @@ func TestABulkOperationWaitsForItsProvider(t *testing.T) {
 func TestABulkOperationWaitsForTheCircuitOfATool(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
-	mend, runs := outage(t, site, 3)
+	repair, runs := outage(t, site, 3)
 	program, err := site.Engine.Program(t.Context(), runs[0].Hash)
 	if err != nil {
 		t.Fatal(err)
@@ -366,7 +366,7 @@ func TestABulkOperationWaitsForTheCircuitOfATool(t *testing.T) {
 	if b, err = s.Bulk(t.Context(), b.ID); err != nil || b.Tool != name || b.Acted != 0 || b.State.Final() {
 		t.Fatalf("it did not wait: %+v %v", b, err)
 	}
-	mend()
+	repair()
 	if _, err := site.App.Tools.Enable(t.Context(),
 		app.EnableRequest{Meta: app.Meta{By: site.Admin}, Name: "http", Host: host}); err != nil {
 		t.Fatal(err)

@@ -45,8 +45,8 @@ func TestACrashBeforeTheResultIsStoredRepeatsNothing(t *testing.T) {
 		t.Run(string(action), func(t *testing.T) {
 			t.Parallel()
 			site := webtest.NewTolerant(t)
-			mend, runs := outage(t, site, 2)
-			mend()
+			repair, runs := outage(t, site, 2)
+			repair()
 			d := &dying{Store: site.Store, dead: make(chan struct{})}
 			first := on(site, bulk.Config{Store: d, Engine: slow{site}})
 			req := domain.BulkRequest{Action: action, Query: "status:failed", Reason: "it is up again"}

@@ -82,7 +82,7 @@ func Execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 	if err == nil {
 		return exit.Done
 	}
-	if _, said := errors.AsType[*exit.Status](err); !begun && !said { // the arguments are not what the command takes
+	if _, reported := errors.AsType[*exit.Status](err); !begun && !reported { // the arguments are not what the command takes
 		where := program
 		if cmd != root {
 			where = cmd.CommandPath()
@@ -114,15 +114,15 @@ func didYouMean(cmd *cobra.Command) string {
 }
 
 // whenBegun calls say when a command begins, after its arguments and flags were parsed.
-func whenBegun(cmd *cobra.Command, say func()) {
+func whenBegun(cmd *cobra.Command, onBegin func()) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			say()
+			onBegin()
 			return run(cmd, args)
 		}
 	}
 	for _, sub := range cmd.Commands() {
-		whenBegun(sub, say)
+		whenBegun(sub, onBegin)
 	}
 }
 

@@ -85,7 +85,7 @@ func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		text   string
 		status int
-		says   string
+		want   string
 	}{
 		"A04 two lengths":            {"POST / HTTP/1.1\r\n" + host + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400, ""},
 		"A04 two hosts":              {"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, ""},
@@ -105,8 +105,8 @@ func TestAmbiguousRequestsAreRefused(t *testing.T) {
 		"A46 an upgrade": {"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\n" +
 			"Upgrade: h2c, websocket\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n", 200, "GET a"},
 	} {
-		if status, answer := send(t, address, c.text); status != c.status || !strings.Contains(answer, c.says) {
-			t.Errorf("%s: %d %q, want %d %q", name, status, answer, c.status, c.says)
+		if status, answer := send(t, address, c.text); status != c.status || !strings.Contains(answer, c.want) {
+			t.Errorf("%s: %d %q, want %d %q", name, status, answer, c.status, c.want)
 		}
 	}
 	if status, answer := send(t, address, "GET / HTTP/1.1\r\n"+host+"X: "+strings.Repeat("a", 3<<20)+"\r\n\r\n"); status != 431 &&

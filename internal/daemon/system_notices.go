@@ -57,8 +57,8 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 			true,
 			"",
 			"",
-			"The clock of this machine was put back by %s while kairosd runs. Timers keep to the time before, and what is "+
-				"recorded bears it, until kairosd is started again.",
+			"The clock of this machine was set back by %s while kairosd is running. Until kairosd restarts, timers and "+
+				"records use the time from before.",
 			d.Round(time.Minute),
 		)
 	}

@@ -79,7 +79,7 @@ type Config struct {
 type Runner struct {
 	c Config
 
-	telling sync.Mutex // held while a change is made and published
+	changing sync.Mutex // held while a change is made and published
 
 	mu     sync.Mutex
 	state  State
@@ -195,8 +195,8 @@ func messageOf(err error) domain.Message {
 
 // change changes the state, and calls Changed.
 func (r *Runner) change(f func(*State)) {
-	r.telling.Lock()
-	defer r.telling.Unlock()
+	r.changing.Lock()
+	defer r.changing.Unlock()
 	r.mu.Lock()
 	f(&r.state)
 	r.mu.Unlock()

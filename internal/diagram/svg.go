@@ -123,14 +123,14 @@ func RunSVG(d *Drawing, node func(*Node) StepState, edge func(*Edge) Passage) []
 		if n.Root {
 			class += " root"
 		}
-		says, tries := n.title(), []bool(nil)
+		label, tries := n.title(), []bool(nil)
 		if node != nil {
 			st := node(&n)
 			class += " " + st.Class
 			n.Note, tries = cut(visible(st.Text), 22), st.Tries
-			says = visible(st.Detail)
+			label = visible(st.Detail)
 		}
-		fmt.Fprintf(&b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+says))
+		fmt.Fprintf(&b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+label))
 		if n.Shape == ShapePlan || n.Shape == ShapeGroup {
 			fmt.Fprintf(&b, `<path class="d" d="%s"/>`, n.Detail)
 		}

@@ -46,16 +46,16 @@ type envelope struct {
 var envelopeKeys = []string{"type", "eventId", "timestamp", "sessionId", "runId", "ephemeral"}
 
 // EventID returns the ID of event n of an audit record.
-func EventID(incarnation string, seq int64, n int) string {
-	return fmt.Sprintf("%s-%d.%d", incarnation, seq, n)
+func EventID(generation string, seq int64, n int) string {
+	return fmt.Sprintf("%s-%d.%d", generation, seq, n)
 }
 
 // ParseEventID parses "<generation>-<record>.<n>", "<generation>-<record>", and "<record>". Without
 // .n, n is -1, which means the whole record.
-func ParseEventID(id string) (incarnation string, seq int64, n int, err error) {
+func ParseEventID(id string) (generation string, seq int64, n int, err error) {
 	text := id
 	if i := strings.LastIndexByte(id, '-'); i > 0 {
-		incarnation, text = id[:i], id[i+1:]
+		generation, text = id[:i], id[i+1:]
 	}
 	n = -1
 	record, part, partial := strings.Cut(text, ".")
@@ -70,7 +70,7 @@ func ParseEventID(id string) (incarnation string, seq int64, n int, err error) {
 	if err != nil {
 		return "", 0, 0, fmt.Errorf("%.64q is not an event id", id)
 	}
-	return incarnation, int64(u), n, nil
+	return generation, int64(u), n, nil
 }
 
 // MarshalJSON writes the flat form. A field of the type never replaces a field of the envelope.

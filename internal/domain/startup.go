@@ -12,7 +12,7 @@ type StartStage string
 const (
 	StartOpening    StartStage = "opening the database"
 	StartChecking   StartStage = "checking the database before its upgrade"
-	StartEncrypting StartStage = "encrypting what is kept of the database from before"
+	StartEncrypting StartStage = "encrypting the kept copy of the previous database"
 	StartCopying    StartStage = "copying the database"
 	StartMigrating  StartStage = "migration"
 	StartVerifying  StartStage = "verifying the upgraded database"

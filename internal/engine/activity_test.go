@@ -16,11 +16,11 @@ import (
 // ends when another engine continues the run.
 func TestASilentRunNeedsAttention(t *testing.T) {
 	t.Parallel()
-	var speak chan struct{}
+	var active chan struct{}
 	reg := enginetest.NewRegistry().Handle("long", walk.EffectRead, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		for {
 			select {
-			case <-speak:
+			case <-active:
 				c.Log("info", "still here")
 			case <-ctx.Done():
 				return engine.Result{}, ctx.Err()
@@ -35,7 +35,7 @@ func TestASilentRunNeedsAttention(t *testing.T) {
 		return engine.Result{Output: "done"}, nil
 	})
 	inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {
-		speak = make(chan struct{}) // created inside this bubble
+		active = make(chan struct{}) // created inside this bubble
 		run := e.Run(`{nodes: {a: {type: long}}}`, "")
 		chatty := e.Run(`{nodes: {a: {type: chatty}}}`, "")
 		e.Until(run.ID, domain.RunRunning, "")
@@ -54,7 +54,7 @@ func TestASilentRunNeedsAttention(t *testing.T) {
 			r.Headline[:len("a has not responded since")] != "a has not responded since" {
 			t.Errorf("%q %v", r.Headline, err)
 		}
-		speak <- struct{}{}
+		active <- struct{}{}
 		attention(false)
 		time.Sleep(65 * time.Second)
 		attention(true)

@@ -98,7 +98,7 @@ func TestResumeReopensApprovals(t *testing.T) {
 	for _, action := range []domain.Action{domain.ActionResume, domain.ActionRelease} {
 		t.Run(string(action), func(t *testing.T) {
 			t.Parallel()
-			path, run, _ := stood(t, billing)
+			path, run, _ := waitingRun(t, billing)
 			storetest.Alter(t, path, `UPDATE step_results SET output = replace(output, '4711', '4712') WHERE node = 'pay' AND final = 1`)
 			s := storetest.OpenAt(t, path)
 			e := enginetest.OpenOn(t, s, billingRegistry(), engine.Options{})

@@ -141,8 +141,8 @@ func (t *attempt) timedOut(r Result, err error) error {
 		t.late(r.Output, nil)
 		return f
 	}
-	if said, ok := errors.AsType[*walk.Failure](err); ok {
-		f.NoEffect, f.Detail = said.NoEffect, said.Message
+	if reported, ok := errors.AsType[*walk.Failure](err); ok {
+		f.NoEffect, f.Detail = reported.NoEffect, reported.Message
 	}
 	return f.WithCause(err)
 }

@@ -37,14 +37,14 @@ func (k *conversation) Handle(_ context.Context, c *engine.Call) (engine.Result,
 	if err := model(1); err != nil {
 		return engine.Result{}, err
 	}
-	var said []string
+	var outcomes []string
 	var errs []error
 	for n := 2; n <= 3; n++ {
 		err := c.Approve(n, engine.CallToApprove{Tool: "mail", Args: map[string]any{"to": fmt.Sprint(n)}})
 		var f *walk.Failure
 		switch {
 		case errors.As(err, &f):
-			said = append(said, f.Message)
+			outcomes = append(outcomes, f.Message)
 			continue
 		case err != nil:
 			errs = append(errs, err)
@@ -57,7 +57,7 @@ func (k *conversation) Handle(_ context.Context, c *engine.Call) (engine.Result,
 		if err != nil {
 			return engine.Result{}, err
 		}
-		said = append(said, "sent")
+		outcomes = append(outcomes, "sent")
 	}
 	if err := errors.Join(errs...); err != nil {
 		return engine.Result{}, err
@@ -68,7 +68,7 @@ func (k *conversation) Handle(_ context.Context, c *engine.Call) (engine.Result,
 	if k.fail.Add(-1) >= 0 {
 		return engine.Result{}, &walk.Failure{Code: "flaky", Message: "again", NoEffect: true}
 	}
-	return engine.Result{Output: strings.Join(said, "; ")}, nil
+	return engine.Result{Output: strings.Join(outcomes, "; ")}, nil
 }
 
 func open(t *testing.T, e *enginetest.Engine, run string) domain.Approval {

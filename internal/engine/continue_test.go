@@ -53,18 +53,18 @@ func TestContinuedStepsKeepTheirErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := map[string][]string{}
+		lines := map[string][]string{}
 		for _, ev := range events {
 			if ev.Type == "plan_step_completed" {
 				id, _ := ev.Data["stepId"].(string)
 				status, _ := ev.Data["status"].(string)
 				failure, _ := ev.Data["error"].(string)
-				told[id] = append(told[id], strings.TrimSpace(id+" "+status+" "+failure))
+				lines[id] = append(lines[id], strings.TrimSpace(id+" "+status+" "+failure))
 			}
 		}
 		for _, line := range want {
 			id, _, _ := strings.Cut(line, " ")
-			if d := cmp.Diff([]string{line}, told[id]); d != "" {
+			if d := cmp.Diff([]string{line}, lines[id]); d != "" {
 				t.Error(d)
 			}
 		}
@@ -127,7 +127,7 @@ func TestTheAggregatedResultIsEmptyUntilThereIsOne(t *testing.T) {
 	e := enginetest.Open(t, eventRegistry())
 	run := e.Settle(e.Run(`{id: p, steps: [
 		{id: ask, tool: approval, params: {message: approve}}, {id: b, tool: broken, retry: {maxAttempts: 1}}]}`, `"go"`).ID)
-	said := func() string {
+	sentence := func() string {
 		t.Helper()
 		r, err := e.Result(t.Context(), run.ID)
 		if err != nil {
@@ -135,11 +135,11 @@ func TestTheAggregatedResultIsEmptyUntilThereIsOne(t *testing.T) {
 		}
 		return r.Result.AggregatedResult
 	}
-	if run.Status != domain.RunWaiting || said() != "" {
-		t.Errorf("run is %s, aggregated result %q", run.Status, said())
+	if run.Status != domain.RunWaiting || sentence() != "" {
+		t.Errorf("run is %s, aggregated result %q", run.Status, sentence())
 	}
 	run = e.Settle(e.Run(`{id: q, steps: [{id: b, tool: broken, retry: {maxAttempts: 1}}]}`, `"go"`).ID)
-	if run.Status != domain.RunFailed || said() != "I wasn't able to complete the plan due to errors." {
-		t.Errorf("run is %s, aggregated result %q", run.Status, said())
+	if run.Status != domain.RunFailed || sentence() != "I wasn't able to complete the plan due to errors." {
+		t.Errorf("run is %s, aggregated result %q", run.Status, sentence())
 	}
 }

@@ -213,13 +213,13 @@ func TestNoChildContinuesWithoutItsRunAfterAPowerCut(t *testing.T) {
 	}
 }
 
-// deaf loses the power when a run would learn that its child has ended.
-type deaf struct {
+// unnotified loses the power when a run would learn that its child has ended.
+type unnotified struct {
 	*enginetest.Cut
 	parent *atomic.Value
 }
 
-func (d deaf) Enqueue(list []domain.Checkpoint, done func(error)) {
+func (d unnotified) Enqueue(list []domain.Checkpoint, done func(error)) {
 	if list[0].Run == d.parent.Load() { // a list contains checkpoints of one run
 		d.Kill()
 	}
@@ -252,7 +252,7 @@ func TestAChildsEndIsNoticedWhileAnotherRuns(t *testing.T) {
 end: {type: set, needs: [after, l], input: "${output.after}"}}, edges: []}`,
 	)
 	first.Close()
-	d := deaf{enginetest.NewCut(s, 1000), &atomic.Value{}}
+	d := unnotified{enginetest.NewCut(s, 1000), &atomic.Value{}}
 	e := enginetest.OpenWith(t, s, d, registry, engine.Options{})
 	run := e.Begin(v, "")
 	e.Until(run.ID, domain.RunWaiting, domain.WaitChild)

@@ -64,14 +64,14 @@ func (d *damaged) quarantine(ctx context.Context) error {
 	if r.Status.Final() {
 		return nil
 	}
-	aside := r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined
+	quarantined := r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined
 	message, node := preview.QuarantineMessage(v.Damage)
 	headline := message.String()
 	questions, err := d.openApprovals(ctx, message)
 	if err != nil {
 		return err
 	}
-	if aside && len(questions) == 0 {
+	if quarantined && len(questions) == 0 {
 		return nil
 	}
 	record := domain.AuditRecord{
@@ -101,7 +101,7 @@ func (d *damaged) quarantine(ctx context.Context) error {
 			Node:       &node,
 			DueAt:      &time.Time{},
 		}}
-	if !aside {
+	if !quarantined {
 		c.Audit = append(c.Audit, runstate.StatusRecord(d.id, domain.RunWaiting, domain.WaitQuarantined, message))
 	}
 	if err := d.e.store.Commit(ctx, c); err != nil {

@@ -26,7 +26,7 @@ func asked(t *testing.T, e *enginetest.Engine, run string) domain.Approval {
 // again, a release requests the approval again.
 func TestACheckedRunRequestsNothing(t *testing.T) {
 	t.Parallel()
-	path, run, _ := stood(t, billing)
+	path, run, _ := waitingRun(t, billing)
 	storetest.Alter(t, path, `UPDATE step_results SET output = replace(output, '4711', '4712') WHERE node = 'pay' AND final = 1`)
 	s := storetest.OpenAt(t, path)
 	e := enginetest.OpenOn(t, s, billingRegistry(), engine.Options{})
@@ -44,9 +44,9 @@ func TestACheckedRunRequestsNothing(t *testing.T) {
 			}
 		}
 	}
-	aside := e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
+	quarantined := e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
 	p := asked(t, e, run.ID)
-	if p.Status != "cancelled" || p.DecidedBy != domain.System.Name || p.Comment != aside.Headline ||
+	if p.Status != "cancelled" || p.DecidedBy != domain.System.Name || p.Comment != quarantined.Headline ||
 		!strings.Contains(p.Comment, "is damaged") {
 		t.Errorf("its question: %+v", p)
 	}
@@ -90,7 +90,7 @@ func TestARunWithoutItsInputIsQuarantined(t *testing.T) {
 	} {
 		t.Run(string(part), func(t *testing.T) {
 			t.Parallel()
-			path, run, rows := stood(t, billing)
+			path, run, rows := waitingRun(t, billing)
 			storetest.Alter(t, path, statement)
 			reg := billingRegistry()
 			e := enginetest.OpenOn(t, storetest.OpenAt(t, path), reg, engine.Options{})
@@ -99,11 +99,11 @@ func TestARunWithoutItsInputIsQuarantined(t *testing.T) {
 				len(d.Journal) != len(rows) {
 				t.Fatalf("%d of %d rows, %+v, %v", len(d.Journal), len(rows), d.Damage, err)
 			}
-			aside := e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
-			if !aside.Attention || !strings.Contains(aside.Headline, string(part)) || aside.Headline != d.Run.Headline {
-				t.Errorf("put aside: %q, shown %q", aside.Headline, d.Run.Headline)
+			quarantined := e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
+			if !quarantined.Attention || !strings.Contains(quarantined.Headline, string(part)) || quarantined.Headline != d.Run.Headline {
+				t.Errorf("put aside: %q, shown %q", quarantined.Headline, d.Run.Headline)
 			}
-			if p := asked(t, e, run.ID); p.Status != "cancelled" || p.Comment != aside.Headline {
+			if p := asked(t, e, run.ID); p.Status != "cancelled" || p.Comment != quarantined.Headline {
 				t.Errorf("its question: %+v", p)
 			}
 			for _, action := range []domain.Action{domain.ActionResume, domain.ActionRelease, domain.ActionFork, domain.ActionRerun} {

@@ -45,8 +45,8 @@ func rowOf(t *testing.T, s *store.Store, run, node string) int64 {
 	return 0
 }
 
-// stood returns a database with one run that waits for an approval.
-func stood(t *testing.T, src string) (path string, run domain.Run, rows []domain.Entry) {
+// waitingRun returns a database with one run that waits for an approval.
+func waitingRun(t *testing.T, src string) (path string, run domain.Run, rows []domain.Entry) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "kairos.db")
 	s, err := store.Open(t.Context(), path, store.Options{})
@@ -70,7 +70,7 @@ func stood(t *testing.T, src string) (path string, run domain.Run, rows []domain
 // checkpoint repeats exactly what its preview shows.
 func TestADamagedRunContinuesAsAFork(t *testing.T) {
 	t.Parallel()
-	path, run, before := stood(t, billing)
+	path, run, before := waitingRun(t, billing)
 	storetest.Turn(t, path, "paid: receipt 4711")
 	reg := billingRegistry()
 	s := storetest.OpenAt(t, path)
@@ -178,14 +178,14 @@ func TestADamagedRunContinuesAsAFork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := map[string]string{}
+	details := map[string]string{}
 	for _, ev := range events.Items {
-		said[ev.Action] += ev.Reason + " " + string(ev.Detail)
+		details[ev.Action] += ev.Reason + " " + string(ev.Detail)
 	}
-	if !strings.Contains(said["run.damaged"], fmt.Sprintf("journal row %d", pay)) ||
-		!strings.Contains(said["run.fork"], "checked the ledger") ||
-		!strings.Contains(said["run.fork"], fmt.Sprintf(`"damagedRow":%d`, pay)) {
-		t.Errorf("the audit log says %v", said)
+	if !strings.Contains(details["run.damaged"], fmt.Sprintf("journal row %d", pay)) ||
+		!strings.Contains(details["run.fork"], "checked the ledger") ||
+		!strings.Contains(details["run.fork"], fmt.Sprintf(`"damagedRow":%d`, pay)) {
+		t.Errorf("the audit log says %v", details)
 	}
 
 	// The damaged rows are unchanged, and the run can be cancelled.

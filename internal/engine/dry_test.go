@@ -29,11 +29,11 @@ edges: [{from: read, to: pay}, {from: pay, to: ask}, {from: ask, to: rest}, {fro
 
 func dryEngine(t *testing.T) (*enginetest.Engine, *enginetest.Registry) {
 	t.Helper()
-	told := func(out any) engine.HandlerFunc {
+	record := func(out any) engine.HandlerFunc {
 		return func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{Output: out}, nil }
 	}
-	reg := enginetest.NewRegistry().Handle("look", walk.EffectRead, told(map[string]any{"amount": 5})).
-		Handle("transfer", walk.EffectUnsafe, told("paid")).Handle("llm", walk.EffectIdempotent, told(map[string]any{"verdict": "bad"}))
+	reg := enginetest.NewRegistry().Handle("look", walk.EffectRead, record(map[string]any{"amount": 5})).
+		Handle("transfer", walk.EffectUnsafe, record("paid")).Handle("llm", walk.EffectIdempotent, record(map[string]any{"verdict": "bad"}))
 	return enginetest.Open(t, reg), reg
 }
 

@@ -65,7 +65,7 @@ func TestForkWithOverrides(t *testing.T) {
 	if reg.Count("pay") != 2 || reg.Count("book") != 3 || string(r.Output) != `{"paid":7}` {
 		t.Errorf("pay ran %d times, book %d, output %s", reg.Count("pay"), reg.Count("book"), r.Output)
 	}
-	for name, says := range map[string]string{"read": "read#1 is kept", "skip": "skip#1 has no recorded result",
+	for name, message := range map[string]string{"read": "read#1 is kept", "skip": "skip#1 has no recorded result",
 		"none": `no node "none"`, "pay#x": "not node or node#visit"} {
 		_, err := e.Preview(
 			t.Context(),
@@ -73,7 +73,7 @@ func TestForkWithOverrides(t *testing.T) {
 			domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: 1,
 				Instead: map[string]domain.Override{name: {Recorded: true}}},
 		)
-		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), says) {
+		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), message) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -156,7 +156,7 @@ func TestForkWithOverridesForItems(t *testing.T) {
 	recorded := domain.Override{Recorded: true}
 	calls := 3
 	for _, tt := range []struct {
-		says    string
+		message string
 		at      int64
 		input   string
 		instead map[string]domain.Override
@@ -182,7 +182,7 @@ func TestForkWithOverridesForItems(t *testing.T) {
 		}
 		p, err := e.Preview(t.Context(), enginetest.Operator, req)
 		if err != nil {
-			t.Fatalf("%s: %v", tt.says, err)
+			t.Fatalf("%s: %v", tt.message, err)
 		}
 		var given []string
 		for _, s := range p.Given {
@@ -196,23 +196,23 @@ func TestForkWithOverridesForItems(t *testing.T) {
 			given = append(given, how)
 		}
 		if got := strings.Join(given, " "); got != tt.given {
-			t.Errorf("%s: given %q, want %q", tt.says, got, tt.given)
+			t.Errorf("%s: given %q, want %q", tt.message, got, tt.given)
 		}
 		if len(p.Repeats) != 1 || len(p.Repeats[0].Items) != 3 {
-			t.Errorf("%s: repeats %+v", tt.says, p.Repeats)
+			t.Errorf("%s: repeats %+v", tt.message, p.Repeats)
 		}
 		if touches := names(p.Effects) == "pay"; touches != (tt.runs > 0) {
-			t.Errorf("%s: effects %q", tt.says, names(p.Effects))
+			t.Errorf("%s: effects %q", tt.message, names(p.Effects))
 		}
 		req.Digest = p.Digest
 		r, err := e.Act(t.Context(), enginetest.Operator, req)
 		if err != nil {
-			t.Fatalf("%s: %v", tt.says, err)
+			t.Fatalf("%s: %v", tt.message, err)
 		}
 		r = e.Until(r.ID, domain.RunCompleted, "")
 		calls += tt.runs
 		if reg.Count("pay") != calls || string(r.Output) != tt.output {
-			t.Errorf("%s: pay ran %d times, want %d; output %s\n%s", tt.says, reg.Count("pay"), calls, r.Output, e.Journal(r.ID))
+			t.Errorf("%s: pay ran %d times, want %d; output %s\n%s", tt.message, reg.Count("pay"), calls, r.Output, e.Journal(r.ID))
 		}
 	}
 	var first int64 // the row of the first item
@@ -225,14 +225,14 @@ func TestForkWithOverridesForItems(t *testing.T) {
 			first = row.Seq
 		}
 	}
-	for name, says := range map[string]string{"pay#1[7]": "pay#1[7] has no recorded result",
+	for name, message := range map[string]string{"pay#1[7]": "pay#1[7] has no recorded result",
 		"list#1[0]": "runs once and has no items", "pay#1[x]": "not node#visit[item]", "pay#1[0]": "pay#1[0] is kept"} {
 		_, err := e.Preview(
 			t.Context(),
 			enginetest.Operator,
 			domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: first, Instead: map[string]domain.Override{name: recorded}},
 		)
-		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), says) {
+		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), message) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

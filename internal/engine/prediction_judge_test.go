@@ -48,7 +48,7 @@ func (x *prediction) compare(req domain.ActionRequest, run domain.Run, from int6
 			x.fail(req, run, from, "%s#%d was not to run and did", step.Node, step.Visit)
 		}
 	}
-	x.stoodIn(req, run, from)
+	x.overridden(req, run, from)
 	if req.Only != "" && !run.Status.Final() && run.WaitReason != domain.WaitPaused &&
 		!ran[passage{strings.Split(req.Only, "#")[0], x.pre.Again[0].Visit}] {
 		x.fail(req, run, from, "%s did not run", req.Only)
@@ -95,8 +95,8 @@ func (x *prediction) compare(req domain.ActionRequest, run domain.Run, from int6
 	}
 }
 
-// stoodIn checks that steps with an override did not run and have the override as their result.
-func (x *prediction) stoodIn(req domain.ActionRequest, run domain.Run, from int64) {
+// overridden checks that steps with an override did not run and have the override as their result.
+func (x *prediction) overridden(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	given := map[string]bool{}
 	for _, step := range x.pre.Given {
@@ -111,11 +111,11 @@ func (x *prediction) stoodIn(req domain.ActionRequest, run domain.Run, from int6
 		}
 		name := fmt.Sprintf("%s#%d", r.Node, r.Visit)
 		item := fmt.Sprintf("%s[%d]", name, r.Item)
-		said, ok := req.Instead[item]
+		override, ok := req.Instead[item]
 		if !ok {
 			// Recorded results apply to the recorded items. The preview names the items of an open
 			// visit.
-			if said, ok = req.Instead[name]; ok && said.Recorded && r.Item >= 0 {
+			if override, ok = req.Instead[name]; ok && override.Recorded && r.Item >= 0 {
 				ok = given[item]
 			}
 		}
@@ -128,8 +128,8 @@ func (x *prediction) stoodIn(req domain.ActionRequest, run domain.Run, from int6
 		switch {
 		case !strings.HasPrefix(r.Reason, "a person gave"):
 			x.fail(req, run, from, "a result stood in for %s, and it ran", item)
-		case !said.Recorded && string(r.Output) != string(said.Output):
-			x.fail(req, run, from, "%s was given %s and has %s", item, said.Output, r.Output)
+		case !override.Recorded && string(r.Output) != string(override.Output):
+			x.fail(req, run, from, "%s was given %s and has %s", item, override.Output, r.Output)
 		}
 	}
 }

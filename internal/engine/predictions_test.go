@@ -48,7 +48,7 @@ func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
 	decide(t, e, second, true, "")
 	r := e.Settle(run)
-	if !strings.Contains(string(r.Output), "marta asks first: who is that?; sent") || k.calls.Load() != 1 {
+	if !strings.Contains(string(r.Output), "marta requests changes: who is that?; sent") || k.calls.Load() != 1 {
 		t.Errorf("%s %s, %d calls\n%s", r.Status, r.Output, k.calls.Load(), e.Journal(run))
 	}
 }

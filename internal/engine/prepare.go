@@ -127,7 +127,7 @@ func (p *preparation) gate(input any) (*runstate.ConsentRequest, *walk.Failure) 
 	if err != nil {
 		return nil, walk.AsFailure(err)
 	}
-	if said, ok := p.step.Answers[0]; ok && said.Approved && said.Digest == c.Digest {
+	if answer, ok := p.step.Answers[0]; ok && answer.Approved && answer.Digest == c.Digest {
 		return nil, nil
 	}
 	return &c, nil

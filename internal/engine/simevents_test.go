@@ -66,9 +66,9 @@ func (w *world) hear(at int, ev domain.Event) {
 	}
 }
 
-// unhear removes the events that were received after a number of file operations. It removes all or
+// forgetEvents removes the events that were received after a number of file operations. It removes all or
 // none of the events of a record.
-func (w *world) unhear(at int) {
+func (w *world) forgetEvents(at int) {
 	if i := slices.IndexFunc(w.events, func(e simEvent) bool { return e.at > at }); i >= 0 {
 		seq := w.events[i].seq
 		w.events = slices.DeleteFunc(w.events, func(e simEvent) bool { return e.seq >= seq })

@@ -21,11 +21,11 @@ func (w *world) registry() *enginetest.Registry {
 			r.Handle(typ, effect, func(_ context.Context, c *engine.Call) (engine.Result, error) { return scriptedResult(c, typ) })
 			continue
 		}
-		said := effect
+		class := effect
 		if w.mistake == mistakeTwice && effect == walk.EffectUnsafe {
-			said = walk.EffectIdempotent
+			class = walk.EffectIdempotent
 		}
-		r.Handle(typ, said, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+		r.Handle(typ, class, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 			return w.handle(ctx, c, typ, effect, 0, 0)
 		})
 	}
@@ -100,9 +100,9 @@ func (w *world) wants(c *engine.Call, on bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if on {
-		w.hungry[c] = true
+		w.pendingCalls[c] = true
 	} else {
-		delete(w.hungry, c)
+		delete(w.pendingCalls, c)
 	}
 }
 

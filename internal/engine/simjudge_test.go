@@ -47,19 +47,19 @@ func (w *world) judge() {
 func (w *world) slots() {
 	load, handlers := w.engine.Load(), w.waiting()
 	w.mu.Lock()
-	hungry := len(w.hungry) // waiting until other calls have ended
+	pendingCalls := len(w.pendingCalls) // waiting until other calls have ended
 	w.mu.Unlock()
 	busy := map[string]bool{}
 	for _, p := range handlers {
 		busy[p.call.RunID] = true
 	}
-	if load.Nodes != len(handlers)+hungry || load.Nodes > w.maxNodes {
+	if load.Nodes != len(handlers)+pendingCalls || load.Nodes > w.maxNodes {
 		w.violate(
 			"%d slots of %d for steps are held, %d handlers are at work, and %d wait to begin a call",
 			load.Nodes,
 			w.maxNodes,
 			len(handlers),
-			hungry,
+			pendingCalls,
 		)
 	}
 	if load.Working < len(busy) || load.Working > len(busy)+load.NodesWaiting || load.Working > w.maxRunning {

@@ -12,8 +12,8 @@ import (
 // moreThanEnough are limits that no run of a world reaches.
 var moreThanEnough = domain.Limits{MaxSteps: 1000, MaxTokens: 1e6, MaxCost: 1e6}
 
-// verb performs an action on some run.
-func (w *world) verb() {
+// performAction performs an action on some run.
+func (w *world) performAction() {
 	runs := slices.DeleteFunc(w.runs(), func(id string) bool {
 		_, ok := w.run(id)
 		return !ok || w.root(id) != id

@@ -91,13 +91,13 @@ func (w *world) actLater(run string, action domain.Action) {
 			_, err := w.engine.Act(w.ctx(), operator, req)
 			return err
 		}
-		return w.resumeUnseen(req)
+		return w.resumeWithoutPreview(req)
 	})
 }
 
-// resumeUnseen resumes a run without a preview. The steps that the resume reopened may run again.
+// resumeWithoutPreview resumes a run without a preview. The steps that the resume reopened may run again.
 // If it reopened none, none may.
-func (w *world) resumeUnseen(req domain.ActionRequest) error {
+func (w *world) resumeWithoutPreview(req domain.ActionRequest) error {
 	r, ok := w.run(req.Run)
 	if !ok {
 		return nil

@@ -305,7 +305,7 @@ func (w *world) choose() func() {
 		{12 * min(1, len(w.waiting())), w.release},
 		{6, w.pass},
 		{3, w.start},
-		{3, w.verb},
+		{3, w.performAction},
 		{4, w.answer},
 		{1, w.restart},
 	}
@@ -483,5 +483,5 @@ func (w *world) compareWithReferences() {
 func newWorld(base map[string][]byte, seed uint64) *world {
 	return &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 8)), files: base, names: map[string]string{}, parents: map[string]string{},
 		digests: map[string]liveDigest{}, tampered: map[string]bool{}, errors: map[visitOf]int{}, seen: map[string]int64{},
-		hungry: map[*engine.Call]bool{}}
+		pendingCalls: map[*engine.Call]bool{}}
 }

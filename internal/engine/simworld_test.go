@@ -62,22 +62,22 @@ type world struct {
 	trace    []string
 	journals string
 
-	mu       sync.Mutex
-	wrong    []string
-	parked   []*parked
-	hungry   map[*engine.Call]bool // attempts whose next call has not begun
-	events   []simEvent            // events that the listener received
-	ending   int                   // handlers whose context has ended, but which have not returned
-	acting   int                   // actions whose answer is awaited by no one
-	ambush   *ambush
-	facts    []fact
-	acks     []simAck
-	names    map[string]string
-	parents  map[string]string
-	digests  map[string]liveDigest
-	tampered map[string]bool
-	errors   map[visitOf]int
-	seen     map[string]int64 // revision of each run at its last check
+	mu           sync.Mutex
+	wrong        []string
+	parked       []*parked
+	pendingCalls map[*engine.Call]bool // attempts whose next call has not begun
+	events       []simEvent            // events that the listener received
+	ending       int                   // handlers whose context has ended, but which have not returned
+	acting       int                   // actions whose answer is awaited by no one
+	ambush       *ambush
+	facts        []fact
+	acks         []simAck
+	names        map[string]string
+	parents      map[string]string
+	digests      map[string]liveDigest
+	tampered     map[string]bool
+	errors       map[visitOf]int
+	seen         map[string]int64 // revision of each run at its last check
 }
 
 // mistake is a deliberate defect of a world.
@@ -259,8 +259,8 @@ func (w *world) forget(at int) {
 		w.acks[i].at = 0
 	}
 	w.parked = nil
-	clear(w.hungry)
-	w.unhear(at)
+	clear(w.pendingCalls)
+	w.forgetEvents(at)
 	clear(w.digests)
 	clear(w.seen)
 }

@@ -102,9 +102,9 @@ func Advise(err error, suggestion string) error {
 	if !ok {
 		return err
 	}
-	told := *e
-	told.Suggestion = suggestion
-	return &told
+	advised := *e
+	advised.Suggestion = suggestion
+	return &advised
 }
 
 // Report prints an error for a person: the problem and the next step.

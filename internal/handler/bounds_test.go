@@ -25,8 +25,8 @@ func (m *scriptedModel) Complete(_ context.Context, r llm.Request) (llm.Response
 	n := m.calls.Add(1)
 	m.caps[min(n, 7)].Store(int64(r.MaxTokens))
 	turn := 1
-	for _, said := range r.Messages {
-		if said.Role == llm.RoleAssistant {
+	for _, message := range r.Messages {
+		if message.Role == llm.RoleAssistant {
 			turn++
 		}
 	}

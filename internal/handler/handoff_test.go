@@ -173,9 +173,9 @@ func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
 		"fails: {type: json, input: {value: 1, path: \"(\"}}}\n" +
 		"edges: [{from: say, to: knows, condition: \"expr: string(memory).contains('Ada')\"}, {from: say, to: fails, condition: default}]"
 	r := in.run(t, refers, "ana", "s1", "and now?")
-	said, err := in.engine.Result(t.Context(), r.ID)
-	if err != nil || r.Status != domain.RunCompleted || !strings.Contains(string(said.Outputs["say"]), "my name is Ada") {
-		t.Fatalf("%s %s %+v", r.Status, said.Outputs["say"], r.Error)
+	result, err := in.engine.Result(t.Context(), r.ID)
+	if err != nil || r.Status != domain.RunCompleted || !strings.Contains(string(result.Outputs["say"]), "my name is Ada") {
+		t.Fatalf("%s %s %+v", r.Status, result.Outputs["say"], r.Error)
 	}
 	in.run(t, turn, "ana", "s1", "who am I?")
 	author := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Source: "cli"}
@@ -187,8 +187,8 @@ func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := in.engine.Result(t.Context(), fork.ID)
-	if err != nil || string(again.Outputs["say"]) != string(said.Outputs["say"]) {
-		t.Errorf("the fork remembers %s, want %s (%v)", again.Outputs["say"], said.Outputs["say"], err)
+	if err != nil || string(again.Outputs["say"]) != string(result.Outputs["say"]) {
+		t.Errorf("the fork remembers %s, want %s (%v)", again.Outputs["say"], result.Outputs["say"], err)
 	}
 	if r := in.run(t, refers, "ana", "", "and now?"); r.Status != domain.RunFailed {
 		t.Errorf("without a session: %s %s", r.Status, r.Output)

@@ -35,7 +35,7 @@ func turnOf(v any) (turn, error) {
 	t := turn{ToolArgs: map[string]any{}, ToolResults: map[string]any{}}
 	m, ok := v.(map[string]any)
 	if !ok || !planner.IsRouterState(m) {
-		t.say("user", jsonvalue.Text(v))
+		t.add("user", jsonvalue.Text(v))
 		return t, nil
 	}
 	if problem := planner.CheckRouterState(m); !problem.IsZero() {
@@ -92,7 +92,7 @@ func (t *turn) argsOf() (args []any, unused []string) {
 	return args, slices.Sorted(maps.Keys(left))
 }
 
-func (t *turn) say(role, content string) {
+func (t *turn) add(role, content string) {
 	t.Messages = append(t.Messages, map[string]any{"role": role, "content": content})
 }
 
@@ -344,7 +344,7 @@ func (n generatorNode) Handle(ctx context.Context, call *engine.Call) (engine.Re
 		return engine.Result{Agent: a.ID}, err
 	}
 	t.Response = jsonvalue.Text(out)
-	t.say("assistant", t.Response)
+	t.add("assistant", t.Response)
 	return engine.Result{Output: t.value(), Agent: a.ID}, nil
 }
 

@@ -141,14 +141,14 @@ func TestPlanExecutor(t *testing.T) {
 			t.Error(d)
 		}
 		// The result, the events, and the stored rows have the same id.
-		var told []string
+		var sent []string
 		events, _, err := e.Events(t.Context(), 0, run.ID, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, ev := range events {
 			if ev.Type == "agent_handoff" {
-				told = append(told, ev.Data["handoffId"].(string))
+				sent = append(sent, ev.Data["handoffId"].(string))
 			}
 		}
 		stored, err := s.Handoffs(t.Context(), run.ID)
@@ -159,7 +159,7 @@ func TestPlanExecutor(t *testing.T) {
 		for _, h := range stored {
 			kept = append(kept, h.ID)
 		}
-		if d := cmp.Diff(ids, told) + cmp.Diff(ids, kept); d != "" {
+		if d := cmp.Diff(ids, sent) + cmp.Diff(ids, kept); d != "" {
 			t.Error(d)
 		}
 	})

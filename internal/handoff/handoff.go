@@ -30,15 +30,15 @@ type step struct {
 func stepOf(e *domain.Entry) step { return step{e.Node, e.Visit, e.Item} }
 
 // In indexes a run and the messages of its agents.
-func In(d domain.RunDetail, said []domain.AgentMessage) *Run {
+func In(d domain.RunDetail, messages []domain.AgentMessage) *Run {
 	r := &Run{run: d.Run, journal: d.Journal, steps: map[step][]*domain.Entry{}, answers: map[string]*domain.AgentMessage{}}
 	for i := range d.Journal {
 		if e := &d.Journal[i]; e.Node != "" {
 			r.steps[stepOf(e)] = append(r.steps[stepOf(e)], e)
 		}
 	}
-	for i := range said {
-		if m := &said[i]; m.Type == domain.MessageResponse || m.Type == domain.MessageError {
+	for i := range messages {
+		if m := &messages[i]; m.Type == domain.MessageResponse || m.Type == domain.MessageError {
 			r.answers[m.CorrelationID] = m
 		}
 	}
@@ -103,11 +103,11 @@ func (r *Run) Refused() []Refused {
 		if e.Failure == nil || !strings.HasPrefix(kindOf(e), "handoff:") {
 			continue
 		}
-		var asked struct{ From, To, Reason, Explanation string }
-		if json.Unmarshal(e.Input, &asked) != nil {
+		var requests struct{ From, To, Reason, Explanation string }
+		if json.Unmarshal(e.Input, &requests) != nil {
 			continue
 		}
-		out = append(out, Refused{e.Seq, asked.From, asked.To, e.Node, asked.Reason, asked.Explanation, e.At, e.Failure})
+		out = append(out, Refused{e.Seq, requests.From, requests.To, e.Node, requests.Reason, requests.Explanation, e.At, e.Failure})
 	}
 	return out
 }

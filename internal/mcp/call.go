@@ -112,9 +112,9 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 
 // failure returns the failure of a call without a result.
 func (r *remote) failure(err error, session *sdk.ClientSession, p *process) error {
-	if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		f := (&walk.Failure{Code: CodeServer}).WithMessage("%s: %s", r.spec.Name, clip(said.Message, 2000))
-		switch said.Code {
+	if reported, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		f := (&walk.Failure{Code: CodeServer}).WithMessage("%s: %s", r.spec.Name, clip(reported.Message, 2000))
+		switch reported.Code {
 		case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest, jsonrpc.CodeParseError:
 			f.Permanent, f.NoEffect = true, true // the server did not understand the request
 		}

@@ -74,9 +74,9 @@ func FuzzDefinition(f *testing.F) {
 		`{"name":"a","inputSchema":[1]}`, `{"name":"a","inputSchema":{"allOf":[{"allOf":[{}]}]}}`} {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, said []byte) {
+	f.Fuzz(func(t *testing.T, text []byte) {
 		var tool sdk.Tool
-		if json.Unmarshal(said, &tool) != nil {
+		if json.Unmarshal(text, &tool) != nil {
 			return
 		}
 		d, err := define(&tool)
@@ -84,7 +84,7 @@ func FuzzDefinition(f *testing.F) {
 			return
 		}
 		if !toolPart.MatchString(d.Name) || len(d.hash()) != 64 {
-			t.Errorf("%q is taken: %+v", said, d)
+			t.Errorf("%q is taken: %+v", text, d)
 		}
 		if untrusted := (Server{}); untrusted.effect(d) != "unsafe" {
 			t.Errorf("an untrusted server's word counts: %+v", d)

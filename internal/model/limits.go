@@ -18,17 +18,17 @@ type limitsKey struct{}
 
 // WithLimits returns a context in which tell is called with the rate limits of each answer that
 // reports any.
-func WithLimits(ctx context.Context, tell func([]Limit)) context.Context {
-	return context.WithValue(ctx, limitsKey{}, tell)
+func WithLimits(ctx context.Context, report func([]Limit)) context.Context {
+	return context.WithValue(ctx, limitsKey{}, report)
 }
 
 func reportLimits(ctx context.Context, h http.Header) {
-	tell, ok := ctx.Value(limitsKey{}).(func([]Limit))
+	report, ok := ctx.Value(limitsKey{}).(func([]Limit))
 	if !ok {
 		return
 	}
 	if list := limits(h, time.Now()); len(list) > 0 {
-		tell(list)
+		report(list)
 	}
 }
 

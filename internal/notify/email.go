@@ -93,7 +93,7 @@ func (s *Service) mail(ctx context.Context, dialer *net.Dialer, e *Email, d doma
 
 // permanent marks SMTP refusals (5xx) as final. Other errors are retried.
 func permanent(err error) error {
-	if said, ok := errors.AsType[*textproto.Error](err); ok && said.Code >= 500 {
+	if reply, ok := errors.AsType[*textproto.Error](err); ok && reply.Code >= 500 {
 		return &refusal{err}
 	}
 	return err

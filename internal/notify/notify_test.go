@@ -340,8 +340,8 @@ func mailServer(t *testing.T, refuse string) (address string, mails chan string)
 			go func() {
 				defer conn.Close()
 				in := bufio.NewReader(conn)
-				say := func(s string) { fmt.Fprint(conn, s+"\r\n") }
-				say("220 test")
+				send := func(s string) { fmt.Fprint(conn, s+"\r\n") }
+				send("220 test")
 				for {
 					line, err := in.ReadString('\n')
 					if err != nil {
@@ -349,11 +349,11 @@ func mailServer(t *testing.T, refuse string) (address string, mails chan string)
 					}
 					switch verb := strings.ToUpper(strings.Fields(line + " x")[0]); {
 					case verb == "EHLO" || verb == "HELO":
-						say("250 test")
+						send("250 test")
 					case verb == "RCPT" && refuse != "":
-						say(refuse)
+						send(refuse)
 					case verb == "DATA":
-						say("354 go on")
+						send("354 go on")
 						var b strings.Builder
 						for {
 							line, err := in.ReadString('\n')
@@ -366,12 +366,12 @@ func mailServer(t *testing.T, refuse string) (address string, mails chan string)
 							b.WriteString(line)
 						}
 						mails <- b.String()
-						say("250 taken")
+						send("250 taken")
 					case verb == "QUIT":
-						say("221 bye")
+						send("221 bye")
 						return
 					default:
-						say("250 ok")
+						send("250 ok")
 					}
 				}
 			}()

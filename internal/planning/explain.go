@@ -80,14 +80,14 @@ func (s *Service) Explain(_ context.Context, intent string, canonical []byte) do
 // why returns the reason for a skill in a plan with the chosen skills.
 func (p *Rules) why(s *Skill, intent string, chosen map[string]bool) domain.StepReason {
 	w := words(fold(strings.Join(strings.Fields(intent), " ")))
-	var said []string
+	var matched []string
 	for _, k := range p.keys[s.ID] {
 		if i := k.in(w); i >= 0 {
-			said = append(said, strings.Join(w[i:i+len(k.words)], " "))
+			matched = append(matched, strings.Join(w[i:i+len(k.words)], " "))
 		}
 	}
-	if len(said) > 0 {
-		return domain.StepReason{Kind: domain.ReasonAsked, By: strings.Join(slices.Compact(slices.Sorted(slices.Values(said))), ", ")}
+	if len(matched) > 0 {
+		return domain.StepReason{Kind: domain.ReasonAsked, By: strings.Join(slices.Compact(slices.Sorted(slices.Values(matched))), ", ")}
 	}
 	for _, o := range p.skills {
 		if chosen[o.ID] && slices.Contains(o.DependsOn, s.ID) {

@@ -46,8 +46,8 @@ type Generated struct {
 	Direct    string
 	Reasoning string
 	Usage     llm.Usage
-	// wanted are agents that the answer names and that are not selectable.
-	wanted map[string]bool
+	// requested are agents that the answer names and that are not selectable.
+	requested map[string]bool
 }
 
 // Generate requests a plan from the model. It returns an invalid answer to the model with its
@@ -65,7 +65,7 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 		return out, e
 	}
 	who := strings.Trim(g.Name+"/"+g.Model, "/")
-	tell := func(n domain.DraftNote) {
+	report := func(n domain.DraftNote) {
 		if n.Who = who; g.OnProgress != nil {
 			g.OnProgress(n)
 		}
@@ -74,7 +74,7 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 	for i, a := range known {
 		names[i] = a.ID
 	}
-	tell(domain.DraftNote{Phase: domain.PhaseChoosing, Text: strings.Join(names, ", ")})
+	report(domain.DraftNote{Phase: domain.PhaseChoosing, Text: strings.Join(names, ", ")})
 	messages := []llm.Message{{Role: llm.RoleSystem, Text: prompts.System(known, g.maxSteps(), stateLines(g.State))}}
 	for _, e := range prompts.Examples(known) {
 		messages = append(messages, llm.Message{Role: llm.RoleUser, Text: e.Question}, llm.Message{Role: llm.RoleAssistant, Text: e.Answer})
@@ -91,13 +91,13 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 	var problems []domain.Message
 	answer, dropped := "", false
 	for attempt := range 1 + repairs {
-		tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: problems})
+		report(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: problems})
 		request := llm.Request{Model: g.Model, Messages: messages, MaxTokens: tokens, Temperature: temperature, Schema: answerSchema}
 		r, err := g.Provider.Complete(ctx, request)
 		if f, ok := errors.AsType[*walk.Failure](err); ok && !dropped && f.Code == model.CodeUnavailable && !f.Permanent &&
 			ctx.Err() == nil {
 			dropped = true // one dropped connection does not end planning
-			tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: []domain.Message{f.Localize()}})
+			report(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: []domain.Message{f.Localize()}})
 			r, err = g.Provider.Complete(ctx, request)
 		}
 		if err != nil {
@@ -109,8 +109,8 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 		answer = r.Text
 		var v map[string]any
 		v, problems = g.read(answer)
-		out.wants(v, known)
-		tell(domain.DraftNote{Phase: domain.PhaseValidating, Attempt: attempt + 1, Problems: problems})
+		out.recordRequested(v, known)
+		report(domain.DraftNote{Phase: domain.PhaseValidating, Attempt: attempt + 1, Problems: problems})
 		if len(problems) == 0 {
 			g.build(&out, v)
 			return out, nil
@@ -237,7 +237,7 @@ func (g *Generator) read(text string) (map[string]any, []domain.Message) {
 		return m, problems
 	}
 	length("summary", m["summary"], 10, 500, true)
-	if _, ok := sureness(m["confidence"]); m["confidence"] != nil && !ok {
+	if _, ok := confidenceOf(m["confidence"]); m["confidence"] != nil && !ok {
 		add("confidence must be a number from 0 to 1")
 	}
 	if list, ok := m["assumptions"].([]any); m["assumptions"] != nil && (!ok || len(list) > 8) {
@@ -277,7 +277,7 @@ func (g *Generator) build(out *Generated, m map[string]any) {
 		return
 	}
 	p := newPlan(text(m["summary"]))
-	p.Plan.Confidence, _ = sureness(m["confidence"])
+	p.Plan.Confidence, _ = confidenceOf(m["confidence"])
 	steps, _ := m["steps"].([]any)
 	reasons := map[string]any{}
 	for i, s := range steps {
@@ -302,9 +302,9 @@ func (g *Generator) build(out *Generated, m map[string]any) {
 	if list, _ := m["assumptions"].([]any); len(list) > 0 {
 		extra(p, assumedKey, list)
 	}
-	if len(out.wanted) > 0 {
+	if len(out.requested) > 0 {
 		var list []any
-		for _, id := range slices.Sorted(maps.Keys(out.wanted)) {
+		for _, id := range slices.Sorted(maps.Keys(out.requested)) {
 			list = append(list, id)
 		}
 		extra(p, wantedKey, list)
@@ -312,8 +312,8 @@ func (g *Generator) build(out *Generated, m map[string]any) {
 	out.Plan = p
 }
 
-// sureness reads a confidence: a number greater than 0, at most 1.
-func sureness(v any) (float64, bool) {
+// confidenceOf reads a confidence: a number greater than 0, at most 1.
+func confidenceOf(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
 		return 0, false
@@ -330,18 +330,18 @@ const (
 	wantedKey  = "wanted"
 )
 
-// wants records agents that an answer names and that are not in the list.
-func (out *Generated) wants(m map[string]any, known []prompts.Agent) {
+// recordRequested records agents that an answer names and that are not in the list.
+func (out *Generated) recordRequested(m map[string]any, known []prompts.Agent) {
 	note := func(v any) {
 		id, _ := v.(string)
-		if id == "" || utf8.RuneCountInString(id) > 128 || len(out.wanted) >= 20 ||
+		if id == "" || utf8.RuneCountInString(id) > 128 || len(out.requested) >= 20 ||
 			slices.ContainsFunc(known, func(a prompts.Agent) bool { return a.ID == id }) {
 			return
 		}
-		if out.wanted == nil {
-			out.wanted = map[string]bool{}
+		if out.requested == nil {
+			out.requested = map[string]bool{}
 		}
-		out.wanted[id] = true
+		out.requested[id] = true
 	}
 	note(m["directAgentId"])
 	steps, _ := m["steps"].([]any)

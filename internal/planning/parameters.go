@@ -87,12 +87,12 @@ var (
 
 // parameters extracts the other parameters of a request with skills. asks reports whether a clause
 // begins with a keyword of a skill that the text before it does not contain.
-func parameters(goal string, asks func(before, clause string) bool) map[string]any {
+func parameters(goal string, begins func(before, clause string) bool) map[string]any {
 	out := map[string]any{}
 	head, topic := goal, ""
 	if at := topicStart.FindStringIndex(goal); at != nil {
 		head = goal[:at[0]]
-		topic = topicOf(goal[at[1]:], func(clause string) bool { return asks(head, clause) })
+		topic = topicOf(goal[at[1]:], func(clause string) bool { return begins(head, clause) })
 	}
 	if topic != "" {
 		out["topic"] = topic
@@ -130,14 +130,14 @@ func parameters(goal string, asks func(before, clause string) bool) map[string]a
 }
 
 // topicOf returns the beginning of a text, up to a clause that requests something else.
-func topicOf(text string, asks func(clause string) bool) string {
+func topicOf(text string, begins func(clause string) bool) string {
 	if m := quoted.FindStringSubmatch(text); m != nil {
 		return strings.TrimSpace(m[1] + m[2] + m[3])
 	}
 	for _, at := range clauseStart.FindAllStringIndex(text, -1) {
 		clause := text[at[1]:]
 		join := text[at[0]:at[1]]
-		if asks(article.ReplaceAllString(clause, "")) || givesParameter(join+clause) {
+		if begins(article.ReplaceAllString(clause, "")) || givesParameter(join+clause) {
 			text = text[:at[0]]
 			break
 		}

@@ -130,7 +130,7 @@ func (p *Rules) Analyze(intent string) Analysis {
 		}
 	}
 	a.RequiredSkills = p.withDependencies(a.RequiredSkills)
-	a.Parameters = parameters(goal, p.asksMore)
+	a.Parameters = parameters(goal, p.requestsMore)
 	if topic, _ := a.Parameters["topic"].(string); topic != "" {
 		a.matched = len(words(fold(topic))) + 1
 	}
@@ -149,9 +149,9 @@ func (p *Rules) Analyze(intent string) Analysis {
 	return a
 }
 
-// asksMore reports whether a clause begins with a request for a skill that the text before it does
+// requestsMore reports whether a clause begins with a request for a skill that the text before it does
 // not request.
-func (p *Rules) asksMore(before, clause string) bool {
+func (p *Rules) requestsMore(before, clause string) bool {
 	w, earlier := words(fold(clause)), words(fold(before))
 	begins, more := false, false
 	for _, s := range p.skills {

@@ -101,14 +101,14 @@ func fingerprint(c Config) string {
 // Key identifies the plan of a request. Equal requests have the same key while the skills, agents,
 // settings, and the daemon's state are the same.
 func (s *Supervisor) Key(r Request) string {
-	sum := sha256.Sum256([]byte(r.Hash() + s.configured + s.hindrances(r)))
+	sum := sha256.Sum256([]byte(r.Hash() + s.configured + s.stateKey(r)))
 	return "plan-" + hex.EncodeToString(sum[:6])
 }
 
-// hindrances lists the parts of the daemon's own state that change the plan of a request, one per
+// stateKey lists the parts of the daemon's own state that change the plan of a request, one per
 // line. A plan made while a tool is unavailable has another key than a plan made when it is
 // available.
-func (s *Supervisor) hindrances(r Request) string {
+func (s *Supervisor) stateKey(r Request) string {
 	if s.c.State == nil {
 		return ""
 	}
@@ -160,8 +160,8 @@ func (in Intent) progress(n domain.DraftNote) {
 	}
 }
 
-// wanted returns the query and the requested change.
-func (in Intent) wanted() string {
+// fullText returns the query and the requested change.
+func (in Intent) fullText() string {
 	if in.Change == "" {
 		return in.Query
 	}
@@ -197,7 +197,7 @@ func (s *Supervisor) Request(in Intent) Request {
 			skills = append(skills, skill.ID)
 		}
 	}
-	return Request{UserIntent: in.wanted(), UserContext: UserContext{Preferences: in.Preferences},
+	return Request{UserIntent: in.fullText(), UserContext: UserContext{Preferences: in.Preferences},
 		SystemContext: SystemContext{AvailableSkills: skills}, Constraints: in.Constraints}
 }
 

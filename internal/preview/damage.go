@@ -70,7 +70,7 @@ func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 			return // the row belongs to another version, or to no node
 		}
 		static := v.Env.StaticEffect(v.Program, &v.Program.Nodes[i])
-		if said := walk.Effect(s.Effect); said == "" || !sure && (!touches(said) || static.Stricter(said)) {
+		if stated := walk.Effect(s.Effect); stated == "" || !sure && (!touches(stated) || static.Stricter(stated)) {
 			s.Effect = string(static) // a damaged row may hide side effects
 		}
 		k := key{s.Node, s.Visit, s.Item}

@@ -36,14 +36,14 @@ func (b *Branch) overrideSteps(req domain.ActionRequest) error {
 	}
 	kept := b.keptItems()
 	for i, name := range names {
-		k, said := steps[i], req.Instead[name]
+		k, override := steps[i], req.Instead[name]
 		if kept[k] {
 			return domain.Errorf(domain.CodeInvalid, "instead: %s is kept", b.stepName(k)).Suggest("edit the output of %s",
 				visitName(b.Program.Nodes[k.Node].ID, k.Visit))
 		}
 		switch {
-		case !said.Recorded:
-			out := said.Output
+		case !override.Recorded:
+			out := override.Output
 			if len(out) == 0 {
 				out = domain.RawJSON("null")
 			}

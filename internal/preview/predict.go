@@ -25,7 +25,7 @@ func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 		}
 	}
 	var out []domain.PreviewDecision
-	say := func(k walk.VisitKey, d walk.Decision, always bool) {
+	predict := func(k walk.VisitKey, d walk.Decision, always bool) {
 		old := was[k]
 		if len(b.Program.Nodes[k.Node].Out) == 0 || !always && old.To == d.To && old.Ended == d.Ended {
 			return
@@ -40,7 +40,7 @@ func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 	}
 	for i := range b.Entries {
 		if e := &b.Entries[i]; e.Kind == domain.EntryResult && e.Final {
-			say(walk.VisitKey{Node: b.Program.Index[e.Node], Visit: e.Visit}, runstate.ReadDecision(e.Decision), false)
+			predict(walk.VisitKey{Node: b.Program.Index[e.Node], Visit: e.Visit}, runstate.ReadDecision(e.Decision), false)
 		}
 	}
 	tried := map[runstate.StepKey]bool{}
@@ -72,7 +72,7 @@ func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 			break
 		}
 		if len(b.Program.Nodes[k.Node].Out) > 1 {
-			say(k, d, true)
+			predict(k, d, true)
 		}
 	}
 	return out

@@ -24,7 +24,7 @@ func TestCheckRequest(t *testing.T) {
 		"newest version":         {domain.ActionRequest{Action: domain.ActionRerun, Version: -1}, true},
 		"resume of one step":     {domain.ActionRequest{Action: domain.ActionResume, Only: "a"}, true},
 		"rerun of one step":      {domain.ActionRequest{Action: domain.ActionRerun, Only: "a"}, false},
-		"too many attempts":      {domain.ActionRequest{Action: domain.ActionResume, Attempts: maxAttemptsAsked + 1}, false},
+		"too many attempts":      {domain.ActionRequest{Action: domain.ActionResume, Attempts: maxResumeAttempts + 1}, false},
 		"too short a timeout":    {domain.ActionRequest{Action: domain.ActionResume, Timeout: time.Microsecond}, false},
 		"limits without a limit": {domain.ActionRequest{Action: domain.ActionLimits}, false},
 		"limit set and raised": {domain.ActionRequest{Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 1},

@@ -12,8 +12,8 @@ func checkOptions(r domain.ActionRequest) error {
 	if r.Timeout < 0 || r.Attempts < 0 {
 		return domain.Errorf(domain.CodeInvalid, "timeout and attempts cannot be negative")
 	}
-	if r.Attempts > maxAttemptsAsked {
-		return domain.Errorf(domain.CodeInvalid, "%d attempts are too many", r.Attempts).Suggest("at most %d", maxAttemptsAsked)
+	if r.Attempts > maxResumeAttempts {
+		return domain.Errorf(domain.CodeInvalid, "%d attempts are too many", r.Attempts).Suggest("at most %d", maxResumeAttempts)
 	}
 	if r.Timeout > 0 && r.Timeout < time.Millisecond {
 		return domain.Errorf(domain.CodeInvalid, "a timeout of %s is too short",
@@ -22,8 +22,8 @@ func checkOptions(r domain.ActionRequest) error {
 	return nil
 }
 
-// maxAttemptsAsked is the maximum number of attempts that a resume can allow.
-const maxAttemptsAsked = 100
+// maxResumeAttempts is the maximum number of attempts that a resume can allow.
+const maxResumeAttempts = 100
 
 // HasResumeOptions reports whether a request has options that only the resume of a failed or
 // cancelled run accepts.

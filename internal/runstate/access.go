@@ -76,8 +76,8 @@ func (s *State) GivenReason(k StepKey) string {
 		}
 		return ""
 	}
-	if said := s.resolutionOf(k); said != nil {
-		return said.Given
+	if resolution := s.resolutionOf(k); resolution != nil {
+		return resolution.Given
 	}
 	return ""
 }

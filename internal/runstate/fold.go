@@ -270,15 +270,15 @@ func (s *State) applyResolve(e *domain.Entry, k StepKey) error {
 		}
 		return nil
 	case ActionGiven:
-		said := &Resolution{ActionHappened, e.Output, e.Reason}
+		resolution := &Resolution{ActionHappened, e.Output, e.Reason}
 		if w != nil {
-			w.Resolution = said
+			w.Resolution = resolution
 			return nil
 		}
 		if s.Doubts == nil {
 			s.Doubts = map[StepKey]*Doubt{}
 		}
-		s.Doubts[k] = &Doubt{Resolution: said} // until the step opens
+		s.Doubts[k] = &Doubt{Resolution: resolution} // until the step opens
 		return nil
 	case ActionRetry:
 		if w != nil && w.Phase == PhaseInDoubt {

@@ -312,15 +312,15 @@ func (ev *StepResolved) handle(m *Machine) error {
 }
 
 // applyResolution applies a person's resolution to a step.
-func applyResolution(m *Machine, w *Step, said Resolution) {
+func applyResolution(m *Machine, w *Step, resolution Resolution) {
 	w.Resolution = nil
-	switch said.Action {
+	switch resolution.Action {
 	case ActionHappened:
-		out, err := Decode(said.Output)
+		out, err := Decode(resolution.Output)
 		if err != nil {
 			out = nil // it was checked when it was given
 		}
-		m.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) { e.Reason = cmp.Or(said.Given, ReasonHappened) })
+		m.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) { e.Reason = cmp.Or(resolution.Given, ReasonHappened) })
 	case ActionSkip:
 		m.final(w, domain.NodeSkipped, nil, nil, func(e *domain.Entry) { e.Reason = ReasonSkipped })
 	case ActionFail:

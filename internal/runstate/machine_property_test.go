@@ -110,7 +110,7 @@ func (d *driver) prepare(k runstate.StepKey) {
 		d.handle(&runstate.AttemptRefused{StepKey: k, Failure: &walk.Failure{Code: walk.CodeFailed, Message: "refused"}})
 		return
 	case 1:
-		if said, ok := w.Answers[0]; !ok || !said.Approved {
+		if consent, ok := w.Answers[0]; !ok || !consent.Approved {
 			d.handle(
 				&runstate.ConsentNeeded{StepKey: k, Request: runstate.ConsentRequest{Tool: "t", Digest: "d", Args: domain.RawJSON("{}")}},
 			)

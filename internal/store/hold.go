@@ -20,14 +20,14 @@ const settingHold = "hold"
 // it. A new generation is needed because IDs of lost events must not be used again. All unfinished
 // runs wait. All of it is one transaction.
 func (s holds) hold(h domain.Hold) error {
-	incarnation := domain.NewID()
+	generation := domain.NewID()
 	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		runs, err := w.q.RunHoldable(w.ctx)
 		if err != nil {
 			return nil, err
 		}
 		h.Held = int64(len(runs))
-		if err := w.q.SettingPut(w.ctx, "incarnation", incarnation); err != nil {
+		if err := w.q.SettingPut(w.ctx, "incarnation", generation); err != nil {
 			return nil, err
 		}
 		if err := w.q.SettingPut(w.ctx, settingHold, core.EncodeJSON(h)); err != nil {
@@ -70,7 +70,7 @@ func (s holds) hold(h domain.Hold) error {
 	if err != nil {
 		return fmt.Errorf("hold the runs of a database that was reset to an earlier state: %w", err)
 	}
-	s.store.db.Secrets.Generation = incarnation
+	s.store.db.Secrets.Generation = generation
 	s.store.log.Error(
 		"runs are on hold until an operator releases them",
 		"reason",

@@ -84,7 +84,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"runs: ended badly since yesterday, counted", count(domain.RunFilter{Statuses: failed, Since: day})},
 		{"home: all queries", func() error { return home(ctx, s, day) }},
 		{"audit: what others did since yesterday", audit(func() domain.AuditFilter {
-			return domain.AuditFilter{Actions: acts, Exclude: domain.AuditExclusion{Actors: []string{"marta"}}, Since: day}
+			return domain.AuditFilter{Actions: queries, Exclude: domain.AuditExclusion{Actors: []string{"marta"}}, Since: day}
 		})},
 		{"runs: by label", runs(func() domain.RunFilter {
 			return domain.RunFilter{Labels: map[string]string{"customer": fmt.Sprintf("c%04d", rng.IntN(1000))}}
@@ -254,10 +254,10 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		}},
 		{"run: what took part in it, conversation", func() error {
 			id := done().ID
-			_, talk := s.Conversation(ctx, id)
+			_, conversation := s.Conversation(ctx, id)
 			_, notes := s.Notes(ctx, id)
 			_, uses := s.Uses(ctx, id)
-			return errors.Join(talk, notes, uses)
+			return errors.Join(conversation, notes, uses)
 		}},
 		{"memory: sessions of a person", func() error { _, err := s.MemorySessions(ctx, "marta", domain.Page{}); return err }},
 		{"bulk operations: newest", func() error { _, err := s.Bulks(ctx, 20); return err }},
@@ -292,8 +292,8 @@ func measure(t *testing.T, s *store.Store, large bool) {
 	}
 }
 
-// acts are queries about changes since an operator's last visit.
-var acts = []string{
+// queries are queries about changes since an operator's last visit.
+var queries = []string{
 	"run.resume",
 	"run.fork",
 	"run.cancel",
@@ -336,7 +336,7 @@ func home(ctx context.Context, s *store.Store, left time.Time) error {
 	_, err = s.AuditEvents(
 		ctx,
 		domain.AuditFilter{
-			Actions: acts,
+			Actions: queries,
 			Exclude: domain.AuditExclusion{Actors: []string{"nobody"}},
 			Since:   left,
 			Page:    domain.Page{Limit: 8},

@@ -375,11 +375,11 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 		if s.db.Secrets.InstanceKey, err = hex.DecodeString(key); err != nil {
 			return fmt.Errorf("instance key: %w", err)
 		}
-		epoch, err := setting("epoch", "0")
+		openCount, err := setting("epoch", "0")
 		if err != nil {
 			return err
 		}
-		if s.generation, err = strconv.ParseInt(epoch, 10, 64); err != nil {
+		if s.generation, err = strconv.ParseInt(openCount, 10, 64); err != nil {
 			return fmt.Errorf("generate an open count: %w", err)
 		}
 		s.generation++

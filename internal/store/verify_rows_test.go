@@ -45,11 +45,11 @@ func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 	}
 	e.Until(d.Waits[0].Child, domain.RunWaiting, domain.WaitApproval)
 	v := e.Save(`{id: talk, nodes: {a: {type: set, input: "hello"}}}`)
-	talk, err := e.Start(ctx, enginetest.Operator, domain.StartRequest{Plan: v.PlanKey, Input: domain.RawJSON(`"hi"`), Session: "chat"})
+	agent, err := e.Start(ctx, enginetest.Operator, domain.StartRequest{Plan: v.PlanKey, Input: domain.RawJSON(`"hi"`), Session: "chat"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Settle(talk.ID)
+	e.Settle(agent.ID)
 	e.Close()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

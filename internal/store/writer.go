@@ -386,13 +386,13 @@ func (w *writer) checkOpenCount() error {
 	if err != nil || v == w.version {
 		return err
 	}
-	epoch, err := w.q.SettingGet(w.ctx, "epoch")
+	openCount, err := w.q.SettingGet(w.ctx, "epoch")
 	if errors.Is(err, sql.ErrNoRows) {
 		return errors.New("the database has no open count")
 	} else if err != nil {
 		return err
 	}
-	if epoch != strconv.FormatInt(w.s.generation, 10) {
+	if openCount != strconv.FormatInt(w.s.generation, 10) {
 		w.fail(domain.Errorf(domain.CodeLocked, "another process has opened the database for writing"))
 		return w.stoppedBy()
 	}

@@ -102,13 +102,13 @@ func TestExecRefuses(t *testing.T) {
 		!strings.Contains(out, `[-v][a][; rm -rf /]`) {
 		t.Errorf("%s %v", out, f)
 	}
-	knows := builtin(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{shows}, EndOfOptions: []string{shows}}}, nil)
-	if out, f := call(t, knows, "exec", `{"command": "`+shows+
+	supports := builtin(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{shows}, EndOfOptions: []string{shows}}}, nil)
+	if out, f := call(t, supports, "exec", `{"command": "`+shows+
 		`", "args": ["-v"], "operands": ["--output=/etc/cron.d/x", "-"]}`); f != nil ||
 		!strings.Contains(out, `[-v][--][--output=/etc/cron.d/x][-]`) {
 		t.Errorf("%s %v", out, f)
 	}
-	refuses(t, knows, "exec", `{"command": "`+shows+`", "operands": ["a\u0000b"]}`, "NUL")
+	refuses(t, supports, "exec", `{"command": "`+shows+`", "operands": ["a\u0000b"]}`, "NUL")
 	if _, err := tool.Builtin(tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{shows},
 		EndOfOptions: []string{"/bin/ls"}}}, nil); err == nil {
 		t.Error("a command that is not allowed was accepted in end_of_options")

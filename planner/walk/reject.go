@@ -48,7 +48,7 @@ func (n *ProgramNode) ApprovalOutput(output any, err error) (any, error) {
 	} else {
 		normal, bad := jsonvalue.Normalize(output)
 		m, ok := normal.(map[string]any)
-		if approved, said := m["approved"].(bool); bad != nil || !ok || !said || approved {
+		if approved, present := m["approved"].(bool); bad != nil || !ok || !present || approved {
 			return output, nil
 		}
 		by, _ = m["by"].(string)

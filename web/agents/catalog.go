@@ -358,7 +358,7 @@ func (s *section) agentPage(c *ui.Context) error {
 		return err
 	}
 	if s.Ports.Plans && a.Selectable && c.Who.Role.Includes(domain.RoleOperator) {
-		p.Actions = append(p.Actions, kit.Link{Text: c.T("Ask it…"), Href: "/ask?" + url.Values{"agent": {a.ID}}.Encode()})
+		p.Actions = append(p.Actions, kit.Link{Text: c.T("Send request…"), Href: "/ask?" + url.Values{"agent": {a.ID}}.Encode()})
 	}
 	return c.Render(http.StatusOK, Agent(p))
 }
@@ -370,7 +370,7 @@ func (s *section) agentNote(c *ui.Context, a domain.AgentInfo) string {
 	case a.Default:
 		return c.T("the default")
 	case !a.Selectable:
-		return c.T("only where it is named")
+		return c.T("only if a plan names it")
 	}
 	return ""
 }

@@ -275,7 +275,7 @@ func (s toolPages) acceptTool(c *ui.Context) error {
 	reason, digest := strings.TrimSpace(c.Field("reason")), c.Field("digest")
 	switch {
 	case digest == "":
-		return domain.Errorf(domain.CodeInvalid, "the form does not say what was read").
+		return domain.Errorf(domain.CodeInvalid, "the form does not identify the definition that was shown").
 			Suggest("read the current description, and accept that")
 	case reason == "" && t.Change != nil:
 		return s.showAccept(c, http.StatusUnprocessableEntity, c.T("Enter a reason. The audit log keeps it."))

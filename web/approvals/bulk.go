@@ -19,7 +19,7 @@ func (s *section) similar(c *ui.Context) (list []domain.Approval, answer string,
 	plan, node := c.Field("plan"), c.Field("node")
 	answer = c.Field("answer")
 	if plan == "" || node == "" || answer == "" {
-		return nil, "", domain.Errorf(domain.CodeInvalid, "say which plan, which step and which answer")
+		return nil, "", domain.Errorf(domain.CodeInvalid, "select a plan, a step, and an answer")
 	}
 	all, err := s.App.Approvals.List(
 		c,
@@ -103,7 +103,7 @@ func (s *section) decideSimilar(c *ui.Context) error {
 	answer, comment := form.Get("answer"), strings.TrimSpace(form.Get("comment"))
 	items, digests := form["item"], form["digest"]
 	if answer == "" || len(items) == 0 || len(items) > approval.TogetherMost || len(items) != len(digests) {
-		return domain.Errorf(domain.CodeInvalid, "say which approvals, at most %d, and which answer", approval.TogetherMost)
+		return domain.Errorf(domain.CodeInvalid, "select approvals, at most %d, and an answer", approval.TogetherMost)
 	}
 	requests := make([]app.DecideRequest, len(items))
 	for i, id := range items {

@@ -112,7 +112,7 @@ func (p *DraftPage) explain(c *ui.Context, e domain.PlanExplanation) {
 				"%s steps use the configured estimate because they have too few runs"))
 	}
 	for _, id := range e.Unusable {
-		p.Unusable = append(p.Unusable, c.T("skill %s: what it is bound to is not configured", kit.Visible(id)))
+		p.Unusable = append(p.Unusable, c.T("skill %s: its tool or agent is not configured", kit.Visible(id)))
 	}
 	for _, id := range e.Wanted {
 		p.Unusable = append(p.Unusable, c.T("the model chose %s, which does not exist or cannot be planned", kit.Visible(id)))

@@ -51,7 +51,7 @@ func (s *section) noHandoff(c *ui.Context, id string, missing error) error {
 	}
 	p := kit.ErrorPage{
 		Lists: c.Lists(), Shell: c.Shell("handoffs", "Not found"), Code: http.StatusNotFound, Headline: c.T("Not found"),
-		Message:      c.T("There is no handoff %s.", kit.Visible(kit.Cut(id, 200))),
+		Message:      c.T("Handoff %s not found.", kit.Visible(kit.Cut(id, 200))),
 		SimilarTitle: c.T("Handoffs with a matching ID"), Links: []kit.Link{{Text: c.T("All handoffs"), Href: "/handoffs"}},
 	}
 	list, err := s.Reader.HandoffsLike(c, id, similar)

@@ -122,7 +122,7 @@ func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.H
 	webtest.HasTexts(t, b.Get("/runs/"+h.Run+"?view=handoffs"), http.StatusOK, "handoff="+url.QueryEscape(h.ID))
 	webtest.HasTexts(t, b.Get("/runs/"+h.Run+"?view=handoffs&handoff="+url.QueryEscape(h.ID)), http.StatusOK, append(all, page)...)
 	webtest.HasTexts(t, b.Get(page[:len(page)-1]), http.StatusNotFound, "Handoffs with a matching ID", page+`"`)
-	webtest.HasTexts(t, b.Get("/handoffs/nothing"), http.StatusNotFound, "There is no handoff nothing.", `href="/handoffs"`)
+	webtest.HasTexts(t, b.Get("/handoffs/nothing"), http.StatusNotFound, "Handoff nothing not found.", `href="/handoffs"`)
 	var d domain.HandoffDetail
 	p := b.Get("/api/v1" + page)
 	if err := json.Unmarshal([]byte(p.Body), &d); err != nil || p.Code != http.StatusOK {

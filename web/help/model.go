@@ -109,7 +109,7 @@ var shortcuts = []shortcut{
 	{[]string{"[", "]"}, locale.Mark("previous and next attempt")},
 	{[]string{",", "."}, locale.Mark("previous and next checkpoint")},
 	{[]string{"i"}, locale.Mark("to the inspector")},
-	{[]string{"l"}, locale.Mark("follow what runs, or the log")},
+	{[]string{"l"}, locale.Mark("follow the active step, or the log")},
 	{[]string{"r"}, locale.Mark("preview of resuming the run")},
 	{[]string{"y"}, locale.Mark("preview of forking the run")},
 	{[]string{"c"}, locale.Mark("copy the page's address")},

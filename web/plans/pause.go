@@ -82,7 +82,7 @@ type planChange func(context.Context, app.PlanChange) (domain.Plan, error)
 func (s *section) changePlan(c *ui.Context, changes map[string]planChange) error {
 	change, ok := changes[c.Field("do")]
 	if !ok {
-		return domain.Errorf(domain.CodeInvalid, "the form does not say what to do")
+		return domain.Errorf(domain.CodeInvalid, "the form contains no action")
 	}
 	pl, err := change(c, app.PlanChange{Meta: c.Meta(), Plan: c.Param("plan"), Reason: strings.TrimSpace(c.Field("reason"))})
 	if err != nil {

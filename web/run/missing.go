@@ -31,7 +31,7 @@ func (r *request) noRun(id string, missing error) error {
 		Suggestion: kit.Begun(e.Suggestion),
 	}
 	if e.Code == domain.CodeNotFound {
-		p.Message = r.T("There is no run %s.", kit.Visible(kit.Cut(id, 64)))
+		p.Message = r.T("Run %s not found.", kit.Visible(kit.Cut(id, 64)))
 	}
 	p.SimilarTitle = r.T("Runs with a matching ID")
 	id = similarFailures.Replace(strings.ToLower(strings.TrimSpace(id)))

@@ -39,7 +39,7 @@ func (r *request) keptInput(k domain.RetainedDigests) string {
 	if k.Created == "" {
 		return ""
 	}
-	return r.T("The digest of what the run was created with, its input among it, is kept: sha256:%s.", k.Created)
+	return r.T("The digest of the run's settings, including its input, is kept: sha256:%s.", k.Created)
 }
 
 // removedBlocks are the places of the input and the output, and with rows those of

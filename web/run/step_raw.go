@@ -43,7 +43,7 @@ func (r stepPage) raw() error {
 		data = entry.Output
 	case "prompt":
 		if !b.conversations(st.node) && len(st.calls) == 0 {
-			return domain.Errorf(domain.CodeNotFound, "%s asks no model", st.label())
+			return domain.Errorf(domain.CodeNotFound, "%s uses no model", st.label())
 		}
 		if data, err = json.MarshalIndent(promptOf(st, a), "", "  "); err != nil {
 			return fmt.Errorf("the prompt of %s: %w", st.label(), err)

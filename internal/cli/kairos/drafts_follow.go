@@ -23,11 +23,11 @@ const (
 // followDraft prints the progress of planning until it ends. If the command is
 // interrupted, it prints how to continue.
 func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d domain.Draft) (domain.Draft, error) {
-	told, wait := 0, draftGlance
+	shown, wait := 0, draftGlance
 	for {
-		for ; told < len(d.Progress); told++ {
+		for ; shown < len(d.Progress); shown++ {
 			if !c.json {
-				c.tellDraft(d.Progress[told])
+				c.printNote(d.Progress[shown])
 			}
 		}
 		if d.State != domain.DraftPlanning {
@@ -50,8 +50,8 @@ func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d doma
 	}
 }
 
-// tellDraft prints one progress note of planning on stderr.
-func (c draftCommands) tellDraft(n domain.DraftNote) {
+// printNote prints one progress note of planning on stderr.
+func (c draftCommands) printNote(n domain.DraftNote) {
 	what := map[domain.DraftPhase]string{domain.PhaseUnderstanding: "classifying the request", domain.PhaseChoosing: "choosing",
 		domain.PhaseDrafting:   "drafting",
 		domain.PhaseValidating: "validating", domain.PhaseStoring: "storing the plan",

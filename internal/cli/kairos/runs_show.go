@@ -44,7 +44,7 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 				if err != nil {
 					return err
 				}
-				said, err := b.Conversation(cmd.Context(), r.ID)
+				conversation, err := b.Conversation(cmd.Context(), r.ID)
 				if err != nil {
 					return err
 				}
@@ -69,15 +69,15 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 							d.Journal,
 							domain.DecisionsOf(d.Journal),
 							append([]domain.Note{}, notes...),
-							said,
+							conversation,
 						},
 					)
 				}
 				c.show(d, stands)
 				c.showNotes(notes)
-				if len(said.Messages) > 0 {
+				if len(conversation.Messages) > 0 {
 					c.Printf("messages:\n")
-					c.showMessages(said.Messages)
+					c.showMessages(conversation.Messages)
 				}
 				return nil
 			})
@@ -277,8 +277,8 @@ func (c runCommands) showMessages(list []domain.AgentMessage) {
 		if m.Metadata.IsPlanContext {
 			context = "(context of step " + m.Metadata.StepID + ") "
 		}
-		at, said := m.Metadata.Timestamp.Format("15:04:05.000"), cli.FirstLine(clip(text(m.Payload), 100))
-		c.Printf("%s  %-8s  %s → %s  %s%s\n", at, m.Type, m.From, m.To, context, said)
+		at, conversation := m.Metadata.Timestamp.Format("15:04:05.000"), cli.FirstLine(clip(text(m.Payload), 100))
+		c.Printf("%s  %-8s  %s → %s  %s%s\n", at, m.Type, m.From, m.To, context, conversation)
 	}
 }
 

@@ -38,7 +38,7 @@ func (d *program) checkBackups(ctx context.Context, s *store.Store, now time.Tim
 		if c.cfg.Backup.Recipients, err = recovery.Recipients(ctx, s); err != nil {
 			return c.Check, err
 		}
-		c.say("no --config: the schedule is unknown; the directory is %s", c.dir)
+		c.report("no --config: the schedule is unknown; the directory is %s", c.dir)
 		c.advise("pass the configuration of the server with --config")
 	}
 	list, err := daemon.ListBackups(c.dir)
@@ -61,7 +61,7 @@ func (d *program) checkBackups(ctx context.Context, s *store.Store, now time.Tim
 	return c.Check, nil
 }
 
-func (c *backupCheck) say(format string, args ...any) {
+func (c *backupCheck) report(format string, args ...any) {
 	c.Found = append(c.Found, fmt.Sprintf(format, args...))
 }
 
@@ -102,7 +102,7 @@ func (c *backupCheck) age(good *domain.Backup) {
 		c.problem("no intact backup in %s; the configuration requires one every %s", c.dir, asked)
 		c.advise(late)
 	case good == nil:
-		c.say("no backup in %s", c.dir)
+		c.report("no backup in %s", c.dir)
 		c.advise("create a backup: kairosd backup")
 	default:
 		how := "not encrypted"
@@ -110,7 +110,7 @@ func (c *backupCheck) age(good *domain.Backup) {
 			how = "encrypted to " + strings.Join(good.Encryption.Recipients, ", ")
 		}
 		age := c.now.Sub(good.Created).Round(time.Minute)
-		c.say("the last intact backup is of %s, %s ago: %s, %s", stampUTC(good.Created), age, good.Path, how)
+		c.report("the last intact backup is of %s, %s ago: %s, %s", stampUTC(good.Created), age, good.Path, how)
 		if every > 0 && age > every+every/4 {
 			c.problem("the last intact backup is too old; the configuration requires one every %s", asked)
 			c.advise(late)
@@ -118,7 +118,7 @@ func (c *backupCheck) age(good *domain.Backup) {
 		c.recipients(good)
 	}
 	if c.known && every == 0 {
-		c.say("scheduled backups are disabled (backup.every: never)")
+		c.report("scheduled backups are disabled (backup.every: never)")
 		c.advise("set backup.every in the configuration, or run kairosd backup regularly")
 	}
 }
@@ -130,7 +130,7 @@ func (c *backupCheck) recipients(b *domain.Backup) {
 	switch {
 	case b.Encryption == nil:
 	case len(want) == 0:
-		c.say("no recipients are configured; new backups are not encrypted")
+		c.report("no recipients are configured; new backups are not encrypted")
 	case !slices.Equal(trimmed(want), trimmed(b.Encryption.Recipients)):
 		c.problem("the last intact backup is not encrypted to the configured recipients: %s", strings.Join(want, ", "))
 		c.advise("create a backup that they can decrypt: kairosd backup")
@@ -150,7 +150,7 @@ func trimmed(keys []string) []string {
 // attempts reports the outcome of the last backup that the daemon tried, and of the last restore test, if it
 // failed and no newer backup exists.
 func (c *backupCheck) attempts(ctx context.Context, s *store.Store, good *domain.Backup) error {
-	for _, tried := range []struct{ action, says string }{
+	for _, tried := range []struct{ action, message string }{
 		{daemon.ActionBackup, "the backup of %s failed: %s"},
 		{daemon.ActionRestoreTested, "the restore test of %s failed: %s"},
 	} {
@@ -160,7 +160,7 @@ func (c *backupCheck) attempts(ctx context.Context, s *store.Store, good *domain
 		}
 		for _, e := range list.Items {
 			if e.Result == "failed" && (good == nil || e.At.After(good.Created)) {
-				c.problem(tried.says, stampUTC(e.At), e.Reason)
+				c.problem(tried.message, stampUTC(e.At), e.Reason)
 				c.advise("fix the cause, then create a backup: kairosd backup")
 			}
 		}

@@ -37,11 +37,11 @@ func (f *Full) Enqueue(list []domain.Checkpoint, done func(error)) {
 		}
 		f.Store.Enqueue(stored, func(err error) { answers <- err })
 	}
-	said := make([]error, 0, n)
+	results := make([]error, 0, n)
 	for range n {
-		said = append(said, <-answers)
+		results = append(results, <-answers)
 	}
-	for _, err := range said {
+	for _, err := range results {
 		done(err)
 	}
 	for range len(list) - n {

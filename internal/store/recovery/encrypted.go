@@ -96,7 +96,7 @@ func removeDecrypted(path string) error {
 }
 
 // encryptFile reports how many bytes of the file are encrypted.
-func encryptFile(from, to string, recipients []age.Recipient, tell func(done, of int64)) error {
+func encryptFile(from, to string, recipients []age.Recipient, report func(done, of int64)) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func encryptFile(from, to string, recipients []age.Recipient, tell func(done, of
 		if err != nil {
 			return err
 		}
-		err = copyTelling(sealed, in, info.Size(), tell)
+		err = copyReporting(sealed, in, info.Size(), report)
 		return errors.Join(err, sealed.Close(), buffered.Flush())
 	})
 }

@@ -18,7 +18,7 @@ type renamer func(from, to string) error
 func copyFile(from, to string) error { return copyWith(from, to, func(int64, int64) {}) }
 
 // copyWith is copyFile with progress in bytes.
-func copyWith(from, to string, tell func(done, of int64)) error {
+func copyWith(from, to string, report func(done, of int64)) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -32,19 +32,19 @@ func copyWith(from, to string, tell func(done, of int64)) error {
 	if err != nil {
 		return err
 	}
-	err = copyTelling(out, in, info.Size(), tell)
+	err = copyReporting(out, in, info.Size(), report)
 	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
 		return domain.Errorf(domain.CodeUnavailable, "copy %s: %w", from, err)
 	}
 	return nil
 }
 
-func copyTelling(out io.Writer, in io.Reader, size int64, tell func(done, of int64)) error {
-	tell(0, size)
+func copyReporting(out io.Writer, in io.Reader, size int64, report func(done, of int64)) error {
+	report(0, size)
 	for done := int64(0); ; {
 		n, err := io.CopyN(out, in, copyPiece)
 		done += n
-		tell(done, max(done, size))
+		report(done, max(done, size))
 		if err == io.EOF {
 			return nil
 		} else if err != nil {
@@ -68,18 +68,18 @@ func finishRestore(path string, rename renamer) error {
 	} else if err != nil {
 		return domain.Errorf(domain.CodeUnavailable, "finish a restore: %w", err)
 	}
-	aside := filepath.Join(dir, filepath.Base(string(text)))
-	if err := moveAll(ready, aside, dir, name, rename); err != nil {
+	previous := filepath.Join(dir, filepath.Base(string(text)))
+	if err := moveAll(ready, previous, dir, name, rename); err != nil {
 		return domain.Errorf(domain.CodeUnavailable, "finish a restore: %w", err).
-			Suggest("%s contains the restored database, %s the old one", ready, aside)
+			Suggest("%s contains the restored database, %s the old one", ready, previous)
 	}
 	return nil
 }
 
-func moveAll(ready, aside, dir, name string, rename renamer) error {
+func moveAll(ready, previous, dir, name string, rename renamer) error {
 	there := func(p string) bool { _, err := os.Stat(p); return err == nil }
 	if there(filepath.Join(ready, name)) { // the old database is in its place, or already moved
-		kept, err := placeEncrypted(ready, aside, dir, name, rename)
+		kept, err := placeEncrypted(ready, previous, dir, name, rename)
 		if err != nil {
 			return err
 		}
@@ -91,21 +91,21 @@ func moveAll(ready, aside, dir, name string, rename renamer) error {
 			if !there(old) || suffix != "-shm" && suffix != "-wal" && !there(filepath.Join(ready, name+suffix)) {
 				continue // nothing there, or the new one already
 			}
-			if err := os.MkdirAll(aside, 0o700); err != nil {
+			if err := os.MkdirAll(previous, 0o700); err != nil {
 				return err
 			}
-			if err := rename(old, filepath.Join(aside, name+suffix)); err != nil {
+			if err := rename(old, filepath.Join(previous, name+suffix)); err != nil {
 				return err
 			}
 			failpoint.Hit("restore.aside")
 		}
-		if manifest := filepath.Join(ready, previousManifest); there(manifest) && there(aside) {
-			if err := rename(manifest, filepath.Join(aside, kept+ManifestSuffix)); err != nil {
+		if manifest := filepath.Join(ready, previousManifest); there(manifest) && there(previous) {
+			if err := rename(manifest, filepath.Join(previous, kept+ManifestSuffix)); err != nil {
 				return err
 			}
 		}
-		if there(aside) {
-			if err := errors.Join(core.SyncDir(aside), core.SyncDir(dir)); err != nil {
+		if there(previous) {
+			if err := errors.Join(core.SyncDir(previous), core.SyncDir(dir)); err != nil {
 				return err
 			}
 		}

@@ -123,8 +123,8 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
 	failpoint.Hit("restore.built")
-	aside := "replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
-	if err := core.WriteWhole(filepath.Join(work, core.PreviousFile), []byte(aside)); err != nil {
+	previous := "replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
+	if err := core.WriteWhole(filepath.Join(work, core.PreviousFile), []byte(previous)); err != nil {
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
 	ready := filepath.Join(dir, core.RestoredDir)
@@ -145,10 +145,10 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	if err := finishRestore(path, rename); err != nil {
 		return r, err
 	}
-	if _, err := os.Stat(filepath.Join(dir, aside)); err == nil {
-		r.Previous = filepath.Join(dir, aside)
+	if _, err := os.Stat(filepath.Join(dir, previous)); err == nil {
+		r.Previous = filepath.Join(dir, previous)
 	}
-	return r, store.KeepOwner(dir, filepath.Join(dir, aside))
+	return r, store.KeepOwner(dir, filepath.Join(dir, previous))
 }
 
 // keyFor reads the key file of the server that made a backup, and checks that the manifest was

@@ -303,9 +303,9 @@ func TestARestoreIsFinishedByTheNextStart(t *testing.T) {
 			if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
 				t.Errorf("audit: %+v, %v", report, err)
 			}
-			aside, err := filepath.Glob(filepath.Join(filepath.Dir(path), "replaced-*", "kairos.db"))
-			if err != nil || len(aside) != 1 {
-				t.Errorf("the old database: %v, %v", aside, err)
+			previous, err := filepath.Glob(filepath.Join(filepath.Dir(path), "replaced-*", "kairos.db"))
+			if err != nil || len(previous) != 1 {
+				t.Errorf("the old database: %v, %v", previous, err)
 			}
 		})
 	}

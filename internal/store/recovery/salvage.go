@@ -462,8 +462,8 @@ func (c *salvager) refused(name string, columns []string, values []any) string {
 		key, _ := get("key").(string)
 		value, _ := get("value").(string)
 		_, badKey := hex.DecodeString(value)
-		_, badEpoch := strconv.ParseInt(value, 10, 64)
-		if key == "instance_key" && badKey != nil || key == "epoch" && badEpoch != nil {
+		_, wrongCount := strconv.ParseInt(value, 10, 64)
+		if key == "instance_key" && badKey != nil || key == "epoch" && wrongCount != nil {
 			return fmt.Sprintf("setting %s is unreadable", key)
 		}
 	case "runs":

@@ -152,8 +152,8 @@ func (s *upgrade) upgradeCopy(ctx context.Context, old *sql.DB, from int64, reci
 		if err := core.WriteWhole(filepath.Join(work, previousManifest), text); err != nil {
 			return err
 		}
-		aside := fmt.Sprintf("pre-schema-%d-%s", core.SchemaOf(s.db.Migrations), time.Now().UTC().Format("20060102T150405.000Z"))
-		if err := core.WriteWhole(filepath.Join(work, core.PreviousFile), []byte(aside)); err != nil {
+		previous := fmt.Sprintf("pre-schema-%d-%s", core.SchemaOf(s.db.Migrations), time.Now().UTC().Format("20060102T150405.000Z"))
+		if err := core.WriteWhole(filepath.Join(work, core.PreviousFile), []byte(previous)); err != nil {
 			return err
 		}
 		if err := os.Rename(work, ready); err != nil {
@@ -250,7 +250,7 @@ func (s *upgrade) applyEach(ctx context.Context, p *goose.Provider) error {
 		}
 	}
 	for i := range pending {
-		s.tell(domain.Startup{Stage: domain.StartMigrating, Step: i + 1, Of: pending, Percent: 100 * i / pending})
+		s.report(domain.Startup{Stage: domain.StartMigrating, Step: i + 1, Of: pending, Percent: 100 * i / pending})
 		if _, err := p.UpByOne(ctx); err != nil {
 			return core.Translate(err, "apply the migrations")
 		}
@@ -258,7 +258,7 @@ func (s *upgrade) applyEach(ctx context.Context, p *goose.Provider) error {
 	return nil
 }
 
-func (s *upgrade) tell(p domain.Startup) {
+func (s *upgrade) report(p domain.Startup) {
 	if s.progress != nil {
 		s.progress(p)
 	}
@@ -270,15 +270,15 @@ func (s *upgrade) counting(stage domain.StartStage) func(done, of int64) {
 	return func(done, of int64) {
 		if percent := 100 * done / max(of, 1); percent != last {
 			last = percent
-			s.tell(domain.Startup{Stage: stage, Percent: int(percent)})
+			s.report(domain.Startup{Stage: stage, Percent: int(percent)})
 		}
 	}
 }
 
 // soundness runs SQLite's checks and counts the rows of each table. It reports progress after the
 // check of all pages, after the check of all references, and after each table.
-func soundness(ctx context.Context, pool *sql.DB, tell func(done, of int64)) (map[string]int64, error) {
-	tell(0, 1)
+func soundness(ctx context.Context, pool *sql.DB, report func(done, of int64)) (map[string]int64, error) {
+	report(0, 1)
 	var result string
 	if err := pool.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&result); err != nil {
 		return nil, core.Translate(err, "check the database")
@@ -312,7 +312,7 @@ func soundness(ctx context.Context, pool *sql.DB, tell func(done, of int64)) (ma
 	}
 	counts := map[string]int64{}
 	for i, name := range names {
-		tell(int64(i+2), int64(len(names)+2))
+		report(int64(i+2), int64(len(names)+2))
 		var n int64
 		if err := pool.QueryRowContext(ctx, `SELECT count(*) FROM "`+strings.ReplaceAll(name, `"`, `""`)+`"`).Scan(&n); err != nil {
 			return nil, core.Translate(err, "count rows")
@@ -335,7 +335,7 @@ func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[strin
 		return text, err
 	}
 	key, err1 := setting("instance_key")
-	incarnation, err2 := setting("incarnation")
+	generation, err2 := setting("incarnation")
 	last, err3 := q.AuditLast(ctx)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return b, core.Translate(err, "describe the database")
@@ -344,7 +344,7 @@ func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[strin
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return b, core.Translate(err, "describe the database")
 	}
-	b.Generation, b.AuditSeq = incarnation, last
+	b.Generation, b.AuditSeq = generation, last
 	b.Instance, b.AuditMac = core.Fingerprint(key), hex.EncodeToString(mac)
 	return b, nil
 }

@@ -85,11 +85,11 @@ func (s *upgrade) keepEncrypted(b *domain.Backup, work string, recipients []stri
 // placeEncrypted moves the encrypted old database to its final place, if an upgrade made one, and
 // returns the name of the kept file. Then it removes the rest of the write-ahead log: the database
 // contained all of it before it was encrypted, and nothing was written since.
-func placeEncrypted(ready, aside, dir, name string, rename renamer) (kept string, err error) {
+func placeEncrypted(ready, previous, dir, name string, rename renamer) (kept string, err error) {
 	kept = name + EncryptedSuffix
-	from, to := filepath.Join(ready, previousEncrypted), filepath.Join(aside, kept)
+	from, to := filepath.Join(ready, previousEncrypted), filepath.Join(previous, kept)
 	if _, err := os.Stat(from); err == nil {
-		if err := os.MkdirAll(aside, 0o700); err != nil {
+		if err := os.MkdirAll(previous, 0o700); err != nil {
 			return "", err
 		}
 		if err := rename(from, to); err != nil {

@@ -109,12 +109,12 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "99999") {
 		t.Errorf("the old binary opens the new schema: %v", err)
 	}
-	aside, err := filepath.Glob(filepath.Join(filepath.Dir(path), "pre-schema-99999-*", "kairos.db"))
-	if err != nil || len(aside) != 1 {
-		t.Fatalf("the database from before: %v, %v", aside, err)
+	previous, err := filepath.Glob(filepath.Join(filepath.Dir(path), "pre-schema-99999-*", "kairos.db"))
+	if err != nil || len(previous) != 1 {
+		t.Fatalf("the database from before: %v, %v", previous, err)
 	}
 	back := filepath.Join(t.TempDir(), "kairos.db")
-	r, err := Restore(ctx, aside[0], back, RestoreOptions{KeyFile: key})
+	r, err := Restore(ctx, previous[0], back, RestoreOptions{KeyFile: key})
 	if err != nil || r.Backup.Schema != 1 {
 		t.Fatalf("restore the database from before: %+v, %v", r.Backup, err)
 	}

@@ -121,8 +121,8 @@ func (c *Conn) failure(rc int32) error {
 	text := libc.GoString(lib.Xsqlite3_errstr(c.tls, rc))
 	// The connection's message describes only its last failure.
 	if lib.Xsqlite3_extended_errcode(c.tls, c.db) == rc {
-		if said := libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db)); said != "" && said != text {
-			text += ": " + said
+		if detail := libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db)); detail != "" && detail != text {
+			text += ": " + detail
 		}
 	}
 	return &Error{code: int(rc), text: fmt.Sprintf("%s (%d)", text, rc)}
