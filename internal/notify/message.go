@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-var says = map[string]string{
+var phrases = map[string]string{
 	"failed": "failed", "completed": "completed", "cancelled": "was cancelled", "approval": "waits for an approval",
 	"in_doubt":    "waits: the outcome of a step is unknown",
 	"quarantined": "is quarantined: kairosd crashed three times while it ran", "held": "is held until it is released",
@@ -14,7 +14,7 @@ var says = map[string]string{
 }
 
 func textOf(kind string, r *domain.NotificationRun) string {
-	text := fmt.Sprintf("Run %s of %s %s", domain.ShortID(r.ID), r.Plan.Key, says[kind])
+	text := fmt.Sprintf("Run %s of %s %s", domain.ShortID(r.ID), r.Plan.Key, phrases[kind])
 	if r.Node != "" {
 		text += " at " + r.Node
 	}
