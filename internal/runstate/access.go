@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// IdempotencyName returns the name of a node for its idempotency key. A node that a replan
-// redefined has another name.
+// IdempotencyName returns the name of a node for its idempotency key. A node that a replan redefined, or that a
+// resume forgot, has another name.
 func (s *State) IdempotencyName(node string) string {
 	if seq := s.redefined[node]; seq > 0 {
 		return node + "@" + strconv.FormatInt(seq, 10)

@@ -20,7 +20,7 @@ func (ev *ChildReady) handle(m *Machine) error {
 			return
 		}
 		node := &m.Program.Nodes[w.Node]
-		child := DerivedID("child", m.Run.ID, node.ID, w.Visit, w.Item, w.Retries)
+		child := DerivedID("child", m.Run.ID, m.State.IdempotencyName(node.ID), w.Visit, w.Item, w.Retries)
 		resume := w.Attempt > 0 // an earlier opening of this visit may have created it
 		addWait(m, w, domain.WaitChild, input, func(e *domain.Entry) { e.Ref = child })
 		m.doAfter(startChild(m, w, ev.Hash, resume))

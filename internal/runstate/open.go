@@ -106,7 +106,22 @@ func (s *State) AfterReset(r walk.Reset) {
 			s.Completed[v.Node] = [2]Completion{c[1], {}}
 		}
 	}
+	renameForgotten(s, &r)
 	s.openReady()
+}
+
+// renameForgotten gives other idempotency keys to the nodes that a reset forgot. They ran because of a failure, and
+// run again for another one. The visits of finally steps count on, which has the same effect.
+func renameForgotten(s *State, r *walk.Reset) {
+	for _, v := range r.Forgotten {
+		if v.Visit == 0 || s.Program.Nodes[s.Program.Index[v.Node]].Finally {
+			continue
+		}
+		if s.redefined == nil {
+			s.redefined = map[string]int64{}
+		}
+		s.redefined[v.Node] = s.Seq + 1 // of the row of the reset
+	}
 }
 
 // undoneVisits returns the set of visits that a reset undoes.

@@ -161,7 +161,8 @@ func finally(t *rapid.T, m map[string]any, count int) {
 		return
 	}
 	list := map[string]any{}
-	for i := range rapid.IntRange(1, 3).Draw(t, "finally steps") {
+	steps := rapid.IntRange(1, 3).Draw(t, "finally steps")
+	for i := range steps {
 		n := map[string]any{"type": "work"}
 		last := fmt.Sprintf("n%d", count-1)
 		n["input"] = rapid.SampledFrom([]any{nil, "${last}",
@@ -182,7 +183,11 @@ func finally(t *rapid.T, m map[string]any, count int) {
 		if rapid.IntRange(0, 3).Draw(t, "foreach of a finally step") == 0 {
 			n["foreach"] = "${input.list}"
 		}
-		n["on_error"] = rapid.SampledFrom([]any{nil, nil, "skip", []any{map[string]any{"code": "chance", "to": walk.EndName}}}).
+		to := walk.EndName
+		if i+1 < steps && rapid.Bool().Draw(t, "a rule leads to the next finally step") {
+			to = fmt.Sprintf("f%d", i+1)
+		}
+		n["on_error"] = rapid.SampledFrom([]any{nil, nil, "skip", []any{map[string]any{"code": "chance", "to": to}}}).
 			Draw(t, "on_error of a finally step")
 		list[fmt.Sprintf("f%d", i)] = n
 	}

@@ -35,6 +35,7 @@ type event struct {
 // node is the state of one node of the plan.
 type node struct {
 	began   int    // number of iterations that began
+	before  int    // of them, those of earlier ends of the run
 	open    *visit // ready or running
 	held    *visit // decided while the run was stopping; it never began
 	settled bool

@@ -13,7 +13,7 @@ func (r *Reference) Reset() (again *Reference, ok bool) {
 	again = New(r.p, r.facts)
 	for i := range r.nodes {
 		if r.p.Nodes[i].Finally { // each end of the run has iterations of its own
-			again.nodes[i].began = r.nodes[i].began
+			again.nodes[i].began, again.nodes[i].before = r.nodes[i].began, r.nodes[i].began
 		}
 	}
 	for i, e := range r.log {

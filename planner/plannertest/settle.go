@@ -171,7 +171,7 @@ func (r *Reference) choose(def *walk.ProgramNode, last any, d *walk.Decision) in
 func (r *Reference) take(to int, last any, d *walk.Decision) {
 	n, def := &r.nodes[to], &r.p.Nodes[to]
 	switch {
-	case n.began >= def.MaxVisits:
+	case n.began-n.before >= def.MaxVisits:
 		d.Failure = (&walk.Failure{Code: walk.CodeMaxVisits, Node: def.ID}).WithMessage("cycle detected at node %q", def.ID)
 		if def.MaxVisits > 1 {
 			d.Failure.WithMessage("node %q exceeded max_visits %d", def.ID, def.MaxVisits)
@@ -191,7 +191,7 @@ func (r *Reference) bury(d *walk.Decision) {
 	var dead []int
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		if len(r.p.Nodes[i].Needs) > 0 || slices.Contains(r.p.Roots, i) || n.began > 0 || n.settled || reached[i] ||
+		if len(r.p.Nodes[i].Needs) > 0 || slices.Contains(r.p.Roots, i) || n.began > n.before || n.settled || reached[i] ||
 			r.p.Nodes[i].Finally && r.end == nil {
 			continue
 		}
@@ -269,7 +269,7 @@ func (r *Reference) activate(j int, d *walk.Decision) {
 		r.settledNeed(j, d)
 	default:
 		if ev != nil {
-			d.Settled = append(d.Settled, walk.Consequence{Node: def.ID, Visit: 1, Status: "ready", Evaluated: ev})
+			d.Settled = append(d.Settled, walk.Consequence{Node: def.ID, Visit: n.began + 1, Status: "ready", Evaluated: ev})
 		}
 		r.begin(j, r.joined(def))
 	}

@@ -155,7 +155,7 @@ func (w *Walk) undo() (undone, forgotten []bool) {
 // for another end of the run, and needs an idempotency key of its own.
 func (w *Walk) forget(i int, r *Reset) {
 	n := &w.nodes[i]
-	if n.visits > 0 || n.unvisited {
+	if n.visits > n.before || n.unvisited {
 		r.Forgotten = append(r.Forgotten, ResetVisit{Node: w.p.Nodes[i].ID, Visit: n.visits})
 	}
 	if n.open != nil {
@@ -168,5 +168,5 @@ func (w *Walk) forget(i int, r *Reset) {
 	if w.p.Nodes[i].Finally {
 		visits = n.visits
 	}
-	*n = nodeState{openNeeds: n.openNeeds, visits: visits}
+	*n = nodeState{openNeeds: n.openNeeds, visits: visits, before: visits}
 }

@@ -255,7 +255,7 @@ func (d *decider) move(node *ProgramNode, edge int, last any) {
 	}
 	to := node.Out[edge].To
 	target := &w.nodes[to]
-	if limit := w.p.Nodes[to].MaxVisits; target.visits >= limit {
+	if limit := w.p.Nodes[to].MaxVisits; target.visits-target.before >= limit {
 		f := (&Failure{Code: CodeMaxVisits, Node: w.p.Nodes[to].ID, Permanent: true, NoEffect: true,
 			Suggestion: "set max_visits on the node, or add an edge that leaves the loop"}).
 			WithMessage("cycle detected at node %q", w.p.Nodes[to].ID)
@@ -305,7 +305,10 @@ func (d *decider) skipDeadPaths(t *token) {
 func (w *Walk) unreachable(t *token) []int {
 	open := slices.DeleteFunc(
 		slices.Clone(t.watched),
-		func(i int) bool { return w.nodes[i].visits > 0 || w.nodes[i].held != nil || w.nodes[i].unvisited },
+		func(i int) bool {
+			n := &w.nodes[i]
+			return n.visits > n.before || n.held != nil || n.unvisited
+		},
 	)
 	if len(open) == 0 || t.ended {
 		return open
@@ -363,7 +366,7 @@ func (d *decider) decide(i int) {
 	}
 	n.decided = true
 	if !runs || ev != nil {
-		c := Consequence{Node: node.ID, Visit: 1, Status: "ready", Reason: reason, Need: needOfReason(w, node, reason), Evaluated: ev}
+		c := Consequence{Node: node.ID, Visit: n.visits + 1, Status: "ready", Reason: reason, Need: needOfReason(w, node, reason), Evaluated: ev}
 		if !runs {
 			c.Status, c.Visit = "skipped", 0
 		}

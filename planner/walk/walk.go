@@ -38,6 +38,7 @@ type Walk struct {
 // nodeState is the state of a node in a walk.
 type nodeState struct {
 	visits int // number of visits that began
+	before int // visits of a finally step at earlier ends of the run; no limit counts them
 	visitResult
 	unhandled bool   // failed, and nothing handled the failure
 	unvisited bool   // skipped without a visit
