@@ -32,28 +32,24 @@ func (d *Document) seal() {
 // and metadata they are data, and stay.
 func canonicalPlan(t *tree) any {
 	return canonicalObject(t, func(key string, v *tree) any {
-		switch key {
-		case "nodes", "finally":
-			if v.kind == treeMap {
-				m := make(map[string]any, len(v.keys))
-				for i, k := range v.keys {
-					node := canonicalNode(v.items[i])
-					if o, ok := node.(map[string]any); ok && o["id"] == k.text {
-						delete(o, "id") // the default value, written explicitly
-					}
-					m[k.text] = node
+		switch {
+		case (key == "nodes" || key == "finally") && v.kind == treeMap:
+			m := make(map[string]any, len(v.keys))
+			for i, k := range v.keys {
+				node := canonicalNode(v.items[i])
+				if o, ok := node.(map[string]any); ok && o["id"] == k.text {
+					delete(o, "id") // the default value, written explicitly
 				}
-				return m
+				m[k.text] = node
 			}
-		case "edges", "steps":
-			if v.kind == treeList {
-				list := make([]any, len(v.items))
-				for i, e := range v.items {
-					list[i] = canonicalNode(e)
-				}
-				return list
+			return m
+		case (key == "edges" || key == "steps" || key == "finally") && v.kind == treeList:
+			list := make([]any, len(v.items))
+			for i, e := range v.items {
+				list[i] = canonicalNode(e)
 			}
-		case "defaults", "limits":
+			return list
+		case key == "defaults" || key == "limits":
 			return canonicalNode(v)
 		}
 		return canonicalValue(v)

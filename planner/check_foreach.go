@@ -65,7 +65,7 @@ func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 			"invalid condition %s of when",
 			jsonvalue.Quote(s.When),
 		)
-	case len(s.Needs) == 0 && s.step:
+	case len(s.Needs) == 0 && s.step && !s.finally:
 		withoutNeeds(k.r, s)
 	case len(s.Needs) == 0 && cond.ReadsMemory():
 		k.r.error(at, s.ID, "when.condition", message.New("write needs: with a step that runs first"),
@@ -80,6 +80,8 @@ func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 func withoutNeeds(r *reporter, s *spec) {
 	suggestion := message.New("add needs:, or put the condition on an edge")
 	switch {
+	case s.step && s.finally:
+		suggestion = message.New("write %s", "condition: {type: custom, expr: \"last.status == 'failed'\"}")
 	case s.step:
 		suggestion = message.New("add dependencies:, or remove the condition")
 	case s.finally:

@@ -45,25 +45,32 @@ func (k *compiler) stepSpecs(s *StepPlan) {
 	targets, before := ruleTargets(s), ""
 	for _, i := range order {
 		st := s.Steps[i]
-		sp := spec{Node: Node{ID: st.ID, Needs: st.Dependencies, Timeout: st.Timeout, OnError: st.OnError, OnReject: st.OnReject,
-			ErrorRules:   st.ErrorRules,
-			OutputSchema: st.OutputSchema}, key: st.ID,
-			tree: list.items[i], names: stepNames, skill: st.SkillID, task: st.Task, expected: st.ExpectedOutput, order: st.Order,
-			step: true}
+		needs := st.Dependencies
 		if k.p.Sequential && !targets[st.ID] {
 			if before != "" {
-				sp.Needs = []string{before}
+				needs = []string{before}
 			}
 			before = st.ID
 		}
-		k.stepAction(&sp, st)
-		stepInput(&sp, st)
-		if st.Retry != nil {
-			sp.Retry = stepRetry(st.Retry)
-		}
-		k.stepCondition(&sp, st)
-		k.specs = append(k.specs, sp)
+		k.stepSpec(st, list.items[i], needs, false)
 	}
+	for i, st := range s.Finally { // in a plan without dependencies, too, they start at once
+		k.stepSpec(st, k.d.tree.get("finally").items[i], st.Dependencies, true)
+	}
+}
+
+// stepSpec adds one step.
+func (k *compiler) stepSpec(st Step, t *tree, needs []string, finally bool) {
+	sp := spec{Node: Node{ID: st.ID, Needs: needs, Timeout: st.Timeout, OnError: st.OnError, OnReject: st.OnReject,
+		ErrorRules: st.ErrorRules, OutputSchema: st.OutputSchema}, key: st.ID, tree: t, names: stepNames, skill: st.SkillID,
+		task: st.Task, expected: st.ExpectedOutput, order: st.Order, step: true, finally: finally}
+	k.stepAction(&sp, st)
+	stepInput(&sp, st)
+	if st.Retry != nil {
+		sp.Retry = stepRetry(st.Retry)
+	}
+	k.stepCondition(&sp, st)
+	k.specs = append(k.specs, sp)
 }
 
 // lateDependencies warns of steps that depend on a step with a higher order, because dependencies

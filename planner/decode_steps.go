@@ -30,6 +30,13 @@ func decodeSteps(s *StepPlan, o *object) {
 	for _, t := range steps {
 		s.Steps = append(s.Steps, decodeStep(t, o.r))
 	}
+	for _, t := range o.list("finally") {
+		s.Finally = append(s.Finally, decodeStep(t, o.r))
+	}
+	if n := len(s.Steps) + len(s.Finally); n > MaxNodes {
+		o.r.error(o.t.get("finally"), "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
+			"the plan has %d steps; at most %d are allowed", n, MaxNodes)
+	}
 }
 
 func decodeStep(t *tree, r *reporter) Step {

@@ -164,21 +164,9 @@ func stepsObject(s *StepPlan) (ordered, error) {
 	if s == nil {
 		return nil, errors.New("no step plan")
 	}
-	steps := make([]any, len(s.Steps))
-	for i, st := range s.Steps {
-		o := ordered{{"id", text(st.ID)}, {"order", number(int64(st.Order))}, {"skillId", text(st.SkillID)}, {"agentId", text(st.AgentID)},
-			{"tool", text(st.Tool)}, {"task", text(st.Task)}, {"params", mapOrNil(st.Params)}, {"dependencies", list(st.Dependencies)}}
-		if c := st.Condition; c != nil {
-			o = append(o, member{"condition", ordered{{"type", text(c.Type)}, {"expr", text(c.Expr)}, {"unknown", text(c.Unknown)}}})
-		}
-		if r := st.Retry; r != nil {
-			o = append(o, member{"retry", stepRetryObject(stepRetry(r))})
-		}
-		o = append(
-			o,
-			ordered{{"expectedOutput", text(st.ExpectedOutput)}, {"outputSchema", st.OutputSchema}, {"timeout", duration(st.Timeout)},
-				{"on_error", rulesValue(st.OnError, st.ErrorRules, stepRetryObject)}, {"on_reject", text(st.OnReject)}}...)
-		steps[i] = o
+	var finally any
+	if len(s.Finally) > 0 {
+		finally = stepList(s.Finally)
 	}
 	meta := ordered{{"createdBy", text(s.Plan.CreatedBy)}, {"createdAt", text(s.Plan.CreatedAt)}, {"confidence", float(s.Plan.Confidence)}}
 	if len(s.Plan.Alternatives) > 0 {
@@ -204,7 +192,8 @@ func stepsObject(s *StepPlan) (ordered, error) {
 		{"on_failure", text(s.OnFailure)},
 		{"strict", given(s.Strict)},
 		{"continueOnFailure", flag(s.ContinueOnFailure)},
-		{"steps", steps},
+		{"steps", stepList(s.Steps)},
+		{"finally", finally},
 		{"estimatedDuration", number(s.EstimatedDurationMs)},
 		{"estimatedCost", float(s.EstimatedCost)},
 		{"metadata", orNil(meta)},

@@ -9,6 +9,8 @@ type StepPlan struct {
 	Name        string
 	Description string
 	Steps       []Step
+	// Finally are steps that run when all others have ended, whatever the outcome is.
+	Finally []Step
 	// EstimatedDurationMs is the planner's estimate in milliseconds.
 	EstimatedDurationMs int64
 	// EstimatedCost is the planner's estimate in tokens.

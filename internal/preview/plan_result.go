@@ -152,8 +152,12 @@ func (v *View) PlanResult() *domain.PlanResult {
 		}
 		r.Plan.Steps = append(r.Plan.Steps, s)
 	}
-	r.Plan.CurrentStepIndex = currentStep(v, r.Plan.Steps)
-	if r.AggregatedResult = runstate.AggregateSteps(r.Plan.Steps); r.AggregatedResult == runstate.NothingCompleted &&
+	main := r.Plan.Steps // without finally steps, which are the last
+	if i := slices.IndexFunc(p.Nodes, func(n walk.ProgramNode) bool { return n.Finally }); i >= 0 {
+		main = main[:i]
+	}
+	r.Plan.CurrentStepIndex = currentStep(v, main)
+	if r.AggregatedResult = runstate.AggregateSteps(main); r.AggregatedResult == runstate.NothingCompleted &&
 		!v.Run.Status.Final() {
 		r.AggregatedResult = "" // no result yet
 	}

@@ -28,6 +28,7 @@ func Plans() *rapid.Generator[string] {
 		m := map[string]any{}
 		if rapid.IntRange(0, 3).Draw(t, "shape") == 0 {
 			m["steps"] = steps(t)
+			finallyOfSteps(t, m)
 		} else {
 			graph(t, m)
 			if strict := rapid.SampledFrom([]any{nil, true, false}).Draw(t, "strict"); strict != nil {
@@ -190,6 +191,35 @@ func finally(t *rapid.T, m map[string]any, count int) {
 		n["on_error"] = rapid.SampledFrom([]any{nil, nil, "skip", []any{map[string]any{"code": "chance", "to": to}}}).
 			Draw(t, "on_error of a finally step")
 		list[fmt.Sprintf("f%d", i)] = n
+	}
+	m["finally"] = list
+}
+
+// finallyOfSteps adds them to a step plan.
+func finallyOfSteps(t *rapid.T, m map[string]any) {
+	if rapid.IntRange(0, 3).Draw(t, "finally") > 0 {
+		return
+	}
+	var list []any
+	for i := range rapid.IntRange(1, 3).Draw(t, "finally steps") {
+		s := map[string]any{"id": fmt.Sprintf("f%d", i), "tool": "work", "params": map[string]any{"last": "${last}"}}
+		types := []string{"", "custom"}
+		if i > 0 && rapid.Bool().Draw(t, "finally dependency") {
+			s["dependencies"] = []any{fmt.Sprintf("f%d", rapid.IntRange(0, i-1).Draw(t, "of"))}
+			types = append(types, "failure", "always", "success")
+		}
+		switch typ := rapid.SampledFrom(types).Draw(t, "condition of a finally step"); typ {
+		case "":
+		case "custom":
+			s["condition"] = map[string]any{"type": typ, "expr": rapid.SampledFrom([]string{"status.n0 == 'failed'", "last.gone.n > 1"}).
+				Draw(t, "expr of a finally step")}
+		default:
+			s["condition"] = map[string]any{"type": typ}
+		}
+		if rapid.Bool().Draw(t, "a finally step is skipped") {
+			s["on_error"] = "skip"
+		}
+		list = append(list, s)
 	}
 	m["finally"] = list
 }

@@ -262,7 +262,7 @@ func (r *Reference) activate(j int, d *walk.Decision) {
 	n.chosen = true
 	switch {
 	case !runs:
-		n.handed = r.p.Sequential && slices.ContainsFunc(def.Needs, func(need int) bool { return r.nodes[need].handed })
+		n.handed = r.p.Sequential && !def.Finally && slices.ContainsFunc(def.Needs, func(need int) bool { return r.nodes[need].handed })
 		d.Settled = append(d.Settled, walk.Consequence{Node: def.ID, Status: "skipped", Evaluated: ev})
 		n.settled, n.status = true, walk.Skipped
 		r.bury(d)
@@ -301,7 +301,7 @@ func (r *Reference) joins(def *walk.ProgramNode) bool {
 		return failed+cancelled == 0
 	}
 	handed := slices.ContainsFunc(def.Needs, func(j int) bool { return r.nodes[j].handed })
-	return failed+cancelled == 0 && (r.p.Sequential && !handed || completed == len(def.Needs))
+	return failed+cancelled == 0 && (r.p.Sequential && !def.Finally && !handed || completed == len(def.Needs))
 }
 
 // holds evaluates the condition of a node whose needs satisfy its rule.

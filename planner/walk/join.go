@@ -35,7 +35,7 @@ func joins(w *Walk, node *ProgramNode) (runs bool, reason string) {
 		fails := need.status == Failed && !need.continued
 		failed, passed = failed || fails, passed || need.passed()
 		blocks := !need.passed()
-		if w.p.Sequential || node.When == WhenNoneFailed { // a skipped step does not block
+		if w.p.Sequential && !node.Finally || node.When == WhenNoneFailed { // a skipped step does not block
 			blocks = fails || need.status == Cancelled || need.handedOver
 		}
 		if blocks && blocked == "" {

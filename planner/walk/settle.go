@@ -377,7 +377,7 @@ func (d *decider) decide(i int) {
 		return
 	}
 	n.status, n.unvisited = Skipped, true
-	if w.p.Sequential {
+	if w.p.Sequential && !node.Finally {
 		w.last = nil
 		n.handedOver = slices.ContainsFunc(node.Needs, func(j int) bool { return w.nodes[j].handedOver })
 	}
