@@ -52,15 +52,15 @@ func (k *compiler) stepSpecs(s *StepPlan) {
 			}
 			before = st.ID
 		}
-		k.stepSpec(st, list.items[i], needs, false)
+		stepSpec(k, st, list.items[i], needs, false)
 	}
 	for i, st := range s.Finally { // in a plan without dependencies, too, they start at once
-		k.stepSpec(st, k.d.tree.get("finally").items[i], st.Dependencies, true)
+		stepSpec(k, st, k.d.tree.get("finally").items[i], st.Dependencies, true)
 	}
 }
 
 // stepSpec adds one step.
-func (k *compiler) stepSpec(st Step, t *tree, needs []string, finally bool) {
+func stepSpec(k *compiler, st Step, t *tree, needs []string, finally bool) {
 	sp := spec{Node: Node{ID: st.ID, Needs: needs, Timeout: st.Timeout, OnError: st.OnError, OnReject: st.OnReject,
 		ErrorRules: st.ErrorRules, OutputSchema: st.OutputSchema}, key: st.ID, tree: t, names: stepNames, skill: st.SkillID,
 		task: st.Task, expected: st.ExpectedOutput, order: st.Order, step: true, finally: finally}

@@ -366,7 +366,8 @@ func (d *decider) decide(i int) {
 	}
 	n.decided = true
 	if !runs || ev != nil {
-		c := Consequence{Node: node.ID, Visit: n.visits + 1, Status: "ready", Reason: reason, Need: needOfReason(w, node, reason), Evaluated: ev}
+		c := Consequence{Node: node.ID, Visit: n.visits + 1, Status: "ready", Reason: reason, Need: needOfReason(w, node, reason),
+			Evaluated: ev}
 		if !runs {
 			c.Status, c.Visit = "skipped", 0
 		}
