@@ -24,7 +24,7 @@ type model struct {
 	calls map[int]int
 	hang  int
 	turns int
-	input int // tokens that a call is said to have; 0: 10
+	input int // reported tokens of a call; 0 means 10
 	gate  chan struct{}
 	hung  chan struct{}
 }
@@ -76,8 +76,8 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	)
 }
 
-// A run at its limit stays there over a kill; a raise continues its conversation,
-// and a kill in the middle of that pays for nothing twice.
+// A run at its limit stays there across a kill. After the limit is raised, its conversation
+// continues, and a kill during that repeats no paid call.
 func TestKillAtALimit(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -196,7 +196,7 @@ agents: [{id: counter, provider: fake, tools: [calculator]}]
 	if r.Status != domain.RunCompleted || string(r.Output) != `"the last square is 64"` {
 		t.Errorf("%s %s %+v", r.Status, r.Output, r.Error)
 	}
-	// Nine answers of 10 and 5 tokens, each counted once.
+	// There are nine answers of 10 and 5 tokens, each counted once.
 	if u := r.Usage; u.InputTokens != 90 || u.OutputTokens != 45 || u.Cost < 17.99 || u.Cost > 18.01 {
 		t.Errorf("usage %+v", u)
 	}
@@ -214,8 +214,8 @@ agents: [{id: counter, provider: fake, tools: [calculator]}]
 	d.kill(t)
 }
 
-// An agent's tool call that is killed on its way is in doubt, though the same tool
-// also reads. Only a person can send it again.
+// An agent's tool call that is interrupted by a kill is in doubt, although the same tool also has
+// calls that only read. Only a person can send it again.
 func TestKillDuringAnAgentsCall(t *testing.T) {
 	t.Parallel()
 	for _, class := range []string{"", "effect: idempotent, "} {

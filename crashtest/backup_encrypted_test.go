@@ -18,10 +18,10 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// An encrypted backup is killed when the encrypted file is written and the copy it
-// was made of still lies beside the database: whether the daemon makes it or the
-// command beside it. After the next start the copy is gone, what there is of the
-// backup is none, and the next one is whole.
+// The process is killed during an encrypted backup, after the encrypted file was written and before
+// the unencrypted copy next to the database is deleted. Both the daemon's backups and the command
+// are tested. After the next start, the copy is gone, there is no incomplete backup, and the next
+// backup is complete.
 func TestKillInEncryptedBackup(t *testing.T) {
 	t.Parallel()
 	bin := build(t)
@@ -115,7 +115,7 @@ func TestKillInEncryptedBackup(t *testing.T) {
 	proof.Figure(t, "crash points", deaths)
 }
 
-// plainDatabases are the files below a directory that begin as SQLite's do.
+// plainDatabases returns the files in a directory that begin like an SQLite database.
 func plainDatabases(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

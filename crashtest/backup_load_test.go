@@ -29,7 +29,7 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 	if proof.Large() > 0 {
 		points = []string{"backup.copied:1", "backup.verified:1", "backup.renamed:1", "file.synced:1", "file.renamed:1"}
 		r := rand.New(rand.NewPCG(proof.Seed(t), 9))
-		for range proof.Size(1, 5) { // somewhere in it
+		for range proof.Size(1, 5) { // at a random point
 			points = append(points, fmt.Sprintf("commit.after:%d", 1+r.IntN(400)), fmt.Sprintf("commit.before:%d", 1+r.IntN(400)))
 		}
 	}
@@ -106,7 +106,7 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, err := filepath.Glob(filepath.Join(dir, "*"+recovery.ManifestSuffix))
-		// Rotation keeps one of an hour: the new one.
+		// Rotation keeps one backup per hour: the new one.
 		if err != nil || len(again) == 0 || slices.Contains(found, again[len(again)-1]) {
 			t.Fatalf("%s: the backups %q are there, %q were: %v", p, again, found, err)
 		}
@@ -122,7 +122,7 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 	proof.Figure(t, "crash points", deaths)
 }
 
-// letters is a text of a length.
+// letters returns a text with a length.
 func letters(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {

@@ -32,7 +32,7 @@ func command(bin, spec string, args ...string) (killed bool, err error) {
 	return false, nil
 }
 
-// traced runs a command that goes well and lists the points it goes through.
+// traced runs a command to its end and lists its failpoints.
 func traced(t *testing.T, bin string, args ...string) []point {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
@@ -52,7 +52,7 @@ func traced(t *testing.T, bin string, args ...string) []point {
 	return all
 }
 
-// some are the points that a usual test run tries.
+// some returns the failpoints that a normal test run uses.
 func some(all []point, names ...string) []point {
 	if proof.Large() > 0 {
 		return all
@@ -68,9 +68,8 @@ func some(all []point, names ...string) []point {
 	return out
 }
 
-// A backup and a restore are killed at every step. What has a manifest is a
-// whole backup; what is in the place of the database is the old one or the new
-// one, whole; and doing it again does it (T16).
+// A backup and a restore are killed at every step. A file with a manifest is a complete backup. The
+// database is the old one or the new one, complete. Running the command again completes it (T16).
 func TestKillInBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -124,7 +123,7 @@ func TestKillInBackupAndRestore(t *testing.T) {
 				t.Errorf("%s: there is a manifest, but no backup: %v", p, err)
 			}
 		}
-		again := filepath.Join(data, "again.db") // what is there is never overwritten
+		again := filepath.Join(data, "again.db") // an existing file is never overwritten
 		for _, args := range [][]string{{"backup", "--data", data, again}, {"restore", "--data", data, "--dry-run", again}} {
 			if _, err := command(bin, "", args...); err != nil {
 				t.Errorf("again after %s: %v", p, err)
@@ -132,8 +131,8 @@ func TestKillInBackupAndRestore(t *testing.T) {
 		}
 		allThere(t, filepath.Join(data, "kairos.db"), acked)
 	}
-	// The restored database lacks everything since then, which distinguishes the old one from the
-	// new one.
+	// The restored database lacks everything since the backup, which distinguishes the old one from
+	// the new one.
 	moved := traced(t, bin, "restore", "--data", first, "--force", saved)
 	for _, p := range some(moved, "restore.ready", "restore.aside") {
 		data := fresh()

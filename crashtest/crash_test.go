@@ -1,5 +1,4 @@
-// Package crashtest kills the real daemon and judges what it did by a ledger
-// that stands outside of it.
+// Package crashtest kills the real daemon and checks its effects with a separate ledger.
 package crashtest
 
 import (
@@ -25,13 +24,13 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// ledger counts calls by idempotency key. A gate holds calls back, so that the
-// daemon is killed while they are in flight.
+// ledger counts calls by idempotency key. A gate delays the answers, so that the daemon is killed
+// while calls are in flight.
 type ledger struct {
 	mu    sync.Mutex
 	calls map[string]int
 	total int
-	gate  chan struct{} // closed: calls are answered at once
+	gate  chan struct{} // if it is closed, calls are answered at once
 	seen  chan struct{}
 }
 
@@ -54,7 +53,7 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `{"ok": true}`)
 }
 
-// sum is how many calls there were.
+// sum returns the number of calls.
 func (l *ledger) sum() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +97,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build returns the daemon, built once for all tests.
+// build returns the path of the daemon's binary, which is built once for all tests.
 func build(t *testing.T) string {
 	t.Helper()
 	bin, err := binary()
@@ -139,8 +138,7 @@ func start(t *testing.T, bin, data, config string, env ...string) *daemon {
 	return &daemon{cmd, client.Unix(filepath.Join(data, "kairosd.sock")), strings.TrimPrefix(ready, "kairosd is ready at ")}
 }
 
-// follow returns when a run is as the caller waits for it to be: it is looked at
-// whenever something has happened to it, from its beginning on.
+// follow returns a run when it is in the required state. It reads the run after each event.
 func follow(ctx context.Context, api *client.Client, run string, until func(domain.Run) bool) error {
 	for _, err := range api.Events(ctx, run, "0") {
 		if err != nil {
@@ -153,7 +151,7 @@ func follow(ctx context.Context, api *client.Client, run string, until func(doma
 	return fmt.Errorf("run %s was never as it should be: %w", run, context.Cause(ctx))
 }
 
-// kill ends the daemon as a power button would, and waits until it is gone.
+// kill kills the daemon like a power failure, and waits until the process has ended.
 func (d *daemon) kill(t *testing.T) {
 	t.Helper()
 	if err := d.cmd.Process.Signal(syscall.SIGKILL); err != nil {
@@ -165,7 +163,7 @@ func (d *daemon) kill(t *testing.T) {
 	}
 }
 
-// runs is how many runs are in flight at the kill; $KAIROS_CRASH_RUNS overrides.
+// runs is the number of runs in flight at the kill. $KAIROS_CRASH_RUNS overrides it.
 func runs(t *testing.T) int {
 	if n, err := strconv.Atoi(os.Getenv("KAIROS_CRASH_RUNS")); err == nil && n > 0 {
 		return n
@@ -178,9 +176,8 @@ func runs(t *testing.T) int {
 
 var actor = domain.Actor{Name: "test", Role: domain.RoleAdmin}
 
-// A daemon is killed in the middle of many runs. After the restart all of them
-// finish by themselves; no node that was completed ran twice, and no unsafe
-// node was sent again without a person.
+// A daemon is killed in the middle of many runs. After the restart, all of them finish
+// automatically. No completed node runs twice, and no unsafe call is sent again without a person.
 func TestKillDuringManyRuns(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
@@ -230,7 +227,7 @@ edges:
 		}
 		ids = append(ids, r.ID)
 	}
-	// Every run's second call hangs in the ledger: all are in flight.
+	// The second call of every run hangs in the ledger, so that all runs are in flight.
 	for {
 		l.mu.Lock()
 		total := l.total
@@ -338,7 +335,7 @@ func TestASecondDaemonRefuses(t *testing.T) {
 	}
 	bin := build(t)
 	d := start(t, bin, data, config)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it would serve for ever
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a daemon that serves would not end
 	defer cancel()
 	out, err := exec.CommandContext(ctx, bin, "serve", "--data", data, "--listen", "127.0.0.1:0").CombinedOutput()
 	exit, ok := errors.AsType[*exec.ExitError](err)

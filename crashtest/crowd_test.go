@@ -23,9 +23,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// The plans of a crowd: an agent that calls tools, a child run, an approval, and
-// calls that must not be repeated; a run that is over at once, so that actions meet
-// its last step; and one that fails, for bulk reruns.
+// The plans of a crowd: an agent that calls tools, a child run, an approval, and non-idempotent
+// calls; a short run, so that actions meet its last step; and a failing one, for bulk reruns.
 const (
 	crowdPlan = `
 id: crowd
@@ -51,14 +50,14 @@ edges: [{from: put, to: pay}]
 	brokenPlan = "id: broken\nnodes: {look: {type: http, effect: read, input: {url: \"URL/broken\"}}}\n"
 )
 
-// crowdWorld is what is outside: the services that steps call, and a model.
+// crowdWorld contains the systems outside kairosd: the services that steps call, and a model.
 type crowdWorld struct {
 	url   string
 	mu    sync.Mutex
 	calls map[string]int // by path and query
 	total int
-	up    bool // what failed before works
-	due   int  // a kill is due at this many calls; 0: none
+	up    bool // failing services work again
+	due   int  // the number of calls after which a kill is due; 0 means none
 	kill  chan struct{}
 }
 
@@ -86,7 +85,7 @@ func (c *crowdWorld) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 var runInText = regexp.MustCompile(`pay for ([0-9a-z]{26})`)
 
-// model asks for a calculation, then for a payment, and then ends.
+// model requests a calculation, then a payment, and then ends.
 func (c *crowdWorld) model(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Messages []struct{ Role, Content string }
@@ -144,13 +143,13 @@ func (c *crowdWorld) killAfter(n int) {
 	c.due = c.total + n
 }
 
-// crowd is an installation that many clients use at once.
+// crowd is a server that many clients use at once.
 type crowd struct {
 	t     *testing.T
 	world *crowdWorld
 	mu    sync.Mutex
 	runs  []string // acknowledged
-	// outlived are runs that were over, and not cancelled, when their cancel was answered.
+	// outlived contains runs that were final, and not cancelled, when their cancel was answered.
 	outlived []string
 }
 
@@ -163,7 +162,8 @@ func (c *crowd) known(r *rand.Rand) string {
 	return c.runs[r.IntN(len(c.runs))]
 }
 
-// tolerated are the answers that a race may have; without an answer the daemon is dead.
+// tolerated reports whether an error may result from a race. Without an answer, the daemon has
+// ended.
 func tolerated(err error) bool {
 	switch domain.CodeOf(err) {
 	case "", domain.CodeConflict, domain.CodeStale, domain.CodeNotFound, domain.CodeUnavailable, domain.CodeNotResumable:
@@ -172,7 +172,7 @@ func tolerated(err error) bool {
 	return false
 }
 
-// client starts runs and acts on those of all, until the daemon is dead.
+// client starts runs and acts on all runs until the daemon has ended.
 func (c *crowd) client(ctx context.Context, api *client.Client, seed uint64, name string) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	actions := []domain.Action{
@@ -224,8 +224,8 @@ func (c *crowd) client(ctx context.Context, api *client.Client, seed uint64, nam
 	}
 }
 
-// settle does what people would until no run is left. An error names the runs that
-// are left, and what each waits for.
+// settle acts as people would until every run has ended. The error lists the remaining runs and
+// their waits.
 func (c *crowd) settle(ctx context.Context, api *client.Client) error {
 	left := "none"
 	for ctx.Err() == nil {
@@ -297,7 +297,7 @@ func (c *crowd) help(ctx context.Context, api *client.Client, run string) error 
 	return nil
 }
 
-// judge compares what was acknowledged and recorded with what happened outside.
+// judge compares the acknowledged and recorded data with the effects outside kairosd.
 func (c *crowd) judge(ctx context.Context, api *client.Client, failed []string) {
 	c.world.mu.Lock()
 	for call, n := range c.world.calls {
@@ -379,7 +379,7 @@ engine: {max_running: 32, max_nodes: 32}
 	bin := build(t)
 	begin := func() *daemon {
 		if err := os.Remove(filepath.Join(data, "kairosd.starts")); err != nil && !os.IsNotExist(err) {
-			t.Fatal(err) // it would start in safe mode
+			t.Fatal(err) // the daemon would start in safe mode
 		}
 		d := start(t, bin, data, config)
 		d.api.Retry = nil

@@ -24,7 +24,7 @@ import (
 
 const keeps = "id: keeps\nnodes:\n  a: {type: set, input: \"${input}\"}\n"
 
-// tmpfs mounts a small disk, if this process may.
+// tmpfs mounts a small disk, if this process has the permission.
 func tmpfs(t *testing.T, mib int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,8 +48,7 @@ func configFile(t *testing.T, text string) string {
 	return path
 }
 
-// startRuns starts runs with large inputs until one is refused, and gives those
-// that were acknowledged.
+// startRuns starts runs with large inputs until one is rejected, and returns the acknowledged ones.
 func startRuns(ctx context.Context, d *daemon, most int) (acked []string, err error) {
 	for i := range most {
 		input := make([]byte, 60<<10)
@@ -67,7 +66,7 @@ func startRuns(ctx context.Context, d *daemon, most int) (acked []string, err er
 	return acked, nil
 }
 
-// allThere opens the store and looks for every acknowledged run.
+// allThere opens the store and checks that every acknowledged run exists.
 func allThere(t *testing.T, path string, acked []string) {
 	t.Helper()
 	s, err := recovery.Open(context.Background(), path, recovery.Options{}) // it finishes a restore that was interrupted
@@ -137,9 +136,8 @@ func TestAFullDisk(t *testing.T) {
 	proof.Figure(t, "environment faults", 1)
 }
 
-// A disk that kairosd itself has filled is emptied through kairosd: to remove runs
-// takes space too, and some is kept for that. It is not lost in a crash (RELIABILITY
-// 2.4).
+// A disk that kairosd itself has filled can be emptied with kairosd. Deleting runs also needs
+// space, so the reserve file keeps some. It survives a crash.
 func TestAFullDiskIsEmptied(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -154,7 +152,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	}
 	config := configFile(t, "retention: {keep: 5}\n")
 	d := start(t, build(t), data, config)
-	// Small values stand in the rows: they go with their runs.
+	// Small values are stored in the rows, so they are deleted with their runs.
 	plan := "id: wide\nnodes:\n"
 	for i := range 8 {
 		plan += fmt.Sprintf("  n%d: {type: set, input: \"${input}\", needs: [n%d]}\n", i, i-1)
@@ -201,7 +199,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	if err := stranger.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for err = nil; err == nil; { // the log has room of its own
+	for err = nil; err == nil; { // the log has its own space
 		err = begin()
 	}
 	if domain.CodeOf(err) != domain.CodeNoSpace || kept() != 0 {
@@ -222,7 +220,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	if err != nil || r.Runs < 500 {
 		t.Fatalf("%d runs were removed, %v", r.Runs, err)
 	}
-	over() // it waited
+	over() // the daemon was waiting
 	if err := begin(); err != nil {
 		t.Fatalf("after %d runs were removed: %v", r.Runs, err)
 	}
@@ -373,7 +371,7 @@ func TestADatabaseThatIsMovedAway(t *testing.T) {
 	for name, harm := range map[string]func(path string) error{
 		"removed": os.Remove,
 		"replaced": func(path string) error {
-			// The same content in another file has no error when it is opened.
+			// A file with the same content can be opened without an error.
 			content, err := os.ReadFile(path)
 			return errors.Join(err, os.WriteFile(path+".other", content, 0o600), os.Rename(path+".other", path))
 		},
@@ -396,7 +394,7 @@ func TestADatabaseThatIsMovedAway(t *testing.T) {
 	}
 }
 
-// A disk that became read-only is said so at the start.
+// The start reports a disk that became read-only.
 func TestAReadOnlyDisk(t *testing.T) {
 	t.Parallel()
 	disk := tmpfs(t, 16)

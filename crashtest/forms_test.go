@@ -51,7 +51,7 @@ func (p *person) get(at string) string {
 	return string(text)
 }
 
-// post sends a form and returns where its answer leads; an error if there is none.
+// post sends a form and returns the address of its answer, or an error if there is none.
 func (p *person) post(d *daemon, path string, form url.Values) (to string, err error) {
 	p.t.Helper()
 	r, err := http.NewRequest(http.MethodPost, strings.TrimSuffix(d.url, "/")+path, strings.NewReader(form.Encode()))
@@ -95,7 +95,7 @@ func TestAFormSentAgainAfterAKillStartsOneRun(t *testing.T) {
 	bin := build(t)
 	for _, c := range []struct {
 		name, page, post string
-		before           int // runs that there are without the form
+		before           int // number of runs without the form
 	}{
 		{"start", "/runs/new?plan=once", "/plans/once/start", 1},
 		{"rerun", "/runs/RUN/rerun", "/runs/RUN/rerun", 1},

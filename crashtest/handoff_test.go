@@ -67,7 +67,7 @@ func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	last := q.Messages[len(q.Messages)-1].Content
 	if examples < 0 {
-		turn = 1 // its examples are turns, too
+		turn = 1 // its examples are also turns
 	}
 	if who == "sums" && strings.Contains(last, "write it down") {
 		who = "writer"
@@ -89,8 +89,8 @@ func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `data: {"model":"m","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5}}`+"\n\ndata: [DONE]\n\n")
 }
 
-// twoLives runs a plan in a daemon that kills itself at a point, and then in
-// another one to its end.
+// twoLives runs a plan in a daemon that kills itself at a point, and then in another daemon to its
+// end.
 func twoLives(t *testing.T, plan, spec string) (domain.Run, map[string]int, domain.Conversation) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -119,7 +119,7 @@ planner: {mode: model}
 		t.Fatal(err, problems)
 	}
 	once := domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: domain.RawJSON(`"how much?"`), Key: "once"}
-	run, answered := d.api.Start(ctx, once) // the daemon may die before its response
+	run, answered := d.api.Start(ctx, once) // the daemon may end before its response
 	if err := d.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("the daemon did not die at %s: %v", spec, err)
 	}
@@ -206,7 +206,7 @@ nodes:
 			if asked["planner 1"] != times || asked["writer 1"] != 1 {
 				t.Errorf("asked %v, want the planner %d times", asked, times)
 			}
-			// What was lost with the daemon is not known to it; the rest is counted once.
+			// The usage of the lost answer is unknown. All other usage counts once.
 			if u := run.Usage; u.InputTokens != 20 || u.OutputTokens != 10 || u.Cost < 3.99 || u.Cost > 4.01 {
 				t.Errorf("usage %+v", u)
 			}

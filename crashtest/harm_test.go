@@ -22,8 +22,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// attempt starts a daemon that may refuse: it is ready, or ended with a code and
-// what it said.
+// attempt starts a daemon that may refuse to start: either it becomes ready, or it ends with an
+// exit code and output.
 func attempt(t *testing.T, bin, data, config string) (d *daemon, url string, code int, output string) {
 	t.Helper()
 	cmd := exec.Command(bin, "serve", "--data", data, "--listen", "127.0.0.1:0", "--config", config)
@@ -178,8 +178,8 @@ func turn(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// A daemon that may open few files keeps working while other clients use all of them, and serves
-// new clients when they disconnect (T7).
+// A daemon with a low limit of open files keeps working while other clients use all of them. It
+// serves new clients when those disconnect (T7).
 func TestALowLimitOfOpenFiles(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -208,11 +208,11 @@ func TestALowLimitOfOpenFiles(t *testing.T) {
 	for range 60 {
 		c, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"))
 		if err != nil {
-			break // no further client is admitted
+			break // no further client is accepted
 		}
 		crowd = append(crowd, c)
 	}
-	for range 3 { // some of it may be refused
+	for range 3 { // some of these requests may be rejected
 		more, err := startRuns(ctx, d, 1)
 		if acked = append(acked, more...); err != nil {
 			t.Logf("while %d strangers are connected: %v", len(crowd), err)
@@ -242,9 +242,9 @@ func TestALowLimitOfOpenFiles(t *testing.T) {
 	proof.Figure(t, "environment faults", 1)
 }
 
-// Eight daemons begin at the same moment on one new directory: one serves, seven
-// end with 75. A stopped holder still holds; a killed one is followed at once
-// (T9).
+// Eight daemons start at the same moment with one new directory. One serves, and seven end with
+// exit code 75. A stopped holder keeps the lock. After a killed holder, another daemon can start at
+// once (T9).
 func TestManyDaemonsForOneDirectory(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// keysOf is the number of iterations and items of each kind. An effect may be repeated with its
-// key, but there must be no other key.
+// keysOf is the number of iterations and items of each kind. A call may be repeated with its key,
+// but no other key may occur.
 var keysOf = map[string]int{
 	"/idempotent/put":   1,
 	"/idempotent/many":  3,
@@ -25,7 +25,7 @@ var keysOf = map[string]int{
 	"/unsafe/pay":       1,
 }
 
-// effects is what happened outside: how often each path was called with each key.
+// effects records the calls to other systems: how often each path was called with each key.
 type effects struct {
 	mu    sync.Mutex
 	calls map[string]map[string]int
@@ -58,7 +58,7 @@ func newEffects(t *testing.T) (*effects, *httptest.Server) {
 
 func (e *effects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		return // the caller died while it asked: nothing happened
+		return // the caller was killed during the request, so nothing happened
 	}
 	key := r.Header.Get("Idempotency-Key")
 	e.mu.Lock()
@@ -90,7 +90,7 @@ func (e *effects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// settle waits until every call of a daemon that died has been counted.
+// settle waits until every call of a killed daemon has been counted.
 func (e *effects) settle(ctx context.Context) error {
 	for {
 		e.mu.Lock()
@@ -117,7 +117,7 @@ func (e *effects) called(path string) int {
 	return n
 }
 
-// check compares what happened with what the effect classes allow (G5, G6).
+// check compares the calls with the rules of their side-effect classes (G5, G6).
 func (e *effects) check() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

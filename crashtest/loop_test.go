@@ -26,8 +26,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// everything has a node of each effect class, a loop, a list, a retry, a wait, a
-// person, a child run, and a value too large for its row.
+// everything is a plan with a node of each side-effect class, a loop, a list, a retry, a wait, an
+// approval, a child run, and a value too large for its row.
 const everything = `
 id: everything
 nodes:
@@ -72,7 +72,7 @@ edges:
   - {from: first, to: second}
 `
 
-// life is a data directory, and the daemons that live in it one after another.
+// life is a data directory, and the consecutive daemons that use it.
 type life struct {
 	bin, dir string
 	e        *effects
@@ -89,7 +89,7 @@ var errDied = errors.New("the daemon died")
 
 func (l *life) data() string { return filepath.Join(l.dir, "data") }
 
-// begin starts a daemon, armed or not.
+// begin starts a daemon, with or without an armed failpoint.
 func (l *life) begin(spec string) error {
 	cmd := exec.Command(l.bin, "serve", "--data", l.data(), "--listen", "127.0.0.1:0", "--config", filepath.Join(l.dir, "kairos.yaml"))
 	cmd.Env = append(os.Environ(), failpoint.Env+"="+spec)
@@ -124,7 +124,7 @@ func (l *life) begin(spec string) error {
 	return nil
 }
 
-// died reports whether err was caused by the death of the daemon. All its effects have then been
+// died reports whether err was caused by the end of the daemon. All its calls have then been
 // counted.
 func (l *life) died(err error) error {
 	select {
@@ -148,7 +148,7 @@ func (l *life) kill() error {
 	return l.api.Close()
 }
 
-// finish acts as people and programs would until the run is over. It may be called again with
+// finish acts as people and programs would until the run has ended. It can be called again with
 // another daemon, and continues from the current state.
 func (l *life) finish(ctx context.Context) error {
 	for _, src := range l.plans {
@@ -203,7 +203,7 @@ func (l *life) finish(ctx context.Context) error {
 			}
 		}
 		select {
-		case <-time.After(10 * time.Millisecond): // it works
+		case <-time.After(10 * time.Millisecond): // the run is active
 		case <-ctx.Done():
 			return fmt.Errorf("the run does not end: %s %s, waits %+v", d.Run.Status, d.Run.WaitReason, d.Waits)
 		}
@@ -220,8 +220,8 @@ func lastAttempt(journal []domain.Entry, w domain.Wait) int {
 	return n
 }
 
-// live goes through a whole life: daemons armed one after another, then one that
-// is not, until the run is over and every promise is checked.
+// live runs consecutive daemons with armed failpoints, and then one without, until the run has
+// ended and every guarantee is checked.
 func (l *life) live(ctx context.Context, specs ...string) error {
 	for {
 		spec := ""
@@ -253,7 +253,7 @@ func (l *life) live(ctx context.Context, specs ...string) error {
 	return l.examine(ctx)
 }
 
-// examine opens what is left and looks at all of it.
+// examine opens the remaining database and checks all of it.
 func (l *life) examine(ctx context.Context) (err error) {
 	s, err := store.Open(ctx, filepath.Join(l.data(), "kairos.db"), store.Options{})
 	if err != nil {
@@ -300,7 +300,7 @@ type point struct {
 
 func (p point) String() string { return fmt.Sprintf("kill=%s:%d", p.name, p.k) }
 
-// points lists every point that a life without a death goes through.
+// points lists every failpoint of an uninterrupted run.
 func points(t *testing.T, bin, in string) (all []point, output string) {
 	t.Helper()
 	l := newLife(t, bin, in, "trace")
@@ -323,7 +323,7 @@ func points(t *testing.T, bin, in string) (all []point, output string) {
 	return all, l.out
 }
 
-// quick are the points that a usual test run tries; `make crash` tries all.
+// quick lists the failpoints of a normal test run; `make crash` uses all.
 var quick = []point{
 	{"create.schema", 1},
 	{"accept.after", 1},
@@ -334,10 +334,9 @@ var quick = []point{
 	{"anchor.written", 1},
 }
 
-// The daemon is killed at every durable step of a run, every time it comes to
-// one, and started again. Everything it acknowledged is there; the ledger outside
-// shows every effect as often as its class allows; the outcome is the same as
-// without a death (G1 to G8, G12).
+// The daemon is killed at every failpoint of a run, at each hit, and started again. All
+// acknowledged data is there, the ledger contains every effect as often as its class permits, and
+// the outcome equals that of an uninterrupted run (G1 to G8, G12).
 func TestKillAtEveryStep(t *testing.T) {
 	t.Parallel()
 	bin, in := build(t), proof.Dir(t)
@@ -354,7 +353,7 @@ func TestKillAtEveryStep(t *testing.T) {
 		for _, p := range all {
 			fates = append(fates, outcome{first: p})
 		}
-		for range proof.Size(0, 100) { // and again while it recovers
+		for range proof.Size(0, 100) { // and again during the recovery
 			fates = append(fates, outcome{all[r.IntN(len(all))], all[r.IntN(len(all))]})
 		}
 	}

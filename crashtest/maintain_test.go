@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// The daemon is killed while it moves its write-ahead log into the database:
-// everything acknowledged is there.
+// The daemon is killed while it moves its write-ahead log into the database. All acknowledged data
+// is there.
 func TestKillDuringLogRotation(t *testing.T) {
 	t.Parallel()
 	bin, in := build(t), proof.Dir(t)
@@ -47,8 +47,8 @@ func TestKillDuringLogRotation(t *testing.T) {
 	proof.Figure(t, "crash points", deaths)
 }
 
-// Retention is killed at every step: a run has all of its journal and values or,
-// once it is marked, none that anybody is shown; doing it again does it.
+// Retention is killed at every step. Each run has its complete journal and values, or is marked and
+// shows none. Running retention again completes it.
 func TestKillInRetention(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

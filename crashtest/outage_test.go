@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// works keeps a run at work for as long as a test needs: a durable wait, a value
-// of some size, and again, forty times.
+// works is a plan that keeps a run active during a test: forty times a durable wait and a value of
+// some size.
 var works = func() string {
 	nodes, edges := "", ""
 	for i := range 40 {
@@ -29,7 +29,7 @@ var works = func() string {
 	return "id: works\nnodes:\n" + nodes + "edges:\n" + edges
 }()
 
-// ext4 mounts a disk of its own, if this process may.
+// ext4 mounts a separate disk, if this process has the permission.
 func ext4(t *testing.T) string {
 	t.Helper()
 	image, dir := filepath.Join(t.TempDir(), "image"), t.TempDir()
@@ -76,7 +76,7 @@ func poke(ctx context.Context, d *daemon) {
 	_, _ = d.api.Start(ctx, domain.StartRequest{Plan: "works", Input: []byte(`{"text": "last"}`)})
 }
 
-// over waits until the runs are done, with all that they do.
+// over waits until the runs and all their work have ended.
 func over(ctx context.Context, t *testing.T, d *daemon, ids []string) {
 	t.Helper()
 	for _, id := range ids {
@@ -100,7 +100,7 @@ func TestADiskThatBecomesReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin, config := build(t), configFile(t, "")
-	logs := filepath.Join(disk, "log") // start keeps it beside the data
+	logs := filepath.Join(disk, "log") // start writes it next to the data
 	if err := os.Symlink(filepath.Join(t.TempDir(), "log"), logs); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestADiskThatBecomesReadOnly(t *testing.T) {
 	}
 	device := string(image[:len(image)-1])
 	again := t.TempDir()
-	hold, err := os.Open(device) // the device stays when its last mount goes
+	hold, err := os.Open(device) // the device stays after its last mount ends
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestADiskThatBecomesReadOnly(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil { // for the first clean-up
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil { // needed by the first clean-up
 		t.Fatal(err)
 	}
 	d = start(t, bin, filepath.Join(again, "data"), config)
@@ -219,7 +219,7 @@ func TestRunsWaitForSpace(t *testing.T) {
 	if err := reserve.Close(); err != nil {
 		t.Fatal(err)
 	}
-	acked, err := startRuns(ctx, d, 500) // the log has room of its own
+	acked, err := startRuns(ctx, d, 500) // the log has its own space
 	if domain.CodeOf(err) != domain.CodeNoSpace {
 		t.Fatalf("after %d runs on a full disk: %v", len(acked), err)
 	}

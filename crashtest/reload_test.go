@@ -65,7 +65,7 @@ func (o *oracle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-// hangup sends SIGHUP and waits for its record: what became of it.
+// hangup sends SIGHUP and returns the audit record of the reload.
 func (d *daemon) hangup(t *testing.T, ctx context.Context) domain.AuditEvent {
 	t.Helper()
 	newest := func() (e domain.AuditEvent) {
@@ -244,7 +244,7 @@ server: {hosts: [kairos.example]}
 		t.Errorf("after it was mended: %q %v %v %v", i.ConfigError, i.ConfigLater, i.Retention, err)
 	}
 
-	// What the next node of a run names may go, and come back.
+	// Names that the next node of a run uses can be removed and added again.
 	const clerk = "providers: {side: {type: openai, base_url: \"URL\", model: m}}\nagents: [{id: clerk, system_prompt: the clerk}]\n"
 	write(clerk)
 	if e := d.hangup(t, ctx); e.Result != "ok" {
@@ -326,7 +326,7 @@ func TestManyReloadsLoseNothing(t *testing.T) {
 		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Rename(path+".new", path); err != nil { // it is never read half
+		if err := os.Rename(path+".new", path); err != nil { // the file is replaced atomically
 			t.Fatal(err)
 		}
 	}
@@ -360,7 +360,7 @@ func TestManyReloadsLoseNothing(t *testing.T) {
 	for going := true; going; {
 		last++
 		write(last)
-		for range 2 { // some of them while one is being answered
+		for range 2 { // some signals arrive while another is handled
 			if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 				t.Fatal(err)
 			}
@@ -383,7 +383,7 @@ func TestManyReloadsLoseNothing(t *testing.T) {
 			t.Fatalf("run %s is %s: %+v %v", id, r.Status, r.Error, err)
 		}
 	}
-	for newest := fmt.Sprintf("a%d", last); ; { // a signal that came while one was being answered is answered after that
+	for newest := fmt.Sprintf("a%d", last); ; { // a signal that arrives while another is handled is handled afterwards
 		agents, err := d.api.Agents(ctx)
 		if err != nil {
 			t.Fatal(err)

@@ -18,8 +18,7 @@ import (
 	"testing"
 )
 
-// checker type-checks a package of ours with one of its files changed, without
-// building it.
+// checker type-checks a package of this module with one changed file, without building it.
 type checker struct {
 	fset     *token.FileSet
 	packages map[string]listed // by directory
@@ -55,7 +54,7 @@ func newChecker(t *testing.T, pkgs ...string) *checker {
 	return c
 }
 
-// check is why the package of a file does not compile with another text in it.
+// check returns the reason why the package of a file does not compile with another text, or nil.
 func (c *checker) check(path, text string) error {
 	p := c.packages[filepath.Dir(path)]
 	if !slices.Contains(p.GoFiles, filepath.Base(path)) {

@@ -21,7 +21,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// inject gives the bug's file with the bug in it.
+// inject returns the bug's file with the bug.
 func (b bug) inject(t *testing.T) (path, text string) {
 	t.Helper()
 	path = filepath.Join(root(t), filepath.FromSlash(b.file))
@@ -55,7 +55,7 @@ func (b bug) inject(t *testing.T) (path, text string) {
 	return path, text
 }
 
-// Every bug still fits the source, and compiles in it.
+// Every bug can still be applied to the source, and the result compiles.
 func TestSeededBugsApply(t *testing.T) {
 	t.Parallel()
 	var pkgs []string
@@ -94,8 +94,8 @@ func (b bug) apply(t *testing.T) string {
 	return list
 }
 
-// A test that cannot fail proves nothing: each of these mistakes is made in turn,
-// and the tests must notice every one (T17).
+// A test that cannot fail proves nothing. Each of these bugs is injected in turn, and the tests
+// must detect every one (T17).
 func TestSeededBugsAreCaught(t *testing.T) {
 	if proof.Large() == 0 {
 		t.Skip("KAIROS_PROOF is not set")
@@ -113,7 +113,7 @@ func TestSeededBugsAreCaught(t *testing.T) {
 					cmd.Env = append(cmd.Env, v)
 				}
 			}
-			// The daemon that a test builds has the bug too.
+			// The daemon that a test builds also contains the bug.
 			cmd.Env = append(cmd.Env, "GOFLAGS=-overlay="+b.apply(t))
 			out, err := cmd.CombinedOutput()
 			switch text := string(out); {

@@ -8,8 +8,8 @@ type bug struct {
 	pkg, run   string
 }
 
-// edit replaces one place of a file: the text old, which the file has once, or the
-// line that ends with the comment //seed:mark, whatever that line is by now.
+// edit replaces one place of a file: the text old, which occurs once, or the line that ends with
+// the comment //seed:mark.
 type edit struct{ old, mark, new string }
 
 func seed(name, file, old, new, pkg, run string, also ...string) bug {
@@ -20,7 +20,7 @@ func seed(name, file, old, new, pkg, run string, also ...string) bug {
 	return b
 }
 
-// marked is a bug in marked lines of a file.
+// marked returns a bug in marked lines of a file.
 func marked(name, file, mark, line, pkg, run string, also ...string) bug {
 	b := bug{name, file, []edit{{mark: mark, new: line}}, pkg, run}
 	for i := 0; i < len(also); i += 2 {

@@ -84,12 +84,12 @@ func TestSignals(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- d.cmd.Wait() }()
-	for over := false; !over; { // the first signal takes a moment to be seen
+	for over := false; !over; { // the daemon handles the first signal asynchronously
 		select {
 		case <-ended:
 			over = true
 		case <-time.After(200 * time.Millisecond):
-			_ = d.cmd.Process.Signal(syscall.SIGTERM) // it may be gone
+			_ = d.cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
 		}
 	}
 	// A stop that waits for the step ends with an exit code. A log line without a reader can end the process before the
@@ -110,7 +110,7 @@ func TestSignals(t *testing.T) {
 	defer read.Close()
 	d = launch(write)
 	defer d.kill(t)
-	if err := write.Close(); err != nil { // the daemon has its own
+	if err := write.Close(); err != nil { // the daemon has its own copy
 		t.Fatal(err)
 	}
 	if run, err = d.api.FindRun(t.Context(), run.ID); err != nil || run.Status.Final() {
@@ -131,8 +131,7 @@ func TestSignals(t *testing.T) {
 	t.Fatalf("the signal is not answered: %v", log.Err())
 }
 
-// A step that takes longer than half of the time allowed for a stop finishes
-// before the daemon ends.
+// A step that takes longer than half of the stop time finishes before the daemon ends.
 func TestAStopLetsStepsFinish(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a step runs for 12 seconds")

@@ -1,4 +1,4 @@
-// Package arch holds the rules of who may import whom.
+// Package arch checks rules about the code and its documentation.
 package arch
 
 import (
@@ -15,7 +15,7 @@ import (
 
 const module = "github.com/kairosd/kairosd/"
 
-// rule forbids a package, and all below it, to import others.
+// rule forbids a package, and all packages in it, to import others.
 type rule struct {
 	of     string
 	forbid []string
@@ -172,7 +172,7 @@ func TestFewPackagesImportStoreAndEngine(t *testing.T) {
 	}
 }
 
-// What every page gets stays small: what only some pages need is a function of theirs.
+// The context of every page stays small. Functions that only some pages need are not its methods.
 func TestTheContextOfAPageStaysSmall(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "..", "web", "ui", "*.go"))
@@ -192,7 +192,7 @@ func TestTheContextOfAPageStaysSmall(t *testing.T) {
 	}
 }
 
-// The command line is a client: it carries no dashboard.
+// The command line is a client: it does not contain the dashboard.
 func TestKairosHasNoDashboard(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-deps", module+"cmd/kairos").Output()

@@ -14,15 +14,14 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
-// badInputs are the rows of the catalogue of bad inputs: how many each of its
-// parts has.
+// badInputs contains the number of rows in each part of the catalog of bad inputs.
 var badInputs = []struct {
 	part string
 	rows int
 }{{"P", 51}, {"C", 13}, {"A", 48}, {"L", 18}, {"M", 24}, {"O", 16}}
 
-// testTexts are the test functions of a package, each with its comment, its text,
-// and, where it reads cases of testdata, theirs.
+// testTexts returns the test functions of a package, each with its comment, its text, and its cases
+// in testdata.
 func testTexts(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", dir, "*_test.go"))
@@ -88,7 +87,7 @@ func TestBadInputsAreTested(t *testing.T) {
 			t.Errorf("%s is listed twice", id)
 		}
 		seen[id] = true
-		if strings.HasPrefix(cells[2], "**") { // none, or part of it: it does not count
+		if strings.HasPrefix(cells[2], "**") { // not covered, or only in part: not counted
 			continue
 		}
 		covered++

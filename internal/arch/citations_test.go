@@ -9,14 +9,13 @@ import (
 	"testing"
 )
 
-// cites finds a number of another page, an issue without its repository, and the home directory of
-// an author.
+// cites finds numbers of pages outside the repository, issues without their repository, and home
+// directories of authors.
 var cites = regexp.MustCompile(
 	`\b(SPEC|RELIABILITY|PERFORMANCE|DESIGN|HOUSE|UI|[Rr]ulings?) (R?[0-9]|section)` +
 		`|\b[Ii]ssue #?[0-9]+\b|(^|[\s"'` + "`" + `(])/(home|Users)/`)
 
-// The repository stands alone: nothing in it cites a page by a name and a number that
-// only its authors have.
+// The repository is self-contained: nothing in it cites a page that only its authors have.
 func TestNothingCitesOtherPages(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -52,7 +51,7 @@ func TestNothingCitesOtherPages(t *testing.T) {
 	}
 }
 
-// The rule finds what only its authors could open, and no addresses or figures.
+// The rule finds citations that only the authors could open, and no addresses or numbers.
 func TestCitationsAreFound(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

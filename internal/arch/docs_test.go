@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Every test that a guarantee names exists, and every guarantee names one.
+// Every test that a guarantee names exists, and every guarantee names a test.
 func TestGuaranteesNameTheirTests(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/internals/guarantees.md")

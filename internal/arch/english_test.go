@@ -40,14 +40,14 @@ var bannedInCode = []struct {
 	{regexp.MustCompile(`(?i)\b(crew|twin|twins|vitals|vital lines?)\b`), "catalog, JSON view, or health metrics"},
 }
 
-// citation is a number that only other pages explain. Tests name the rows of bad-inputs.md
-// that they cover, which TestBadInputsAreTested demands.
+// citation is a number that only other pages explain. Tests name the rows of bad-inputs.md that
+// they cover, as TestBadInputsAreTested requires.
 var citation = regexp.MustCompile(`\b[LTR][0-9]{2}\b`)
 
 // isNo finds `"foo" is no address`. `There is no file` and `it is no longer there` are plain.
 var isNo = regexp.MustCompile(`(?i)\b(there )?(?:is|are|was|were) no ([a-z]+)`)
 
-// bannedNames are words that a name declared in a package does not contain.
+// bannedNames are words that declared names must not contain.
 var bannedNames = map[string]string{
 	"aside": "quarantined", "anew": "again", "ballast": "reserve", "band": "section", "crew": "catalog", "drill": "restore test",
 	"examination": "integrity check", "examined": "checked", "epoch": "generation",

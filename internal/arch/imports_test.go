@@ -10,9 +10,9 @@ import (
 
 var update = flag.Bool("update", false, "write imports.txt")
 
-// imports.txt lists what each package may import of this module. An import that is
-// not listed fails, and so does a package without a line: adding one is a decision
-// that a reviewer sees. Test kits are left out.
+// imports.txt lists the permitted imports of each package in this module. An import that is not
+// listed is an error, and so is a package without a line, so that a reviewer sees each new import.
+// Packages for tests are left out.
 func TestEveryImportIsListed(t *testing.T) {
 	t.Parallel()
 	var lines []string

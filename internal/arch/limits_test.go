@@ -91,7 +91,8 @@ func TestLimitsAreDocumented(t *testing.T) {
 	}
 }
 
-// sourceOf is the Go source of a directory without tests, every run of white space one space.
+// sourceOf returns the Go source of a directory without tests, with every sequence of white space
+// replaced by one space.
 func sourceOf(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))

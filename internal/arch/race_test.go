@@ -51,8 +51,8 @@ func startsGoroutines(t *testing.T, file string) bool {
 	return found
 }
 
-// A package that starts goroutines is tested with the race detector. Test kits are
-// tested with the packages that use them.
+// Packages that start goroutines are tested with the race detector. Packages for tests are tested
+// with the packages that use them.
 func TestPackagesWithGoroutinesAreRaced(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
-// The reference of errors has a section or a row for every code that a step or a request can fail with, and no
-// section for another.
+// The reference of errors has a section or a row for every error code of steps and requests, and
+// for no other code.
 func TestEveryErrorCodeIsDocumented(t *testing.T) {
 	t.Parallel()
 	page := readPage(t, "errors.md")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// shared are the packages of the dashboard that sections use; everything else below web
-// is a section.
+// shared are the packages that sections of the dashboard use. Every other package in web is a
+// section.
 var shared = []string{
 	"web/ui",
 	"web/kit",
@@ -29,8 +29,8 @@ func isSection(path string) bool {
 	return strings.HasPrefix(path, module+"web/") && !slices.ContainsFunc(shared, func(s string) bool { return within(path, s) })
 }
 
-// A section of the dashboard can be read and changed alone: what two of them show is in
-// web/part. Parts know no section.
+// A section of the dashboard can be read and changed separately. Content that two sections show is
+// in web/part, which imports no section.
 func TestSectionsDoNotImportEachOther(t *testing.T) {
 	t.Parallel()
 	sections := 0
@@ -51,8 +51,8 @@ func TestSectionsDoNotImportEachOther(t *testing.T) {
 	}
 }
 
-// Templates print what a handler made ready: they use types of their own package, of
-// web/kit, and of web/part, and these hold nothing of the domain.
+// Templates print prepared view models. Their types are those of their own package, of web/kit, and
+// of web/part, and contain no types of the domain.
 func TestTemplatesUseViewModels(t *testing.T) {
 	t.Parallel()
 	dirs := map[string]bool{}
@@ -115,8 +115,8 @@ func TestTemplatesUseViewModels(t *testing.T) {
 	}
 }
 
-// foreign calls found for each type of another package that a type is made of, except those that templates
-// may use.
+// foreign calls found for each type of another package that a type consists of, except the types
+// that templates may use.
 func foreign(n ast.Node, models map[string]ast.Expr, seen map[string]bool, found func(string)) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {

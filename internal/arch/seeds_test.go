@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// namedInSeeds are the tests that the source documents ask for, under their own
-// names.
+// namedInSeeds are the tests that the source documents require by name.
 var namedInSeeds = []string{
 	"rejects empty intent", "rejects when required skills unavailable", "creates plan with valid dependencies",
 	"creates plan within constraints",
@@ -33,8 +32,7 @@ var namedInSeeds = []string{
 // testFunction is the source of a test and its parts.
 type testFunction struct {
 	parts map[string]bool // names that it gives to parts itself
-	// texts are the keys and texts of its tables; they can be names of parts where
-	// tabled.
+	// texts are the keys and texts of its tables. They can be names of subtests if tabled is true.
 	texts  map[string]bool
 	tabled bool
 }
@@ -54,7 +52,7 @@ func functions(t *testing.T, dir string) map[string]testFunction {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tables := map[string]ast.Expr{} // of the file, which a test may go through
+		tables := map[string]ast.Expr{} // of the file, which a test may iterate over
 		for _, d := range parsed.Decls {
 			if g, ok := d.(*ast.GenDecl); ok {
 				for _, spec := range g.Specs {
@@ -126,12 +124,11 @@ func literal(e ast.Expr) (string, bool) {
 	return s, err == nil
 }
 
-// clausesOfSeeds is how many clauses the documents have at least, as the page counts
-// them.
+// clausesOfSeeds is the minimum number of clauses in the documents, as the page counts them.
 const clausesOfSeeds = 323
 
-// docs/internals/source-specifications.md is complete: every test that it names exists, with the part that it
-// names, and every test that the source documents name is there under its own name.
+// docs/internals/source-specifications.md is complete: every test and subtest that it names exists,
+// and every test that the source documents name exists under that name.
 func TestSourceSpecificationsAreTested(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "internals", "source-specifications.md"))

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// Limits of what one can hold in one's head. sizes.txt lists what still exceeds them.
+// Limits for readable code. sizes.txt lists the exceptions.
 const (
 	maxPackageLines = 8000
 	maxFileLines    = 500
@@ -23,9 +23,8 @@ const (
 	maxMethods      = 40
 )
 
-// Packages, files, and types stay within limits, tests and generated code left out. An
-// exception in sizes.txt may only become smaller: -update lowers and removes lines and
-// never adds one.
+// Packages, files, and types stay within limits, without tests and generated code. An exception in
+// sizes.txt may only become smaller: -update lowers and removes lines and never adds one.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	over, all := oversized(t)
@@ -82,8 +81,8 @@ func limitOf(what string) string {
 	return fmt.Sprintf("methods, at most %d are allowed", maxMethods)
 }
 
-// oversized measures this module: what exceeds its limit, and everything, by its line in
-// sizes.txt.
+// oversized measures this module. It returns the items that exceed their limit, and the sizes of
+// all items by their line in sizes.txt.
 func oversized(t *testing.T) (over, all map[string]int) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -137,8 +136,8 @@ func oversized(t *testing.T) (over, all map[string]int) {
 	return over, all
 }
 
-// measureTypes counts the fields of structs, and the methods that a type declares or an
-// interface demands.
+// measureTypes counts the fields of structs, and the methods that a type declares or an interface
+// requires.
 func measureTypes(f *ast.File, dir string, all map[string]int) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {
@@ -163,7 +162,7 @@ func measureTypes(f *ast.File, dir string, all map[string]int) {
 	}
 }
 
-// receiver is the name of a method's type.
+// receiver returns the name of a method's type.
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

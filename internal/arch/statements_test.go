@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// anyNumber allows a file to hold as many statements as it needs.
+// anyNumber permits any number of statements in a file.
 const anyNumber = -1
 
-// statements are the files that may hold SQL besides db/queries, with how many
-// statements each has and why sqlc cannot check them.
+// statements lists the files outside db/queries that may contain SQL, with the number of their
+// statements and the reason why sqlc cannot check them.
 var statements = map[string]struct {
 	number int
 	reason string
@@ -43,8 +43,8 @@ var statements = map[string]struct {
 
 var statement = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH)\s`)
 
-// A statement that sqlc does not check can name a column that is not there, and
-// escapes the tests that run every query.
+// A statement that sqlc does not check may name a missing column, and the tests that run every
+// query do not cover it.
 func TestStatementsAreNamedQueries(t *testing.T) {
 	t.Parallel()
 	top := filepath.Join("..", "store")
@@ -54,7 +54,7 @@ func TestStatementsAreNamedQueries(t *testing.T) {
 			return err
 		}
 		switch {
-		case d.IsDir() && (d.Name() == "dbsqlc" || strings.HasSuffix(d.Name(), "test")): // generated; test kits
+		case d.IsDir() && (d.Name() == "dbsqlc" || strings.HasSuffix(d.Name(), "test")): // generated code and packages for tests
 			return filepath.SkipDir
 		case d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
 			return nil

@@ -9,16 +9,14 @@ import (
 	"testing"
 )
 
-// assets are the files by others that a browser runs, as their authors released
-// them.
+// assets are third-party files that a browser runs, as their authors released them.
 var assets = map[string]string{
 	"htmx.min.js":          "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
 	"idiomorph-ext.min.js": "5811b9a7eda14878b7dab4378bf60432e1bb6f11fcfb970cc26540642650181e",
 }
 
-// S30: what is built in is known to the bit. Every module has an exact version and
-// a checksum, none is replaced by another, and the scripts by others are those that
-// were reviewed.
+// S30: the dependencies are pinned. Every module has an exact version and a checksum, none is
+// replaced by another, and the third-party scripts are the reviewed ones.
 func TestDependenciesArePinned(t *testing.T) {
 	t.Parallel()
 	for name, want := range assets {
@@ -50,7 +48,7 @@ func TestDependenciesArePinned(t *testing.T) {
 			t.Errorf("%sgo.mod: only %d modules were found", dir, len(list))
 		}
 		for _, m := range list {
-			if m[1] == "github.com/kairosd/kairosd" { // this one, by the tools
+			if m[1] == "github.com/kairosd/kairosd" { // this module, as used by the tools
 				continue
 			}
 			if !strings.Contains(string(sums), m[1]+" "+m[2]+" h1:") && !strings.Contains(string(sums), m[1]+" "+m[2]+"/go.mod h1:") {

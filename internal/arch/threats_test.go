@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Every threat has a row with its countermeasure and tests that exist.
+// Every threat has a row with its countermeasure and existing tests.
 func TestThreatsNameTheirTests(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/internals/threats.md")

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// DaemonVersion asks the daemon for its version; it is also the cheapest way to
-// learn whether one answers and takes the token.
+// DaemonVersion returns the version of the daemon. It is the cheapest way to check that a daemon
+// responds and accepts the token.
 func (c *Client) DaemonVersion(ctx context.Context) (apitypes.Version, error) {
 	var out apitypes.Version
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/version", into: &out})
@@ -25,13 +25,13 @@ func (c *Client) Me(ctx context.Context) (domain.Actor, error) {
 	return domain.Actor{Name: out.Name, Role: out.Role, Source: out.Source}, err
 }
 
-// Users lists all users by name, without what they prove themselves with.
+// Users lists all users by name, without credentials.
 func (c *Client) Users(ctx context.Context) ([]domain.User, error) {
 	items, err := all[apitypes.User](ctx, c, "/users", nil, 0)
 	return mapList(list[apitypes.User]{Items: items}, apitypes.User.Domain).Items, err
 }
 
-// CreateUser makes a user.
+// CreateUser creates a user.
 func (c *Client) CreateUser(ctx context.Context, _ domain.Actor, name, password string, role domain.Role) (domain.User, error) {
 	var out apitypes.User
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users", into: &out, body: struct {
@@ -42,7 +42,7 @@ func (c *Client) CreateUser(ctx context.Context, _ domain.Actor, name, password 
 	return out.Domain(), err
 }
 
-// UpdateUser changes what is not nil, and ends the user's sessions.
+// UpdateUser changes the fields that are not nil, and ends the user's sessions.
 func (c *Client) UpdateUser(
 	ctx context.Context,
 	_ domain.Actor,
@@ -69,19 +69,19 @@ func (c *Client) LinkUser(ctx context.Context, _ domain.Actor, idOrName, subject
 	return out.Domain(), err
 }
 
-// EndSessions ends all open logins of a user.
+// EndSessions ends all sessions of a user.
 func (c *Client) EndSessions(ctx context.Context, _ domain.Actor, idOrName string) error {
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users/" + url.PathEscape(idOrName) + "/sign-out"})
 	return err
 }
 
-// DisableSecondFactor takes a user's second factor away.
+// DisableSecondFactor removes a user's second factor.
 func (c *Client) DisableSecondFactor(ctx context.Context, _ domain.Actor, idOrName string) error {
 	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/users/" + url.PathEscape(idOrName) + "/second-factor"})
 	return err
 }
 
-// LoginLink makes the secret of a link that logs a user in once.
+// LoginLink creates a link that logs a user in once, and returns its secret.
 func (c *Client) LoginLink(ctx context.Context, _ domain.Actor, idOrName string) (string, error) {
 	var out struct {
 		Token string `json:"token"`
@@ -96,8 +96,8 @@ func (c *Client) Tokens(ctx context.Context) ([]domain.Token, error) {
 	return mapList(list[apitypes.Token]{Items: items}, apitypes.Token.Domain).Items, err
 }
 
-// CreateToken makes an API token and returns its text, which cannot be seen
-// again. A zero lifetime means 90 days.
+// CreateToken creates an API token and returns its text, which is not stored. A zero lifetime means
+// 90 days.
 func (c *Client) CreateToken(
 	ctx context.Context,
 	_ domain.Actor,
@@ -120,7 +120,7 @@ func (c *Client) CreateToken(
 	return out.Text, out.Token.Domain(), err
 }
 
-// RevokeToken ends an API token.
+// RevokeToken revokes an API token.
 func (c *Client) RevokeToken(ctx context.Context, _ domain.Actor, id, reason string) error {
 	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/tokens/" + url.PathEscape(id), query: url.Values{"reason": {reason}}})
 	return err

@@ -10,24 +10,23 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Resume resumes a run: its state decides how. Release releases a run that is quarantined
-// or held, and startNow starts one that is scheduled.
+// Resume resumes a run with the action that its state requires. release permits it to release a
+// quarantined or held run, and startNow to start a scheduled run.
 func (c *Client) Resume(ctx context.Context, r domain.ActionRequest, release, startNow bool) (domain.Run, error) {
 	return c.act(ctx, resumeCall(r, release, startNow))
 }
 
-// PreviewResume predicts what Resume would do.
+// PreviewResume predicts the effect of Resume.
 func (c *Client) PreviewResume(ctx context.Context, r domain.ActionRequest, release, startNow bool) (domain.Preview, error) {
 	return c.predict(ctx, resumeCall(r, release, startNow))
 }
 
-// Act does what a ActionRequest asks and returns the run it is about: the same, or the new
-// one of a rerun or fork.
+// Act performs an action and returns the run: the same run, or the new run of a rerun or fork.
 func (c *Client) Act(ctx context.Context, r domain.ActionRequest) (domain.Run, error) {
 	return c.act(ctx, actionCall(r))
 }
 
-// Preview predicts what an action would do.
+// Preview predicts the effect of an action.
 func (c *Client) Preview(ctx context.Context, r domain.ActionRequest) (domain.Preview, error) {
 	return c.predict(ctx, actionCall(r))
 }
@@ -54,7 +53,7 @@ func optionsOf(r domain.ActionRequest) apitypes.PreviewedOptions {
 	return apitypes.PreviewedOptions{ActionOptions: apitypes.ActionOptions{Reason: r.Reason}, Digest: r.Digest}
 }
 
-// runCall is an action on the run of a request.
+// runCall returns the request of an action on a run.
 func runCall(r domain.ActionRequest, action string, body any) call {
 	k := call{method: http.MethodPost, path: runPath(r.Run) + "/" + action, body: body}
 	if r.Rev != 0 {

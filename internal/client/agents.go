@@ -12,7 +12,7 @@ func (c *Client) Agents(ctx context.Context) ([]domain.AgentInfo, error) {
 	return items, err
 }
 
-// Providers lists the daemon's models and how their calls go.
+// Providers lists the daemon's model providers with the results of their calls.
 func (c *Client) Providers(ctx context.Context) ([]domain.ProviderInfo, error) {
 	items, err := all[domain.ProviderInfo](ctx, c, "/providers", nil, 0)
 	return items, err

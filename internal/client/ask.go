@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Ask makes a plan of an intent and starts it.
+// Ask plans a request and starts a run of the plan.
 func (c *Client) Ask(ctx context.Context, r domain.AskRequest) (domain.PlannerAnswer, error) {
 	var out domain.PlannerAnswer
 	body := map[string]any{"query": r.Query, "planOnly": r.PlanOnly, "accept": r.Accept}

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// AuditEvents lists the audit log, newest first, by the filter's Query and Page.
+// AuditEvents lists the audit log, newest first. It uses the Query and Page of the filter.
 func (c *Client) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
 	q := pageQuery(f.Page)
 	if f.Query != "" {
@@ -20,7 +20,7 @@ func (c *Client) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.
 	return mapList(out, apitypes.AuditEvent.Domain), err
 }
 
-// AuditEvent is one event of the audit log.
+// AuditEvent returns one event of the audit log.
 func (c *Client) AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error) {
 	var out apitypes.AuditEvent
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/audit/events/" + strconv.FormatInt(seq, 10), into: &out})

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// PreviewBulk predicts what a bulk operation would do.
+// PreviewBulk predicts the effect of a bulk operation.
 func (c *Client) PreviewBulk(ctx context.Context, r domain.BulkRequest) (domain.BulkPreview, error) {
 	var out domain.BulkPreview
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-operations", query: url.Values{"preview": {"true"}},
@@ -25,7 +25,7 @@ func (c *Client) StartBulk(ctx context.Context, r domain.BulkRequest) (apitypes.
 	return out, err
 }
 
-// StopBulk stops a bulk operation; the remaining runs do not change.
+// StopBulk stops a bulk operation. The remaining runs do not change.
 func (c *Client) StopBulk(ctx context.Context, id, reason string) (apitypes.BulkOperation, error) {
 	var out apitypes.BulkOperation
 	_, err := c.do(
@@ -55,18 +55,18 @@ func (c *Client) BulkItems(ctx context.Context, id string) ([]domain.BulkItem, e
 	return all[domain.BulkItem](ctx, c, "/bulk-operations/"+url.PathEscape(id)+"/items", nil, 0)
 }
 
-// FailureGroups lists failed runs by what failed.
+// FailureGroups lists failure groups.
 func (c *Client) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
 	return all[domain.FailureGroup](ctx, c, "/failure-groups", nil, limit)
 }
 
-// AckFailures acknowledges a failure group, and returns how many runs that changed.
+// AckFailures acknowledges a failure group, and returns the number of changed runs.
 func (c *Client) AckFailures(ctx context.Context, ref domain.FailureRef, note string) (int64, error) {
 	return c.noteFailures(ctx, call{method: http.MethodPost,
 		body: map[string]string{"plan": ref.PlanKey, "node": ref.Node, "code": ref.Code, "note": note}}, ref)
 }
 
-// UnackFailures withdraws the acknowledgement of a failure group.
+// UnackFailures withdraws the acknowledgment of a failure group.
 func (c *Client) UnackFailures(ctx context.Context, ref domain.FailureRef) (int64, error) {
 	return c.noteFailures(ctx, call{method: http.MethodDelete,
 		query: url.Values{"plan": {ref.PlanKey}, "node": {ref.Node}, "code": {ref.Code}}}, ref)

@@ -1,6 +1,6 @@
-// Package client calls the HTTP API of a kairosd: over the network with a token,
-// or over the Unix socket that a daemon serves in its data directory. Failures
-// come back as *domain.Error with the daemon's own code, message and suggestion.
+// Package client calls the HTTP API of kairosd: over the network with a token, or over the Unix
+// socket in the data directory of a daemon. Failures are *domain.Error values with the daemon's own
+// code, message, and suggestion.
 package client
 
 import (
@@ -23,7 +23,7 @@ import (
 
 const (
 	base = "/api/v1"
-	// callTimeout bounds one call when the caller's context does not.
+	// callTimeout limits one call if the caller's context has no deadline.
 	callTimeout = 60 * time.Second
 	maxAnswer   = 512 << 20
 )
@@ -31,19 +31,19 @@ const (
 // Client calls one daemon. It is safe for concurrent use.
 type Client struct {
 	origin string // scheme and host
-	name   string // for people
+	name   string // for messages
 	token  string
 	http   *http.Client
-	// inProcess is set if the API runs in this process; end stops it.
+	// inProcess is true if the API runs in this process. end stops it.
 	inProcess bool
 	end       func() error
-	// Retry is how long to wait before each repetition of a call that did not
-	// reach the daemon or lost its answer. Only calls that are safe to repeat are.
+	// Retry contains the waits before the repetitions of a call that did not reach the daemon or
+	// whose answer was lost. Only calls that are safe to repeat are repeated.
 	Retry []time.Duration
 }
 
-// New returns a client of the daemon at a URL like http://127.0.0.1:8080, or at a
-// Unix socket like unix:/run/kairos/kairos.sock, with an API token.
+// New returns a client of the daemon at a URL like http://127.0.0.1:8080, or at a Unix socket like
+// unix:/run/kairos/kairos.sock, with an API token.
 func New(server, token string) (*Client, error) {
 	if socket, ok := strings.CutPrefix(server, "unix:"); ok && socket != "" {
 		return build(socketOrigin, server, token, through(socket)), nil
@@ -57,14 +57,14 @@ func New(server, token string) (*Client, error) {
 	return build(u.Scheme+"://"+u.Host, server, token, http.DefaultTransport.(*http.Transport).Clone()), nil
 }
 
-// socketOrigin stands for the address where there is none.
+// socketOrigin is the origin of requests over a socket, which has no address.
 const socketOrigin = "http://kairosd"
 
-// Unix returns a client of the daemon whose data directory has the socket. Who may
-// open that one needs no token.
+// Unix returns a client of the daemon with this socket in its data directory. A user who can open
+// the socket needs no token.
 func Unix(socket string) *Client { return build(socketOrigin, socket, "", through(socket)) }
 
-// through sends every request through a socket.
+// through returns a transport that sends every request over a socket.
 func through(socket string) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -79,11 +79,11 @@ func build(origin, name, token string, t http.RoundTripper) *Client {
 		http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// InProcess reports whether the API runs in this process. The runs that it executes
-// stop at Close.
+// InProcess reports whether the API runs in this process. Close then stops the runs that it
+// executes.
 func (c *Client) InProcess() bool { return c.inProcess }
 
-// Close drops idle connections. It stops an API that runs in this process.
+// Close closes idle connections. It stops an API that runs in this process.
 func (c *Client) Close() error {
 	if c.inProcess {
 		return c.end()
@@ -92,26 +92,26 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// call is one request and where its answer goes.
+// call is one request and the destination of its answer.
 type call struct {
 	method, path string
 	query        url.Values
-	body         any    // as JSON; or
-	raw          []byte // as it is
+	body         any    // sent as JSON
+	raw          []byte // sent unchanged, if not nil
 	media        string // of raw
-	match        string // the version that is acted on, for If-Match
+	match        string // the version of the object for If-Match
 	accept       string
-	into         any     // JSON; *[]byte: as it is; nil: dropped
+	into         any     // decoded from JSON; *[]byte: unchanged; nil: ignored
 	tag          *string // the ETag of the answer, if not nil
 }
 
-// do sends a request and reads its answer. A POST carries an Idempotency-Key,
-// so that repeating it does not repeat its effect; in this process none is needed.
+// do sends a request and decodes its answer. A POST has an Idempotency-Key, so that repeating it
+// does not repeat its effect. In this process, no key is necessary.
 func (c *Client) do(ctx context.Context, k call) (status int, err error) {
 	if strings.Contains(k.path, "//") || strings.HasSuffix(k.path, "/") {
 		return 0, domain.Errorf(domain.CodeNotFound, "the name is empty")
 	}
-	if !c.inProcess { // no answer is lost, and models may take longer
+	if !c.inProcess { // no answer can be lost, and models may take longer
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, callTimeout)
 		defer cancel()
@@ -151,7 +151,7 @@ func (c *Client) read(ctx context.Context, path string, into any) (tag string, e
 	return tag, err
 }
 
-// lostError is a call without an answer.
+// lostError is the error of a call without an answer.
 type lostError struct{ cause error }
 
 func (e *lostError) Error() string { return e.cause.Error() }
@@ -234,7 +234,7 @@ type problem struct {
 	Message    string           `json:"message"`
 	Suggestion string           `json:"suggestion"`
 	Problems   planner.Problems `json:"problems"`
-	// Of an intent that gets no plan.
+	// These fields belong to a planning request without a plan.
 	Recoverable bool     `json:"recoverable"`
 	Violations  []string `json:"violations"`
 	Answer      string   `json:"answer"`
@@ -244,8 +244,8 @@ type problem struct {
 	} `json:"errors"`
 }
 
-// failure turns an error answer into the error that the daemon had. The
-// problems of a plan come as *planner.InvalidError in its chain.
+// failure converts an error answer to the daemon's error. The problems of a plan are a
+// *planner.InvalidError in its chain.
 func (c *Client) failure(resp *http.Response, text []byte) error {
 	var p problem
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json") || json.Unmarshal(text, &p) != nil || p.Code == "" {
@@ -253,7 +253,7 @@ func (c *Client) failure(resp *http.Response, text []byte) error {
 			Suggest("check that kairosd listens there, and check proxies in between")
 	}
 	e := &domain.Error{Code: p.Code, Reason: p.Reason, Message: p.Message, Suggestion: p.Suggestion}
-	if code := string(p.Code); code == strings.ToUpper(code) { // of an intent that gets no plan
+	if code := string(p.Code); code == strings.ToUpper(code) { // a planning request without a plan
 		e.Code, e.Reason = domain.CodeInvalid, code
 		e.Cause = &domain.PlanError{
 			Code:        code,

@@ -26,18 +26,18 @@ import (
 
 var root = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}
 
-// me is the caller's own statement of who it is; the daemon uses the token.
+// me is an actor that the client sends. The daemon ignores it and uses the token.
 var me = domain.Actor{Name: "somebody", Role: domain.RoleAdmin}
 
-// daemon is a real store, engine, auth service and API on loopback.
+// daemon is a real store, engine, auth service, and API on loopback.
 type daemon struct {
 	engine *enginetest.Engine
 	auth   apptest.Accounts
 	api    *api.API
 	server *httptest.Server
-	// lose makes the next answers be lost after the request was carried out.
+	// lose is the number of next answers that are lost after the request was executed.
 	lose atomic.Int32
-	fail atomic.Bool // what the node "flaky" does
+	fail atomic.Bool // whether the node "flaky" fails
 }
 
 func start(t *testing.T) *daemon {
@@ -87,7 +87,7 @@ func (d *daemon) as(t *testing.T, role domain.Role) *client.Client {
 	return c
 }
 
-// settled waits for a run through its events, as a program would.
+// settled waits for a run with its events, as a program would.
 func settled(t *testing.T, c *client.Client, id string) apitypes.RunDetail {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -201,7 +201,7 @@ func TestRunAndApproveOverTheNetwork(t *testing.T) {
 	}
 }
 
-// statusOf returns the status that a code is answered with.
+// statusOf returns the HTTP status of a code.
 func statusOf(err error) int {
 	switch domain.CodeOf(err) {
 	case domain.CodeConflict, domain.CodeStale, domain.CodeNotResumable:

@@ -11,7 +11,7 @@ import (
 
 func draftPath(id string) string { return "/drafts/" + url.PathEscape(id) }
 
-// Drafts lists the newest drafts: those that are open, and with closed all others too.
+// Drafts lists the newest drafts: the open ones, or with closed all.
 func (c *Client) Drafts(ctx context.Context, closed bool, limit int) ([]domain.Draft, error) {
 	q := url.Values{}
 	if closed {
@@ -21,14 +21,14 @@ func (c *Client) Drafts(ctx context.Context, closed bool, limit int) ([]domain.D
 	return items, err
 }
 
-// Draft is how far a draft is, or what came of it.
+// Draft returns a draft with its progress or result.
 func (c *Client) Draft(ctx context.Context, id string) (domain.Draft, error) {
 	var out domain.Draft
 	_, err := c.do(ctx, call{method: http.MethodGet, path: draftPath(id), into: &out})
 	return out, err
 }
 
-// StartDraft stores a draft and returns; the daemon plans it meanwhile.
+// StartDraft stores a draft and returns. The daemon plans it in the background.
 func (c *Client) StartDraft(ctx context.Context, r domain.DraftRequest) (domain.Draft, error) {
 	var out domain.Draft
 	body := map[string]any{"query": r.Query, "fresh": r.Fresh}
@@ -37,17 +37,17 @@ func (c *Client) StartDraft(ctx context.Context, r domain.DraftRequest) (domain.
 	return out, err
 }
 
-// RefineDraft makes another draft of the same intent.
+// RefineDraft creates another draft of the same request.
 func (c *Client) RefineDraft(ctx context.Context, id string, r domain.DraftRequest) (domain.Draft, error) {
 	var out domain.Draft
 	body := map[string]any{"query": r.Query, "change": r.Change}
-	r.Agent, r.Examples = "", "" // as they were
+	r.Agent, r.Examples = "", "" // taken from the refined draft
 	set(body, r)
 	_, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/refine", body: body, into: &out})
 	return out, err
 }
 
-// set fills in what is given.
+// set sets a field of the body unless the value is empty.
 func set(body map[string]any, r domain.DraftRequest) {
 	for k, v := range map[string]string{"agent": r.Agent, "provider": r.Provider, "examples": r.Examples} {
 		if v != "" {
@@ -68,7 +68,7 @@ type acceptanceWire struct {
 	Reason      string `json:"reason,omitempty"`
 }
 
-// AcceptDraft takes the plan of a draft, or an alternative of it, into use.
+// AcceptDraft accepts the plan of a draft, or an alternative of it.
 func (c *Client) AcceptDraft(ctx context.Context, id string, a domain.DraftAcceptance) (domain.Draft, error) {
 	var out domain.Draft
 	_, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/accept", body: acceptanceWire(a), into: &out})
@@ -82,7 +82,7 @@ func (c *Client) DiscardDraft(ctx context.Context, id, reason string) (domain.Dr
 	return out, err
 }
 
-// RunDraft starts a run of exactly the plan of a draft.
+// RunDraft starts a run of the plan of a draft.
 func (c *Client) RunDraft(ctx context.Context, id string, r domain.DraftStart) (domain.Run, error) {
 	var out apitypes.Run
 	_, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/start", into: &out, body: struct {

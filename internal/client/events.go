@@ -17,15 +17,17 @@ import (
 )
 
 const (
-	// silence is how long a stream may be quiet: the daemon sends a sign of life every 15 seconds.
+	// silence is the maximum time without data on a stream. The daemon sends a heartbeat every 15
+	// seconds.
 	silence      = 60 * time.Second
 	maxEventLine = 16 << 20
 	maxBackoff   = 5 * time.Second
 )
 
-// Events delivers events as they happen until the context ends: of one run from its beginning, or, with run
-// "", all from now on. After a break it continues where it was. An event "reset" means that some may be
-// missing: read again what you follow. An error ends the sequence; a break does not.
+// Events yields events until the context ends: those of one run from its beginning, or with an
+// empty run all events from now on. After an interruption, it continues after the last event. After
+// a "reset" event, events may be missing, so read the followed data again. An error ends the
+// sequence; an interruption does not.
 func (c *Client) Events(ctx context.Context, run, after string) iter.Seq2[domain.Event, error] {
 	return func(yield func(domain.Event, error) bool) {
 		wait := time.Duration(0)
@@ -52,9 +54,9 @@ func (c *Client) Events(ctx context.Context, run, after string) iter.Seq2[domain
 	}
 }
 
-// Subscribe delivers events until the context ends; see Events. With after 0 it
-// begins with the run's start, with a negative one now, else after that event.
-// The channel is closed when the context ends or the daemon refuses.
+// Subscribe delivers events until the context ends; see Events. If after is 0, it begins at the
+// start of the run; if it is negative, it begins now; otherwise it begins after that event. The
+// channel is closed when the context ends or the daemon rejects the request.
 func (c *Client) Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error) {
 	from := strconv.FormatInt(max(after, 0), 10)
 	if after < 0 && run != "" {
@@ -85,8 +87,7 @@ func (c *Client) Subscribe(ctx context.Context, after int64, run string) (<-chan
 	return out, nil
 }
 
-// Wait returns when the run is final, or waits for what only a person can give,
-// or the context ends.
+// Wait returns when the run is final, when it waits for a person, or when the context ends.
 func (c *Client) Wait(ctx context.Context, run string) (domain.Run, error) {
 	r, err := c.FindRun(ctx, run)
 	if err != nil || settled(r) {
@@ -98,16 +99,16 @@ func (c *Client) Wait(ctx context.Context, run string) (domain.Run, error) {
 	if err != nil {
 		return r, err
 	}
-	// The stream does not report what happened before it was open. Poll the run soon at first, then less and
-	// less often.
+	// The stream does not report events from before it was open. Poll the run soon at first, and
+	// then less and less often.
 	quiet := pollLeast
 	for pause := pollLeast; ; {
-		// An event means that something has happened; many of them cause one request. Without any, the run is
-		// polled from time to time: a break loses nothing.
+		// An event means that something has happened. Many events cause one request. Without
+		// events, the run is polled from time to time, so that an interruption loses nothing.
 		select {
 		case _, ok := <-events:
 			if !ok && ctx.Err() == nil {
-				events = nil // the daemon refuses to stream: ask
+				events = nil // the daemon rejects the stream: poll
 			}
 		case <-time.After(quiet):
 			quiet = min(2*quiet, pollMost)
@@ -139,7 +140,7 @@ func (c *Client) Wait(ctx context.Context, run string) (domain.Run, error) {
 	}
 }
 
-// How often Wait asks: the longer the answer takes, the more rarely.
+// Intervals of Wait's polls. They grow with the time of waiting.
 const (
 	pollLeast = 50 * time.Millisecond
 	pollMost  = 5 * time.Second
@@ -149,8 +150,7 @@ func settled(r domain.Run) bool {
 	return r.Status.Final() || r.Status == domain.RunWaiting && r.WaitReason.NeedsPerson()
 }
 
-// listen reads one stream to its end; more is false when the listener had
-// enough.
+// listen reads one stream until it ends. more is false when the receiver wants no more events.
 func (c *Client) listen(
 	ctx context.Context,
 	run string,

@@ -25,8 +25,8 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// FuzzSSE: whatever a stream of events holds, reading it ends; what is delivered
-// are events that stand in it, and the position moves only with them.
+// FuzzSSE: reading any stream of events ends. Only events in the stream are delivered, and only
+// they move the position.
 func FuzzSSE(f *testing.F) {
 	for _, s := range []string{"", "\n", ": alive\n\n", "id: a-1\ndata: {\"type\":\"x\",\"seq\":1}\n\n",
 		"data: {\"type\":\"x\"}\r\n\r\n", "data: {\ndata: }\n\n", "id: a-2\n\nid: a-3\ndata: nonsense\n\n",

@@ -79,7 +79,7 @@ func TestEventsContinueAfterADisconnect(t *testing.T) {
 	if len(all) < 3 || first.ID == "" {
 		t.Fatalf("events: %+v", all)
 	}
-	// Continuing after an event gives exactly what followed it, across a break.
+	// Continuing after an event delivers exactly the following events, also across an interruption.
 	n := 0
 	for e, err := range operator.Events(ctx, s.ID, first.ID) {
 		if err != nil {

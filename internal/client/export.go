@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// ExportRun returns the archive of a run as the server packs and signs it.
+// ExportRun returns the archive of a run, packed and signed by the server.
 func (c *Client) ExportRun(ctx context.Context, run string) ([]byte, error) {
 	var raw []byte
 	_, err := c.do(ctx, call{method: http.MethodGet, path: runPath(run) + "/export", into: &raw})

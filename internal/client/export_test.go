@@ -2,5 +2,5 @@ package client
 
 import "net/http"
 
-// Transport is how a client sends its requests.
+// Transport returns the transport of a client.
 func Transport(c *Client) http.RoundTripper { return c.http.Transport }

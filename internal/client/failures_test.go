@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A group of failures is acknowledged, and the acknowledgment is taken back.
+// A failure group is acknowledged, and the acknowledgment is withdrawn.
 func TestFailureGroups(t *testing.T) {
 	t.Parallel()
 	d := start(t)

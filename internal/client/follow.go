@@ -11,9 +11,9 @@ import (
 // lateEvents is how long Follow waits for the last events of a run that has settled.
 const lateEvents = 2 * time.Second
 
-// Follow calls each with every event of a run, from its beginning, until the run is
-// final or waits for a person. It returns the run as it is then. Events that the API
-// refuses to stream are missing; Follow then asks for the run now and then.
+// Follow calls each with every event of a run, from its beginning, until the run is final or waits
+// for a person. It returns the run in that state. If the API rejects the stream, Follow polls the
+// run instead.
 func (c *Client) Follow(ctx context.Context, run string, each func(domain.Event)) (apitypes.RunDetail, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -24,8 +24,8 @@ func (c *Client) Follow(ctx context.Context, run string, each func(domain.Event)
 	return follow(ctx, events, func() (apitypes.RunDetail, error) { return c.View(ctx, run) }, each)
 }
 
-// follow looks at the run when an event names a status in which it may settle, and,
-// because events may be missing, after some time without a look.
+// follow reads the run when an event contains a status in which it may settle, and also after some
+// time, because events may be missing.
 func follow(ctx context.Context, events <-chan domain.Event, look func() (apitypes.RunDetail, error),
 	each func(domain.Event)) (view apitypes.RunDetail, err error) {
 	settledNow := false
@@ -39,7 +39,7 @@ func follow(ctx context.Context, events <-chan domain.Event, look func() (apityp
 		select {
 		case e, ok := <-events:
 			if !ok {
-				events = nil // refused, or the context has ended
+				events = nil // rejected, or the context has ended
 				break
 			}
 			each(e)

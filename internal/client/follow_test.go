@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Following ends with the event of the run's status, after everything before it was
-// delivered, and waits for no timer.
+// Following ends with the event of the run's status, after all earlier events were delivered,
+// without waiting for a timer.
 func TestFollowingEndsWithTheStatus(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestFollowingEndsWithTheStatus(t *testing.T) {
 	})
 }
 
-// Without events the run is looked at now and then; with some of the last ones
-// missing, following ends after a time.
+// Without events, the run is polled. If some of the last events are missing, following ends after a
+// time.
 func TestFollowingWithoutEvents(t *testing.T) {
 	t.Parallel()
 	for name, refused := range map[string]bool{"refused": true, "silent": false} {

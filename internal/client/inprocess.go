@@ -9,9 +9,8 @@ import (
 	"sync"
 )
 
-// InProcess returns a client of an API that is built in this process. Requests go
-// to h without a network. Close cancels requests that are still being answered,
-// waits for their handlers, and then calls stop.
+// InProcess returns a client of an API in this process. Requests are passed to h without a network.
+// Close cancels active requests, waits for their handlers, and then calls stop.
 func InProcess(h http.Handler, stop func() error) *Client {
 	t := &handlerTransport{handler: h}
 	t.open, t.cancel = context.WithCancel(context.Background())
@@ -24,20 +23,19 @@ func InProcess(h http.Handler, stop func() error) *Client {
 	return c
 }
 
-// handlerTransport serves each request on a goroutine of its own. It behaves like a server behind a network:
-// it returns when the headers are written, streams the body, and cancels the request when the client stops
-// reading the body.
+// handlerTransport serves each request in its own goroutine. Like a server behind a network, it
+// returns when the headers are written, streams the body, and cancels the request when the client
+// stops reading the body.
 type handlerTransport struct {
 	handler http.Handler
-	// open is canceled by cancel when the client is closed. mu orders that with the
-	// begin of requests.
+	// cancel cancels open when the client is closed. mu orders that with the start of requests.
 	mu       sync.Mutex
 	open     context.Context
 	cancel   context.CancelFunc
 	handlers sync.WaitGroup
 }
 
-// begin counts a handler that starts; false: the transport is closed.
+// begin counts a handler that starts. It returns false if the transport is closed.
 func (t *handlerTransport) begin() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,8 +54,8 @@ func (t *handlerTransport) close() {
 	t.handlers.Wait()
 }
 
-// RoundTrip answers a request. A panic of the handler is an error: of the call if
-// it comes before the headers, else of reading the body.
+// RoundTrip answers a request. A panic of the handler is an error: of the call if it happens before
+// the headers, and otherwise of reading the body.
 func (t *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !t.begin() {
 		return nil, errors.Join(http.ErrServerClosed, closeBody(r))
@@ -72,14 +70,14 @@ func (t *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, to := io.Pipe()
 	w := &answer{header: http.Header{}, body: to, ready: make(chan struct{})}
 	// A reader must not wait for a handler that does not end.
-	interrupted := context.AfterFunc(ctx, func() { _ = to.CloseWithError(context.Cause(ctx)) }) // it never fails
+	interrupted := context.AfterFunc(ctx, func() { _ = to.CloseWithError(context.Cause(ctx)) }) // never fails
 	go func() {
 		defer t.handlers.Done()
 		defer cancel()
 		defer unlink()
 		err := t.serve(w, in)
 		interrupted()
-		_ = to.CloseWithError(err) // it never fails; without an error the body ends
+		_ = to.CloseWithError(err) // never fails; without an error, the body ends
 		if closed := closeBody(in); err == nil {
 			err = closed
 		}
@@ -98,7 +96,7 @@ func (t *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		Request: r}, nil
 }
 
-// serve calls the handler and turns a panic into an error.
+// serve calls the handler and converts a panic to an error.
 func (t *handlerTransport) serve(w *answer, r *http.Request) (err error) {
 	defer func() {
 		switch v := recover(); {
@@ -119,8 +117,8 @@ func closeBody(r *http.Request) error {
 	return r.Body.Close()
 }
 
-// answer is what a handler writes to. Only the handler's goroutine uses it until
-// ready is closed; after that, status, sent, and failed do not change.
+// answer is the ResponseWriter of a handler. Only the handler's goroutine uses it until ready is
+// closed. After that, status, sent, and failed do not change.
 type answer struct {
 	header http.Header
 	body   *io.PipeWriter
@@ -133,7 +131,7 @@ type answer struct {
 
 func (w *answer) Header() http.Header { return w.header }
 
-// WriteHeader sends the status and the headers; the first call counts.
+// WriteHeader sends the status and the headers. Only the first call counts.
 func (w *answer) WriteHeader(status int) {
 	if w.begun || status < 200 { // informational answers are not passed on
 		return
@@ -142,7 +140,7 @@ func (w *answer) WriteHeader(status int) {
 	close(w.ready)
 }
 
-// Write returns when the text was read. It fails when the reader is gone.
+// Write returns when the text was read. It returns an error when the reader is gone.
 func (w *answer) Write(b []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.body.Write(b)
@@ -152,7 +150,7 @@ func (w *answer) Write(b []byte) (int, error) {
 // reader.
 func (w *answer) Flush() { w.WriteHeader(http.StatusOK) }
 
-// end is called once the handler has returned, with its failure.
+// end is called after the handler has returned, with its failure.
 func (w *answer) end(err error) {
 	if w.begun {
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// transport returns the transport of a client in this process, and what closes it.
+// transport returns the transport of a client in this process, and a function that closes it.
 func transport(h http.HandlerFunc) (http.RoundTripper, func()) {
 	c := client.InProcess(h, func() error { return nil })
 	return client.Transport(c), func() { _ = c.Close() } // stop never fails
@@ -34,8 +34,8 @@ func get(t *testing.T, ctx context.Context, rt http.RoundTripper) (*http.Respons
 	return rt.RoundTrip(r)
 }
 
-// The answer comes with the headers, each part of the body when it is written, and
-// the end when the handler has returned.
+// The client receives the headers first, each part of the body when it is written, and the end when
+// the handler has returned.
 func TestInProcessStreams(t *testing.T) {
 	t.Parallel()
 	next := make(chan string)
@@ -67,8 +67,7 @@ func TestInProcessStreams(t *testing.T) {
 	}
 }
 
-// Flush sends the headers before there is a body; a handler that writes nothing
-// answers 200.
+// Flush sends the headers before there is a body. A handler that writes nothing answers 200.
 func TestInProcessFlushesHeaders(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -94,8 +93,8 @@ func TestInProcessFlushesHeaders(t *testing.T) {
 	}
 }
 
-// Closing the body, canceling the context, or closing the client ends the request; the handler's context ends
-// and its writes fail.
+// Closing the body, canceling the context, or closing the client ends the request. The handler's
+// context then ends, and its writes fail.
 func TestInProcessCancels(t *testing.T) {
 	t.Parallel()
 	for name, cancelBy := range map[string]func(res *http.Response, cancel func(), end func()){
@@ -157,7 +156,7 @@ func TestInProcessCallEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A panic before the headers fails the call, one after them the body.
+// A panic before the headers fails the call. A panic after them fails reading the body.
 func TestInProcessPanics(t *testing.T) {
 	t.Parallel()
 	early, end := transport(func(http.ResponseWriter, *http.Request) { panic("lost the thread") })

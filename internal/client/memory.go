@@ -9,15 +9,15 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// MemorySessions lists an owner's sessions that remember something, by name; an
-// empty owner is the caller.
+// MemorySessions lists an owner's sessions that have a memory, by name. An empty owner means the
+// caller.
 func (c *Client) MemorySessions(ctx context.Context, owner string, p domain.Page) (domain.List[domain.MemorySession], error) {
 	var out list[domain.MemorySession]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/sessions", query: memoryQuery(owner, p), into: &out})
 	return domain.List[domain.MemorySession]{Items: out.Items, Next: out.Next}, err
 }
 
-// Memories lists what a session remembers, newest first.
+// Memories lists the exchanges that a session remembers, newest first.
 func (c *Client) Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error) {
 	var out list[domain.Memory]
 	_, err := c.do(
@@ -27,7 +27,7 @@ func (c *Client) Memories(ctx context.Context, owner, session string, p domain.P
 	return domain.List[domain.Memory]{Items: out.Items, Next: out.Next}, err
 }
 
-// Forget clears the memory of a session and returns how many exchanges it had.
+// Forget deletes the memory of a session and returns the number of deleted exchanges.
 func (c *Client) Forget(ctx context.Context, owner, session, reason string) (int64, error) {
 	var out struct {
 		Exchanges int64 `json:"exchanges"`

@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// What sessions remember is its owner's: others need an admin, and forgetting is
-// in the audit log.
+// The memory of sessions belongs to their owner. Access by others requires an admin, and deletions
+// are in the audit log.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	d := start(t)

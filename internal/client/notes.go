@@ -7,12 +7,12 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Notes are what people wrote about a run, in order.
+// Notes returns the notes of a run, in order.
 func (c *Client) Notes(ctx context.Context, run string) ([]domain.Note, error) {
 	return all[domain.Note](ctx, c, runPath(run)+"/notes", nil, 0)
 }
 
-// AddNote keeps a note about a run; its author is the principal of the client.
+// AddNote adds a note to a run. Its author is the principal of the client.
 func (c *Client) AddNote(ctx context.Context, run, text string) (domain.Note, error) {
 	var out domain.Note
 	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(run) + "/notes", body: map[string]string{"text": text}, into: &out})

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Steps finds attempts of steps across runs, by the filter's Query and Page.
+// Steps finds attempts of steps across runs. It uses the Query and Page of the filter.
 func (c *Client) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error) {
 	q := pageQuery(f.Page)
 	if f.Query != "" {
@@ -27,7 +27,7 @@ func (c *Client) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHit
 	return domain.StepHits{Items: hits.Items, Next: hits.Next, Whole: hits.Next == ""}, err
 }
 
-// HandoffsOf lists handoffs of all runs, by the filter's Query and Page.
+// HandoffsOf lists handoffs of all runs. It uses the Query and Page of the filter.
 func (c *Client) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error) {
 	q := pageQuery(f.Page)
 	if f.Query != "" {
@@ -38,8 +38,7 @@ func (c *Client) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain
 	return domain.List[domain.HandoffSummary]{Items: out.Items, Next: out.Next}, err
 }
 
-// PlanFlow is how the newest runs of a plan that began since a time went through
-// its nodes; version 0 is any.
+// PlanFlow describes the paths of a plan's newest runs since a time. Version 0 means all versions.
 func (c *Client) PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error) {
 	q := url.Values{"since": {since.UTC().Format(time.RFC3339)}}
 	if version > 0 {
@@ -50,8 +49,8 @@ func (c *Client) PlanFlow(ctx context.Context, plan string, version int, since t
 	return out.Domain(), err
 }
 
-// RestoreVersion makes an earlier version of a plan its current one; CodeStale when
-// the current one has another hash than base.
+// RestoreVersion makes an earlier version of a plan its current one. If the hash of the current
+// version is not base, the error is CodeStale.
 func (c *Client) RestoreVersion(ctx context.Context, plan string, number int, base, reason string) (domain.Plan, error) {
 	var out apitypes.Plan
 	_, err := c.do(
@@ -67,8 +66,7 @@ func (c *Client) RestoreVersion(ctx context.Context, plan string, number int, ba
 	return out.Domain(), err
 }
 
-// AcceptPlan takes a planner's draft that only a program asked for, or an alternative
-// of it, into use.
+// AcceptPlan accepts a planner's draft that only a program requested, or an alternative of it.
 func (c *Client) AcceptPlan(ctx context.Context, plan string, a domain.DraftAcceptance) (domain.Plan, error) {
 	var out apitypes.Plan
 	_, err := c.do(
@@ -78,8 +76,8 @@ func (c *Client) AcceptPlan(ctx context.Context, plan string, a domain.DraftAcce
 	return out.Domain(), err
 }
 
-// TryPlan starts a dry run of a document without storing it. One with errors gives
-// CodeInvalid with a *planner.InvalidError in its chain.
+// TryPlan starts a dry run of a document without storing it. If the document has errors, the error
+// is CodeInvalid with a *planner.InvalidError in its chain.
 func (c *Client) TryPlan(ctx context.Context, src []byte, input domain.RawJSON, offline bool) (domain.Run, planner.Problems, error) {
 	var out apitypes.Run
 	body := apitypes.RunCreate{Document: string(src), DryRun: true, Offline: offline, Input: input}
@@ -91,11 +89,11 @@ func (c *Client) TryPlan(ctx context.Context, src []byte, input domain.RawJSON, 
 	return run, nil, nil
 }
 
-// Views are the caller's saved views of the run list, and the shared ones.
+// Views returns the caller's saved views of the run list, and the shared ones.
 func (c *Client) Views(ctx context.Context) ([]domain.SavedView, error) {
 	items, err := all[apitypes.View](ctx, c, "/views", nil, 0)
 	return mapList(list[apitypes.View]{Items: items}, func(v apitypes.View) domain.SavedView {
-		owner := "self" // the caller: the API does not repeat the name
+		owner := "self" // the caller; the API does not repeat the name
 		if v.Shared {
 			owner = ""
 		}
@@ -103,7 +101,7 @@ func (c *Client) Views(ctx context.Context) ([]domain.SavedView, error) {
 	}).Items, err
 }
 
-// KeepView keeps a query under a name, or removes it when it is empty.
+// KeepView stores a query under a name. If the query is empty, it deletes the view.
 func (c *Client) KeepView(ctx context.Context, v domain.SavedView, shared bool) error {
 	if v.Query != "" {
 		_, err := c.do(

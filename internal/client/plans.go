@@ -14,13 +14,13 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// list is one page as the API sends it.
+// list is a page of the API.
 type list[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"nextCursor"` // null on the last page
 }
 
-// all reads the pages of a list until it has most items; 0: all of them.
+// all reads the pages of a list until it has most items; 0 means all.
 func all[T any](ctx context.Context, c *Client, path string, query url.Values, most int) ([]T, error) {
 	q := maps.Clone(query)
 	if q == nil {
@@ -63,10 +63,11 @@ func pageQuery(p domain.Page) url.Values {
 	return q
 }
 
-// SavePlan stores a plan document; known content gives the existing version and
-// created false. One with errors gives CodeInvalid with a *planner.InvalidError
-// in its chain. With the origin "try" it is kept for a trial; the API sets any other.
-// Of the plan its id and key are given, of the version also its number and hash.
+// SavePlan stores a plan document. If the content is already stored, it returns the existing
+// version, and created is false. If the document has errors, the error is CodeInvalid with a
+// *planner.InvalidError in its chain. With the origin "try", the plan is stored for a trial; the
+// API sets any other origin. The returned plan has only its id and key, and the version also its
+// number and hash.
 func (c *Client) SavePlan(
 	ctx context.Context,
 	src []byte,
@@ -92,7 +93,7 @@ func (c *Client) SavePlan(
 	return plan, v, status == http.StatusCreated, out.Problems, nil
 }
 
-// problemsOf are what is wrong with a document that was refused.
+// problemsOf returns the problems of a rejected document.
 func problemsOf(err error) planner.Problems {
 	if bad, ok := errors.AsType[*planner.InvalidError](err); ok {
 		return bad.Problems
@@ -100,8 +101,7 @@ func problemsOf(err error) planner.Problems {
 	return nil
 }
 
-// CheckPlan validates a document against what the daemon offers to plans,
-// without storing it.
+// CheckPlan validates a document with the daemon's catalog, without storing it.
 func (c *Client) CheckPlan(ctx context.Context, src []byte, f planner.Format) (apitypes.PlanCheck, error) {
 	var out apitypes.PlanCheck
 	k := documentCall("/plan-checks", src, f)
@@ -132,7 +132,7 @@ func looksLikeJSON(src []byte) bool {
 	return false
 }
 
-// Plans lists plans that match the filter's Query, or else its Text.
+// Plans lists plans that match the Query of the filter, or else its Text.
 func (c *Client) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
 	q := pageQuery(f.Page)
 	if text := cmp.Or(f.Query, f.Text); text != "" {
@@ -165,7 +165,7 @@ func (c *Client) Versions(ctx context.Context, idOrKey string) ([]domain.Version
 	return mapList(list[apitypes.PlanVersion]{Items: items}, apitypes.PlanVersion.Domain).Items, err
 }
 
-// VersionByNumber returns one version with its source; number 0 is the newest.
+// VersionByNumber returns a version with its source. Number 0 means the newest version.
 func (c *Client) VersionByNumber(ctx context.Context, idOrKey string, number int) (domain.Version, error) {
 	n := "latest"
 	if number != 0 {
@@ -176,7 +176,7 @@ func (c *Client) VersionByNumber(ctx context.Context, idOrKey string, number int
 	return out.Domain(), err
 }
 
-// ArchivePlan hides a plan from lists, or shows it again.
+// ArchivePlan archives a plan, or restores it from the archive.
 func (c *Client) ArchivePlan(ctx context.Context, idOrKey string, archived bool, reason string) error {
 	verb := "unarchive"
 	if archived {
@@ -186,7 +186,7 @@ func (c *Client) ArchivePlan(ctx context.Context, idOrKey string, archived bool,
 	return err
 }
 
-// PausePlan lets no run of a plan start, or lets them start again.
+// PausePlan pauses a plan, or ends the pause.
 func (c *Client) PausePlan(ctx context.Context, idOrKey string, on bool, reason string) error {
 	verb := "unpause"
 	if on {

@@ -14,8 +14,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Start starts a run, or finds that of its key; it returns once the run is durable. The
-// daemon sets the origin.
+// Start starts a run, or returns the run with its idempotency key. The run is durable when Start
+// returns. The daemon sets the origin.
 func (c *Client) Start(ctx context.Context, r domain.StartRequest) (domain.Run, error) {
 	body := apitypes.RunCreate{Plan: r.Plan, Version: r.Version, Hash: r.Hash, Input: r.Input, Priority: r.Priority, Labels: r.Labels,
 		Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session, DryRun: r.Dry, Offline: r.Offline,
@@ -27,7 +27,7 @@ func (c *Client) Start(ctx context.Context, r domain.StartRequest) (domain.Run, 
 	return run, err
 }
 
-// limitsOf writes limits for a request; nil: there are none.
+// limitsOf converts limits for a request. It returns nil if there are none.
 func limitsOf(l domain.Limits) *domain.LimitsView {
 	if l == (domain.Limits{}) {
 		return nil
@@ -36,7 +36,7 @@ func limitsOf(l domain.Limits) *domain.LimitsView {
 	return &v
 }
 
-// Runs lists runs, newest first. The API has no IDTail of a filter.
+// Runs lists runs, newest first. The API does not support IDTail of the filter.
 func (c *Client) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error) {
 	q := pageQuery(f.Page)
 	set := func(k, v string) {
@@ -92,27 +92,26 @@ func joined[S ~string](list []S) string {
 
 func runPath(id string) string { return "/runs/" + url.PathEscape(id) }
 
-// View returns one run with its result so far, by id or by any part that its id
-// alone begins or ends with.
+// View returns one run with its current result. id may be the beginning or the end of a unique id.
 func (c *Client) View(ctx context.Context, id string) (apitypes.RunDetail, error) {
 	var out apitypes.RunDetail
 	_, err := c.do(ctx, call{method: http.MethodGet, path: runPath(id), into: &out})
 	return out, err
 }
 
-// FindRun finds a run by id or by any part that its id alone begins or ends with.
+// FindRun finds a run. id may be the beginning or the end of a unique id.
 func (c *Client) FindRun(ctx context.Context, id string) (domain.Run, error) {
 	v, err := c.View(ctx, id)
 	return v.Domain(), err
 }
 
-// Result is what a run has come to so far.
+// Result returns the current result of a run.
 func (c *Client) Result(ctx context.Context, run string) (domain.Result, error) {
 	v, err := c.View(ctx, run)
 	return v.Result(), err
 }
 
-// Detail is a run with its waits and its whole journal.
+// Detail returns a run with its waits and its whole journal.
 func (c *Client) Detail(ctx context.Context, run string) (domain.RunDetail, error) {
 	v, err := c.View(ctx, run)
 	if err != nil {
@@ -120,7 +119,7 @@ func (c *Client) Detail(ctx context.Context, run string) (domain.RunDetail, erro
 	}
 	journal, err := c.Journal(ctx, v.ID)
 	if v.Damage != nil && domain.CodeOf(err) == domain.CodeCorrupt {
-		err = nil // the view has the damage
+		err = nil // the view describes the damage
 	}
 	return domain.RunDetail{Run: v.Domain(), Waits: v.Waits, Journal: journal, Damage: v.Damage, Plan: v.RunResult.Result}, err
 }
@@ -132,13 +131,13 @@ func (c *Client) Journal(ctx context.Context, run string) ([]domain.Entry, error
 	return rows, err
 }
 
-// JournalSince returns the rows of a journal from a page on, and the cursor of the last page. That
-// page has the later rows, too. An empty cursor is the first page. The errors are those of Journal.
+// JournalSince returns the rows of a journal from a page on, and the cursor of the last page, which
+// later rows are added to. An empty cursor means the first page. The errors are those of Journal.
 func (c *Client) JournalSince(ctx context.Context, run, cursor string) (rows []domain.Entry, last string, err error) {
 	return c.journal(ctx, run, cursor, followedPart)
 }
 
-// Rows of a page: of a whole journal, and of one that is read again and again.
+// Rows per page: for a whole journal, and for one that is read repeatedly.
 const (
 	maxJournalPart = 1000
 	followedPart   = 200
@@ -169,15 +168,15 @@ func (c *Client) journal(ctx context.Context, run, cursor string, limit int) (ro
 	}
 }
 
-// Standing returns the failure group of a run and its acknowledgment; nothing if the run
-// has not failed.
+// Standing returns the failure group of a run and its acknowledgment. It is empty if the run has
+// not failed.
 func (c *Client) Standing(ctx context.Context, run domain.Run) (domain.FailureStatus, error) {
 	v, err := c.View(ctx, run.ID)
 	return v.FailureStatus, err
 }
 
-// AcknowledgeRun acknowledges a failed run, and has it resumed at a time unless that is
-// zero.
+// AcknowledgeRun acknowledges a failed run. Unless resumeAt is zero, the run is resumed at that
+// time.
 func (c *Client) AcknowledgeRun(ctx context.Context, run domain.Run, note string, resumeAt time.Time) (domain.Run, error) {
 	return c.act(ctx, call{method: http.MethodPost, path: runPath(run.ID) + "/acknowledge", body: struct {
 		Note    string    `json:"note,omitempty"`
@@ -190,8 +189,8 @@ func (c *Client) UnacknowledgeRun(ctx context.Context, id string) (domain.Run, e
 	return c.act(ctx, call{method: http.MethodPost, path: runPath(id) + "/unacknowledge"})
 }
 
-// CompareRuns puts two runs side by side; without a second one it is the last of
-// the same plan that went well.
+// CompareRuns compares two runs. Without a second run, it uses the last successful run of the same
+// plan.
 func (c *Client) CompareRuns(ctx context.Context, a, b string) (rundiff.Comparison, error) {
 	q := url.Values{"a": {a}}
 	if b != "" {
@@ -241,8 +240,8 @@ func (c *Client) Approval(ctx context.Context, id string) (domain.Approval, erro
 	return out.Domain(), err
 }
 
-// AssignApproval assigns an open approval request; CodeStale if it is not assigned to
-// before any more.
+// AssignApproval assigns a pending approval request. If its assignee is no longer before, the error
+// is CodeStale.
 func (c *Client) AssignApproval(ctx context.Context, id, before, assignee, reason string) (domain.Approval, error) {
 	path := "/approvals/" + url.PathEscape(id)
 	var now, out apitypes.Approval
@@ -259,15 +258,15 @@ func (c *Client) AssignApproval(ctx context.Context, id, before, assignee, reaso
 	return out.Domain(), err
 }
 
-// Prediction predicts where each answer to an open approval leads.
+// Prediction predicts the steps after each answer to a pending approval.
 func (c *Client) Prediction(ctx context.Context, id string) ([]domain.Prediction, error) {
 	var out list[domain.Prediction]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id) + "/predictions", into: &out})
 	return out.Items, err
 }
 
-// Decide answers an approval request. Without an answer it gives the first that approves
-// or rejects, as Approve demands.
+// Decide answers an approval request. Without an answer, it selects the first that approves or
+// rejects, as Approve requires.
 func (c *Client) Decide(ctx context.Context, r domain.DecideRequest) (domain.Approval, error) {
 	path, answer := "/approvals/"+url.PathEscape(r.Approval), r.Answer
 	switch {

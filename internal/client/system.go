@@ -21,7 +21,7 @@ func (c *Client) ReleaseHeld(ctx context.Context, plan, reason string) (int, err
 	return out.Released, err
 }
 
-// Retain deletes expired data, or predicts what would be deleted.
+// Retain deletes expired data, or only reports what would be deleted.
 func (c *Client) Retain(ctx context.Context, reason string, dryRun bool) (domain.RetentionResult, error) {
 	var out domain.RetentionResult
 	_, err := c.do(
@@ -38,15 +38,15 @@ func (c *Client) Server(ctx context.Context) (domain.Server, error) {
 	return out, err
 }
 
-// HealthMetrics is how the daemon does now and did over the last day.
+// HealthMetrics returns the current health metrics and those of the last day.
 func (c *Client) HealthMetrics(ctx context.Context) (domain.HealthMetrics, error) {
 	var out domain.HealthMetrics
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/system/metrics-history", into: &out})
 	return out, err
 }
 
-// Log is the newest lines of the daemon's log, newest first, of a level or worse
-// that hold a text; empty: any.
+// Log returns lines of the daemon's log, newest first. level is the least severe level, and text a
+// text that the lines contain; empty values match every line.
 func (c *Client) Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error) {
 	q := url.Values{}
 	if level != "" {
@@ -58,7 +58,7 @@ func (c *Client) Log(ctx context.Context, level, text string) ([]domain.DaemonLo
 	return all[domain.DaemonLog](ctx, c, "/system/log", q, 0)
 }
 
-// Maintain lets no step start any more, or lets them start again.
+// Maintain begins or ends maintenance, during which no step starts.
 func (c *Client) Maintain(ctx context.Context, on bool, reason string) (*domain.Maintenance, error) {
 	var out struct {
 		Maintenance *domain.Maintenance `json:"maintenance"`
@@ -71,7 +71,7 @@ func (c *Client) Maintain(ctx context.Context, on bool, reason string) (*domain.
 	return out.Maintenance, err
 }
 
-// BackUp makes a verified backup where the daemon keeps them.
+// BackUp creates a verified backup in the daemon's directory of backups.
 func (c *Client) BackUp(ctx context.Context) (domain.Backup, error) {
 	var out domain.Backup
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/backup", into: &out})

@@ -14,8 +14,8 @@ func (c *Client) Tools(ctx context.Context) ([]domain.ToolInfo, error) {
 	return items, err
 }
 
-// AcceptTool takes the definition that an MCP server offers now for the accepted
-// one, if it has the digest (empty: whatever it is).
+// AcceptTool accepts the definition that an MCP server offers now, if it has the digest. An empty
+// digest accepts any definition.
 func (c *Client) AcceptTool(ctx context.Context, name, digest, reason string) error {
 	_, err := c.do(
 		ctx,
@@ -34,7 +34,7 @@ func (c *Client) ToolServers(ctx context.Context) ([]domain.ToolServer, error) {
 	return items, err
 }
 
-// RetryToolServer restarts a disabled MCP server.
+// RetryToolServer starts a disabled MCP server again.
 func (c *Client) RetryToolServer(ctx context.Context, name, reason string) error {
 	_, err := c.do(
 		ctx,
@@ -43,23 +43,23 @@ func (c *Client) RetryToolServer(ctx context.Context, name, reason string) error
 	return err
 }
 
-// DisableTool refuses new calls of a tool until it is enabled.
+// DisableTool rejects new calls of a tool until it is enabled.
 func (c *Client) DisableTool(ctx context.Context, name, reason string) error {
 	return c.turn(ctx, "/tools/", name, "/disable", map[string]any{"reason": reason})
 }
 
-// EnableTool allows calls of a tool that is disabled and closes its circuits. With a
-// host, it closes only the circuit of that host.
+// EnableTool allows calls of a disabled tool and closes its circuits. With a host, it closes only
+// the circuit of that host.
 func (c *Client) EnableTool(ctx context.Context, name, host, reason string) error {
 	return c.turn(ctx, "/tools/", name, "/enable", map[string]any{"host": host, "reason": reason})
 }
 
-// DisableProvider is DisableTool for a provider of models.
+// DisableProvider disables a provider of models; see DisableTool.
 func (c *Client) DisableProvider(ctx context.Context, name, reason string) error {
 	return c.turn(ctx, "/providers/", name, "/disable", map[string]any{"reason": reason})
 }
 
-// EnableProvider allows calls of a provider that is disabled and closes its circuit.
+// EnableProvider allows calls of a disabled provider and closes its circuit.
 func (c *Client) EnableProvider(ctx context.Context, name, reason string) error {
 	return c.turn(ctx, "/providers/", name, "/enable", map[string]any{"reason": reason})
 }

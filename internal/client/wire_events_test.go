@@ -43,7 +43,7 @@ func (d *daemon) get(t *testing.T, token, path, accept string) *http.Response {
 // over reports whether an event is the last one of a run.
 func over(text string) bool { return strings.Contains(text, `"type":"plan_completed"`) }
 
-// overSSE reads a run's stored events from server-sent events.
+// overSSE reads a run's stored events as server-sent events.
 func overSSE(t *testing.T, body io.Reader, run string) (list []string) {
 	t.Helper()
 	lines := bufio.NewScanner(body)
@@ -70,8 +70,8 @@ steps:
   - {id: b, tool: log, params: {n: "${output.a.n}"}}
 `
 
-// The events of /ws, /events, and a run's list are the same flat objects, live and replayed, as the API's
-// description declares.
+// The events of /ws, /events, and a run's list are the same flat objects, live and replayed, as the
+// API's description declares.
 func TestEventsOnTheWire(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -113,7 +113,7 @@ func TestEventsOnTheWire(t *testing.T) {
 	if diff := cmp.Diff(live, overSSE(t, d.get(t, token, path, "text/event-stream").Body, run.ID)); diff != "" {
 		t.Errorf("the replay differs from what was sent live:\n%s", diff)
 	}
-	// After any event the replay continues with the next one.
+	// After any event, the replay continues with the next one.
 	for i, text := range live[:len(live)-1] {
 		id := decoded(t, text)["eventId"].(string)
 		if diff := cmp.Diff(live[i+1:], overSSE(t, d.get(t, token, path+"?after="+id, "text/event-stream").Body, run.ID)); diff != "" {
