@@ -1,7 +1,6 @@
 # kairosd: build, run and check. `make` lists the targets.
 SHELL := /bin/bash
 GO    ?= go
-SBOM  := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 TOOL  := CGO_ENABLED=0 $(GO) tool -modfile=tools/go.mod
 DATA  ?=
 LISTEN ?= 127.0.0.1:8080
@@ -9,6 +8,7 @@ MILLION ?= /tmp/kairos-million
 PROOF ?= 1
 FIGURES ?= /tmp/kairos-figures
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
+RELEASE ?= $(shell git describe --tags --match 'v[0-9]*' 2>/dev/null || echo 0.0.0-dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/buildinfo.Version=$(VERSION)
 # Packages with concurrency, to test with the race detector.
 RACE := ./planner/... ./agent ./internal/app ./internal/assemble ./internal/daemon ./internal/demo ./internal/auth ./internal/client ./internal/bulk ./internal/circuit ./internal/conversation \
@@ -20,7 +20,7 @@ RACE_STORE := WithoutAGap|UnderLoad|WhileWorkContinues|CommitTogether|Conformanc
 # Of the dashboard the tests of what runs next to a request: event streams, logins, and people who act at once.
 RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoAuthors|DoneOnce|Home|Throttled
 
-.PHONY: help build run test check lint-api race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln reproducible verify fmt fuzz bench load microbench million recovery clean
+.PHONY: help build run test check lint-api race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln release release-deps release-test reproducible verify fmt fuzz bench load microbench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -90,7 +90,18 @@ docs: ## update the list of commands in docs/reference/cli.md
 	$(GO) test ./internal/cli -run TestThePageOfCommands -count=1 -update
 
 sbom: build ## write a CycloneDX SBOM of each binary to bin/*.cdx.json
-	@for p in kairosd kairos; do $(GO) run $(SBOM) bin -json -std -noserial -output bin/$$p.cdx.json bin/$$p && echo bin/$$p.cdx.json; done
+	@for p in kairosd kairos; do $(GO) -C tools/release tool cyclonedx-gomod bin -json -std -noserial -output $(CURDIR)/bin/$$p.cdx.json $(CURDIR)/bin/$$p && echo bin/$$p.cdx.json; done
+
+release-deps: ## download everything that make release needs
+	$(GO) mod download
+	$(GO) -C tools/release mod download
+
+release: ## build archives, packages, an image, SBOMs, and checksums in dist/, without network (RELEASE=1.2.3; URL=, LICENSE=: also the install script and the formula)
+	rm -rf dist
+	GOFLAGS= GOPROXY=off $(GO) -C tools/release run . -version $(RELEASE) -out ../../dist $(if $(URL),-url $(URL)) $(if $(LICENSE),-license $(LICENSE))
+
+release-test: ## install the packages, the image, and the install script of this machine, and run a plan with each (as root)
+	$(GO) -C tools/release test -count=1 -v -timeout 20m .
 
 vuln: ## check the called code for known vulnerabilities (uses vuln.go.dev; VULNDB=URL: another database)
 	$(TOOL) govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	_ "golang.org/x/crypto/x509roots/fallback" // for machines without certificates, such as an image from scratch
 
 	"github.com/kairosd/kairosd/internal/buildinfo"
 	"github.com/kairosd/kairosd/internal/datadir"
