@@ -80,7 +80,7 @@ func parsePlatform(s string) (platform, error) {
 }
 
 // newRelease checks the directories, and reads the time of the commit. SOURCE_DATE_EPOCH (seconds
-// since 1970, https://reproducible-builds.org/specs/source-date-epoch/) overrides this time.
+// since 1970, as reproducible-builds.org specifies) overrides this time.
 func newRelease(ctx context.Context, root, out, version string) (*release, error) {
 	r := &release{version: version}
 	var err error

@@ -41,7 +41,8 @@ func (r *release) pack(p platform, bin, format string) (err error) {
 		Version:     r.version,
 		Section:     "admin",
 		Maintainer:  "the kairosd developers <kairosd@localhost>",
-		Description: "Durable execution of plans on one machine\nkairosd stores plans, runs them durably on SQLite, and serves a dashboard for operators.",
+		Description: "Durable execution of plans on one machine\n" +
+			"kairosd stores plans, runs them durably on SQLite, and serves a dashboard for operators.",
 		License:     r.license,
 		MTime:       r.time,
 		Overridables: nfpm.Overridables{
@@ -112,7 +113,8 @@ func (r *release) completion(bin, shell string) (string, error) {
 	}
 	own := filepath.Join(filepath.Dir(bin), platform{runtime.GOOS, runtime.GOARCH}.String(), "kairos")
 	if _, err := os.Stat(own); err != nil {
-		return "", fmt.Errorf("completion scripts need the binary of this machine: list %s/%s first in -platforms", runtime.GOOS, runtime.GOARCH)
+		return "", fmt.Errorf("completion scripts need the binary of this machine: list %s/%s first in -platforms",
+			runtime.GOOS, runtime.GOARCH)
 	}
 	text, err := exec.Command(own, "completion", shell).Output()
 	if err != nil {
