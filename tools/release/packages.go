@@ -35,16 +35,16 @@ func (r *release) pack(p platform, bin, format string) (err error) {
 	}
 	script := func(name string) string { return filepath.Join(r.root, "tools", "release", "files", name) }
 	info := nfpm.WithDefaults(&nfpm.Info{
-		Name:        "kairosd",
-		Arch:        p.arch,
-		Platform:    "linux",
-		Version:     r.version,
-		Section:     "admin",
-		Maintainer:  "the kairosd developers <kairosd@localhost>",
+		Name:       "kairosd",
+		Arch:       p.arch,
+		Platform:   "linux",
+		Version:    r.version,
+		Section:    "admin",
+		Maintainer: "the kairosd developers <kairosd@localhost>",
 		Description: "Durable execution of plans on one machine\n" +
 			"kairosd stores plans, runs them durably on SQLite, and serves a dashboard for operators.",
-		License:     r.license,
-		MTime:       r.time,
+		License: r.license,
+		MTime:   r.time,
 		Overridables: nfpm.Overridables{
 			Contents: contents,
 			Scripts: nfpm.Scripts{
