@@ -98,15 +98,15 @@ func newRelease(ctx context.Context, root, out, version string) (*release, error
 	} else if len(there) > 0 {
 		return nil, fmt.Errorf("%s is not empty: remove it first", r.out)
 	}
-	epoch := os.Getenv("SOURCE_DATE_EPOCH")
-	if epoch == "" {
-		text, err := exec.CommandContext(ctx, "git", "-C", r.root, "log", "-1", "--format=%ct").Output()
+	text := os.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		out, err := exec.CommandContext(ctx, "git", "-C", r.root, "log", "-1", "--format=%ct").Output()
 		if err != nil {
 			return nil, fmt.Errorf("find the time of the commit (or set SOURCE_DATE_EPOCH): %w", err)
 		}
-		epoch = strings.TrimSpace(string(text))
+		text = strings.TrimSpace(string(out))
 	}
-	seconds, err := strconv.ParseInt(epoch, 10, 64)
+	seconds, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return nil, fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
 	}
