@@ -286,14 +286,11 @@ func (o *object) advice(key string) message.Message {
 	if s := foreignKey(o.what, key); !s.IsZero() {
 		return s
 	}
-	known := slices.Sorted(slices.Values(o.read))
+	known := slices.Compact(slices.Sorted(slices.Values(o.read)))
 	if near := suggest.Nearest(key, known); near != "" {
 		return message.New("did you mean %s?", near)
 	}
-	if len(known) <= 12 {
-		return message.New("known keys: %s", strings.Join(known, ", "))
-	}
-	return message.New("start the names of your own keys with x-")
+	return message.New("known keys: %s", strings.Join(known, ", "))
 }
 
 // decodeDocument sets Graph or Steps.
@@ -307,6 +304,9 @@ func decodeDocument(d *Document, r *reporter) {
 			message.New("write steps: instead, each with id, agentId or tool, task or params, and dependencies: [<step>, …]"),
 			"this is a plan of another system, with activities",
 		)
+		return
+	}
+	if foreign(t, r) {
 		return
 	}
 	o := newObject(t, r, "plan", "")

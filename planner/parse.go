@@ -134,7 +134,14 @@ func parse(src []byte, f Format, r *reporter) *Document {
 	} else {
 		t = parseYAML(text, r)
 	}
-	if t == nil || r.errors > 0 {
+	broken := t == nil || r.errors > 0
+	if (broken || t.kind != treeMap) && f == FormatYAML && markdown(text, broken) {
+		*r = reporter{lenient: r.lenient}
+		r.error(&tree{line: 1, column: 1}, "", "plan.foreign", message.New("write the plan into a YAML file of its own"),
+			"this is %s, not a plan", message.New("a page of Markdown"))
+		return nil
+	}
+	if broken {
 		return nil
 	}
 	if t.kind != treeMap {

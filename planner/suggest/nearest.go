@@ -18,6 +18,9 @@ func Nearest(word string, candidates []string) string {
 			return c
 		}
 		d := editDistance(word, c, bestDistance)
+		if d > max(1, len(word)/3) && commonPrefix(word, c) == 0 { // stderr is not a misspelled order
+			continue
+		}
 		if d < bestDistance || d == bestDistance && (best == "" || commonPrefix(word, c) > commonPrefix(word, best)) {
 			best, bestDistance = c, d
 		}
