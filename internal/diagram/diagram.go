@@ -87,14 +87,20 @@ type Options struct {
 	Most int
 	// Focus is the node around which nothing is folded. If it is empty, that is the first node.
 	Focus string
+	// Room, if not zero, is the place that the picture should fit into. A picture that is wider is wrapped
+	// like a text, and its nodes become small where it would be unreadable otherwise.
+	Room Room
 }
 
-const compactFrom = 60
+const (
+	compactFrom = 60
+	// readable is the scale below which small nodes are preferred to a small picture.
+	readable = 0.7
+)
 
 // Layout draws a plan.
 func Layout(p *walk.Program, o Options) *Drawing {
-	s, compact := sizesFor(len(p.Nodes), o)
-	d := pictureOf(p, s).fold(o.Most, o.Focus, s).draw(s, compact)
+	d := o.draw(len(p.Nodes), func(s sizes) picture { return pictureOf(p, s) })
 	d.Title = p.Name
 	if d.Title == "" {
 		d.Title = p.ID
@@ -105,8 +111,23 @@ func Layout(p *walk.Program, o Options) *Drawing {
 // LayoutRun draws the path of a run: one box per visit, with loops unrolled. Edges lead from each
 // visit to the visits that followed from it.
 func LayoutRun(p *walk.Program, visits []Visit, o Options) *Drawing {
-	s, compact := sizesFor(len(visits), o)
-	return ran(p, visits, s).fold(o.Most, o.Focus, s).draw(s, compact)
+	return o.draw(len(visits), func(s sizes) picture { return ran(p, visits, s) })
+}
+
+// draw draws a picture that is made for sizes, with small nodes where they make it more readable.
+func (o Options) draw(nodes int, of func(sizes) picture) *Drawing {
+	s, compact := sizesFor(nodes, o)
+	d := of(s).fold(o.Most, o.Focus, s).draw(s, compact, o.Room)
+	if compact || o.Room.W == 0 || o.Room.Scale(d.Width, d.Height) >= readable {
+		return d
+	}
+	o.Compact = true
+	s, compact = sizesFor(nodes, o)
+	small := of(s).fold(o.Most, o.Focus, s).draw(s, compact, o.Room)
+	if o.Room.Scale(small.Width, small.Height) > o.Room.Scale(d.Width, d.Height) {
+		return small
+	}
+	return d
 }
 
 func sizesFor(nodes int, o Options) (sizes, bool) {
@@ -119,9 +140,10 @@ func sizesFor(nodes int, o Options) (sizes, bool) {
 	return sizes{nodeW: 150, nodeH: 46, gap: 20, lane: 10, margin: 16, radius: 5, channel: 34, chars: 18, mark: 2}, false
 }
 
-func (pic picture) draw(s sizes, compact bool) *Drawing {
+func (pic picture) draw(s sizes, compact bool, room Room) *Drawing {
 	pic.handOff()
 	g := build(pic, s)
+	g.within = room
 	g.rankAll()
 	g.addChains()
 	g.orderRanks()

@@ -253,6 +253,13 @@ func TestNothingOverlaps(t *testing.T) {
 		if len(d.Nodes) != nodes {
 			rt.Fatalf("%d nodes drawn of %d", len(d.Nodes), nodes)
 		}
+		wrapped := diagram.Layout(p, diagram.Options{Room: diagram.Room{W: 800, H: 500}})
+		if err := sound(wrapped); err != nil {
+			rt.Fatal(err)
+		}
+		if err := inside(wrapped); err != nil {
+			rt.Fatal(err)
+		}
 	})
 }
 

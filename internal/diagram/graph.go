@@ -35,13 +35,14 @@ func (v *vertex) real() bool { return v.node >= 0 }
 
 // graph is an incomplete layout. Vertices 0 to n-1 are the plan's nodes.
 type graph struct {
-	pic   picture
-	s     sizes
-	n     int
-	v     []vertex
-	links []link
-	ranks [][]int // vertices of each rank in order
-	far   int     // number of lanes below the picture
+	pic    picture
+	s      sizes
+	n      int
+	v      []vertex
+	links  []link
+	ranks  [][]int // vertices of each rank in order
+	far    int     // lanes below the picture
+	within Room
 	// labelled marks ranks that hold labels and no nodes.
 	labelled []bool
 }

@@ -14,7 +14,9 @@ type turn struct {
 	channel int
 	bundle  int
 	y1, y2  float64
+	r1, r2  int // ranks of both ends
 	track   int
+	lane    int // between two bands, if it leads from one to the other
 }
 
 // point is a point of a path.
@@ -35,43 +37,16 @@ func (g *graph) route() *Drawing {
 			all = append(all, &turns[i][j])
 		}
 	}
-	tracks := assignTracks(all, len(g.ranks)+1)
-	// left and right sides of each rank, and of each channel.
-	left, right := make([]float64, len(g.ranks)), make([]float64, len(g.ranks))
-	start := make([]float64, len(g.ranks)+1) // the channel before rank r
-	const step = 8
-	x := g.s.margin
-	if tracks[0] > 0 {
-		start[0] = x
-		x += float64(tracks[0]*step) + g.s.channel/2
-	}
-	for r, rank := range g.ranks {
-		left[r] = x
-		w := 0.0
-		for _, id := range rank {
-			w = max(w, g.v[id].w)
-		}
-		x += w
-		right[r] = x
-		if r+1 < len(g.ranks) || tracks[r+1] > 0 {
-			gap := g.s.channel / 2
-			if g.labelled[r] || r+1 < len(g.ranks) && g.labelled[r+1] {
-				gap = 10
-			}
-			start[r+1] = x + gap
-			x += 2*gap + float64(max(tracks[r+1]-1, 0)*step)
-		}
-	}
-	d := &Drawing{Width: math.Ceil(x + g.s.margin), Height: bottom + g.s.margin}
+	c := g.arrange(all)
+	d := &Drawing{Width: c.width, Height: c.height}
 	if g.far > 0 {
 		d.Height += float64(g.far)*g.s.lane + g.s.lane
 	}
 	for i := range g.n {
-		d.Nodes = append(d.Nodes, g.node(i, left[g.v[i].rank]))
+		d.Nodes = append(d.Nodes, g.node(i, c))
 	}
-	at := func(t turn) float64 { return start[t.channel] + float64(t.track)*step }
 	for i := range g.links {
-		d.Edges = append(d.Edges, g.edge(i, turns[i], at, left, right))
+		d.Edges = append(d.Edges, g.edge(i, turns[i], c))
 	}
 	return d
 }
@@ -80,8 +55,8 @@ func (g *graph) route() *Drawing {
 func (g *graph) turns(i int, bottom float64) []turn {
 	l := &g.links[i]
 	from, to := &g.v[l.from], &g.v[l.to]
-	leave := turn{channel: from.rank + 1, bundle: l.from, y1: from.y}
-	arrive := turn{channel: to.rank, bundle: g.n + l.to, y2: to.y}
+	leave := turn{channel: from.rank + 1, bundle: l.from, y1: from.y, r1: from.rank, r2: from.rank}
+	arrive := turn{channel: to.rank, bundle: g.n + l.to, y2: to.y, r1: to.rank, r2: to.rank}
 	switch {
 	case l.far:
 		y := bottom + g.s.lane*float64(l.lane+1)
@@ -93,7 +68,8 @@ func (g *graph) turns(i int, bottom float64) []turn {
 		leave.y2 = g.v[l.chain[len(l.chain)-1]].y
 		list = append(list, leave)
 		for j := len(l.chain) - 1; j > 0; j-- {
-			list = append(list, turn{channel: g.v[l.chain[j]].rank, bundle: -1 - i, y1: g.v[l.chain[j]].y, y2: g.v[l.chain[j-1]].y})
+			a, b := &g.v[l.chain[j]], &g.v[l.chain[j-1]]
+			list = append(list, turn{channel: a.rank, bundle: -1 - i, y1: a.y, y2: b.y, r1: a.rank, r2: b.rank})
 		}
 		arrive.y1 = g.v[l.chain[0]].y
 		return append(list, arrive)
@@ -101,7 +77,8 @@ func (g *graph) turns(i int, bottom float64) []turn {
 	path := append(append([]int{l.from}, l.chain...), l.to)
 	var list []turn
 	for j := 1; j < len(path); j++ {
-		t := turn{channel: g.v[path[j]].rank, bundle: -1 - i, y1: g.v[path[j-1]].y, y2: g.v[path[j]].y}
+		a, b := &g.v[path[j-1]], &g.v[path[j]]
+		t := turn{channel: b.rank, bundle: -1 - i, y1: a.y, y2: b.y, r1: a.rank, r2: b.rank}
 		// Edges from one node share a track, and so do edges into one node.
 		switch many := len(from.right) > 1 || len(to.left) <= 1; {
 		case j == 1 && (many || len(path) > 2):
@@ -223,40 +200,39 @@ func (g *graph) packFar() {
 }
 
 // edge converts a link into an edge with its path.
-func (g *graph) edge(i int, turns []turn, at func(turn) float64, left, right []float64) Edge {
+func (g *graph) edge(i int, turns []turn, c *columns) Edge {
 	l := &g.links[i]
 	from, to := &g.v[l.from], &g.v[l.to]
 	e := Edge{From: g.pic.boxes[l.from].ID, To: g.pic.boxes[l.to].ID, Position: l.position, Label: l.label, Condition: visible(l.text),
 		Back: l.back, Need: l.need, Failed: l.failed, Fallback: l.fallback}
 	e.Handoff = g.pic.handsOff(l)
-	tip := point{left[to.rank], to.y}
+	a, z := c.move(from.rank), c.move(to.rank)
+	tip := point{c.left[to.rank] + z.x, to.y + z.y}
 	const head = 7
-	path := []point{{left[from.rank] + g.s.nodeW, from.y}}
+	path := []point{{c.left[from.rank] + g.s.nodeW + a.x, from.y + a.y}}
 	// A step of a few pixels looks like a mistake. An edge that is alone at its node therefore
 	// meets the side slightly off the middle.
 	near := g.s.nodeH / 5
-	if last := &turns[len(turns)-1]; len(to.left) == 1 && math.Abs(last.y1-last.y2) <= near {
+	if last := &turns[len(turns)-1]; len(to.left) == 1 && math.Abs(last.y1-last.y2) <= near && !c.crosses(*last) {
 		last.y2 = last.y1
-		tip.y = last.y1
+		tip.y = last.y1 + z.y
 	}
-	if first := &turns[0]; len(from.right) == 1 && math.Abs(first.y1-first.y2) <= near {
+	if first := &turns[0]; len(from.right) == 1 && math.Abs(first.y1-first.y2) <= near && !c.crosses(*first) {
 		first.y1 = first.y2
-		path[0].y = first.y2
+		path[0].y = first.y2 + a.y
 	}
 	for _, t := range turns {
-		if t.y1 != t.y2 {
-			x := at(t)
-			path = append(path, point{x, t.y1}, point{x, t.y2})
-		}
+		path = append(path, c.points(t)...)
 	}
 	path = append(path, point{tip.x - head, tip.y})
 	e.Path, e.TipX, e.TipY = rounded(path, g.s.radius), tip.x, tip.y
 	e.Arrow = fmt.Sprintf("M%s %sl-%d -4v8z", num(tip.x), num(tip.y), head)
 	if v := l.labelAt; v >= 0 {
+		at := c.move(g.v[v].rank)
 		e.LabelW, e.LabelH = labelSize(l.label)
-		e.LabelX, e.LabelY = left[g.v[v].rank]+e.LabelW/2, g.v[v].y
+		e.LabelX, e.LabelY = c.left[g.v[v].rank]+e.LabelW/2+at.x, g.v[v].y+at.y
 		if l.back {
-			e.LabelX = (left[from.rank] + right[from.rank]) / 2
+			e.LabelX = (c.left[from.rank]+c.right[from.rank])/2 + a.x
 		}
 	} else {
 		e.Label = ""
@@ -265,10 +241,11 @@ func (g *graph) edge(i int, turns []turn, at func(turn) float64, left, right []f
 }
 
 // node converts a box into a node at its position.
-func (g *graph) node(i int, x float64) Node {
+func (g *graph) node(i int, c *columns) Node {
 	v := &g.v[i]
 	d := g.pic.boxes[i]
-	d.X, d.Y, d.W, d.H, d.Rank = x, v.y-v.h/2, v.w, v.h, v.rank
+	at := c.move(v.rank)
+	d.X, d.Y, d.W, d.H, d.Rank = c.left[v.rank]+at.x, v.y-v.h/2+at.y, v.w, v.h, v.rank
 	d.Outline, d.Detail = outline(d.Shape, d.X, d.Y, d.W, d.H)
 	return d
 }

@@ -3,6 +3,7 @@
 package graph
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/a-h/templ"
@@ -41,6 +42,15 @@ func (g Graph) get(href string) templ.Attributes {
 		return nil
 	}
 	return kit.Get(href)
+}
+
+// choices are the links of a setting.
+func (g Graph) choices(s Setting) []kit.Link {
+	out := slices.Clone(s.Links)
+	for i := range out {
+		out[i].Swaps = g.Swaps
+	}
+	return out
 }
 
 // Setting is a choice of how a graph is drawn.

@@ -12,11 +12,16 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Pictures that fit are drawn no smaller than these sizes, at which states are distinguishable and names
-// readable.
+// Places of pictures: above a timeline, and the width of a card or of a column.
+var (
+	Strip = diagram.Room{W: 1150, H: 230}
+	Wide  = diagram.Room{W: 1150, H: 480}
+	Pane  = diagram.Room{W: 780, H: 640}
+)
+
 const (
+	// Overview is the size at which states are distinguishable: a picture that fits is drawn no smaller.
 	Overview = 0.3
-	Readable = 0.65
 	// screen is the height that a picture which fits has at most, if it may be so small.
 	screen = 800
 )
@@ -56,7 +61,7 @@ func (g *Graph) Zoom(c *ui.Context, d *diagram.Drawing, href func(size string) s
 // links, by which one is chosen.
 func Written(c *ui.Context, l *Layouts, p *walk.Program, effects []walk.Effect) *Graph {
 	drawn := Painter{Selected: c.Query("node"), Focus: c.Query("node") != ""}
-	o := diagram.Options{Focus: drawn.Selected}
+	o := diagram.Options{Focus: drawn.Selected, Room: Wide}
 	if len(p.Nodes) > FoldFrom && c.Query("all") == "" {
 		o.Most = FoldTo
 	}
@@ -66,7 +71,7 @@ func Written(c *ui.Context, l *Layouts, p *walk.Program, effects []walk.Effect) 
 	}
 	drawn.Drawing = l.Draw(p, effects, o)
 	g := drawn.Paint(c)
-	g.Fit(drawn.Drawing, Readable)
+	g.Fit(drawn.Drawing, Overview)
 	if o.Most > 0 && drawn.Href != nil {
 		g.Fold(c, drawn.Drawing, len(p.Nodes), here+"?all=1")
 	}
