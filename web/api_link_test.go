@@ -99,7 +99,7 @@ func TestAPageLinksToTheAPI(t *testing.T) {
 	plan, failed := seed.Failed.PlanKey, seed.Failed.ID
 	for page, want := range map[string][2]string{
 		"/runs/" + failed:                        {"/runs/" + failed, failed},
-		"/runs/" + failed + "/lineage":           {"/runs/" + failed, failed},
+		"/runs/" + failed + "?view=lineage":      {"/runs/" + failed, failed},
 		"/runs?q=status%3Afailed+plan%3A" + plan: {"/runs?filter=status%3Afailed+plan%3A" + plan, failed},
 		"/plans/" + plan:                         {"/plans/" + plan, plan},
 		"/plans/" + plan + "/v/1":                {"/plans/" + plan + "/versions/1", seed.Failed.Hash},

@@ -23,7 +23,7 @@ var unseeded = map[string]string{
 	"/plans/check": "the editor of /plans/new by another name", "/settings": elsewhere,
 	"/live": "a stream", "/runs/changes": aFragment, "/runs/suggest": aFragment, "/audit/suggest": aFragment, "/find/suggest": aFragment,
 	"/runs.csv": aFile, "/audit.jsonl": aFile, "/runs/:run/graph.svg": aFile, "/runs/:run/log.txt": aFile,
-	"/runs/:run/log.jsonl": aFile, "/runs/:run/log": elsewhere, "/runs/:run/state": elsewhere,
+	"/runs/:run/log.jsonl": aFile, "/runs/:run/log": elsewhere, "/runs/:run/state": elsewhere, "/runs/:run/lineage": elsewhere,
 	"/runs/:run/state/:cp": elsewhere, "/plans/:plan/versions": elsewhere, "/plans/:plan/diff/:range": elsewhere,
 	"/runs/:run/summary.md": aFile, "/runs/:run/raw/:seq/:part": aFile,
 	"/runs/:run/steps/:seq/raw/:part": aFile, "/plans/:plan/v/:number/graph.svg": aFile, "/plans/:plan/v/:number/source": aFile,

@@ -11,9 +11,10 @@ type Block struct {
 	CopyURL string
 	More    []Link // to more of it
 	Diff    []DiffLine
-	// Explanation explains it in words; Folded ones open on demand.
+	// Explanation explains it in words; Folded ones open on demand, and show Brief meanwhile.
 	Explanation string
 	Folded      bool
+	Brief       string
 	Note        string
 	// Values is from where parts of the value are copied, by path; Into the path of
 	// the part that is shown, Found how often what is looked for is in it.

@@ -146,7 +146,7 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	}
 	webtest.HasTexts(t, b.Get(forked.Location+"?view=events"), http.StatusOK, "a person selected the recorded result",
 		"a person set a stub")
-	webtest.HasTexts(t, b.Get(page), http.StatusOK, "fails its checksum", "/runs/"+next)
+	webtest.HasTexts(t, b.Get(page+"?view=lineage"), http.StatusOK, "fails its checksum", "/runs/"+next)
 	form = b.Get(page + "/cancel").Hidden()
 	form.Set("do", "act")
 	form.Set("reason", "goes on as a fork")
@@ -239,7 +239,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 				"completed",
 			)
 			for _, view := range []string{"?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log",
-				"?view=io", "?step=pay", "/steps/2", "/peek", "/lineage", "/cancel", "/note", "/resume", "/fork?at=1", "/rerun",
+				"?view=io", "?step=pay", "/steps/2", "/peek", "?view=lineage", "/cancel", "/note", "/resume", "/fork?at=1", "/rerun",
 				"/export"} {
 				p := b.Get(page + view)
 				if p.Code >= 500 || strings.Contains(p.Body, "live-bar") {

@@ -265,6 +265,8 @@ func (b *eventsPart) event(e *domain.Entry) kit.EventRow {
 		Where: e.Node,
 		Who:   kit.Visible(e.Actor),
 		Text:  kit.Visible(e.Reason),
+
+		Status: eventMark(e),
 	}
 	if e.Visit > 1 {
 		row.Where += " " + b.T("iteration %d", e.Visit)
@@ -288,6 +290,25 @@ func (b *eventsPart) event(e *domain.Entry) kit.EventRow {
 	}
 	row.Text = kit.Cut(row.Text, 500)
 	return row
+}
+
+// eventMark is the icon of a row, in the color of its state.
+func eventMark(e *domain.Entry) kit.Status {
+	reason := domain.WaitReason(e.Reason)
+	switch e.Kind {
+	case domain.EntryResult, domain.EntrySubstep:
+		return stepStatus(e.Status)
+	case domain.EntryIntent:
+		return kit.Status{Key: "idle", Icon: "i-play"}
+	case domain.EntryWait:
+		if reason == domain.WaitInDoubt || reason.NeedsPerson() {
+			return ui.RunStatus(domain.RunWaiting, reason)
+		}
+		return kit.Status{Key: "idle", Icon: "i-wait"}
+	case domain.EntryReset, domain.EntryReplan:
+		return kit.Status{Key: "idle", Icon: "i-retry"}
+	}
+	return kit.Status{Key: "idle", Icon: "i-user"}
 }
 
 // eventWord names what a row of the journal records.
@@ -318,6 +339,8 @@ func (b *eventsPart) actionEvent(a *domain.AuditEvent) kit.EventRow {
 		At:   b.Time(a.At),
 		Who:  kit.Visible(a.Actor),
 		Text: kit.Visible(kit.Cut(a.Reason, 500)),
+
+		Status: kit.Status{Key: "idle", Icon: "i-user"},
 	}
 	row.What = b.actionName(strings.TrimPrefix(a.Action, "run."))
 	if a.Action == "run.status" {
@@ -329,7 +352,7 @@ func (b *eventsPart) actionEvent(a *domain.AuditEvent) kit.EventRow {
 		}
 		if json.Unmarshal(a.Detail, &d) == nil {
 			st := ui.RunStatus(d.Status, d.WaitReason)
-			row.What, row.Who = b.T(st.Word), ""
+			row.What, row.Who, row.Status = b.T(st.Word), "", st
 			row.Text = b.Message(domain.DecodeMessage(&d.Message, d.Headline))
 		}
 	}

@@ -32,7 +32,10 @@ type graphPart struct{ *record }
 // graph is the plan's picture with what became of each node, or the run as it
 // went; in its own view it can be set.
 func (b graphPart) graph(own bool) *graph.Graph {
-	o := diagram.Options{Focus: b.node}
+	o := diagram.Options{Focus: b.node, Room: graph.Strip}
+	if own {
+		o.Room = graph.Pane
+	}
 	if b.chosen != nil {
 		o.Focus = b.chosen.node
 	}
@@ -51,7 +54,7 @@ func (b graphPart) graph(own bool) *graph.Graph {
 	g := p.Paint(b.Context)
 	g.Swaps = true
 	if !own {
-		g.Fit(p.Drawing, graph.Readable)
+		g.Fit(p.Drawing, graph.Overview)
 		return g
 	}
 	if size > graph.FoldFrom && b.Query("all") == "" {
@@ -82,7 +85,7 @@ func (b graphPart) settings(g *graph.Graph, d *diagram.Drawing) {
 		}
 		return kit.Link{Text: text, Href: b.href(set), Current: b.Query(key) == value}
 	}
-	row(b.T("Draw"), "mode", []kit.Link{link("mode", "", b.T("the plan")), link("mode", "ran", b.T("as it ran"))})
+	row(b.T("Draw"), "mode", []kit.Link{link("mode", "", b.T("Plan")), link("mode", "ran", b.T("As it ran"))})
 	var list []kit.Link
 	for _, p := range paints {
 		list = append(list, link("paint", p.key, b.T(p.word)))

@@ -78,7 +78,7 @@ func (b logPart) log() *Log {
 		if k.key == "" {
 			set["level"] = nil
 		}
-		l.Levels = append(l.Levels, kit.Link{Text: b.T(k.word), Href: b.href(set), Current: l.Level == k.key})
+		l.Levels = append(l.Levels, kit.Link{Text: b.T(k.word), Href: b.href(set), Current: l.Level == k.key, Swaps: true})
 	}
 	least := levelRank(l.Level)
 	if l.Level == "" {
@@ -128,8 +128,8 @@ func (b logPart) log() *Log {
 	delta := b.Query("delta") != ""
 	l.Times = append(
 		l.Times,
-		kit.Link{Text: b.T("Time of day"), Href: b.href(url.Values{"delta": nil}), Current: !delta},
-		kit.Link{Text: b.T("Since the line before"), Href: b.href(url.Values{"delta": {"1"}}), Current: delta},
+		kit.Link{Text: b.T("Time of day"), Href: b.href(url.Values{"delta": nil}), Current: !delta, Swaps: true},
+		kit.Link{Text: b.T("Since the line before"), Href: b.href(url.Values{"delta": {"1"}}), Current: delta, Swaps: true},
 	)
 	for i, f := range all[from:to] {
 		if i%chunkLines == 0 {

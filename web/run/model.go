@@ -1,6 +1,8 @@
 package run
 
 import (
+	"cmp"
+
 	"github.com/a-h/templ"
 
 	"github.com/kairosd/kairosd/web/kit"
@@ -25,6 +27,9 @@ type Why struct {
 	Addresses []string
 }
 
+// tint is the class of its note: that of a failure, unless it is something else.
+func (w Why) tint() string { return cmp.Or(w.Class, "bad") }
+
 // Condition is one thing that has to be so; Mark reports whether it is, Seen what there
 // is to see of it.
 type Condition struct {
@@ -45,7 +50,6 @@ type RunPage struct {
 	Approvals []approval.Card
 	Views     []kit.Link
 	Pane      Pane
-	Related   []part.Row
 }
 
 // Head is what stands above the views.
@@ -75,6 +79,7 @@ type Pane struct {
 	Values    templ.Component
 	Inspector *Inspector
 	Split     bool // there is room for a step beside the view
+	Reading   bool // the view is read: what is wrong with the run takes one line above it
 }
 
 // View is the part of a view that follows events, and what comes along with it.
@@ -82,7 +87,7 @@ type View struct {
 	Refresh
 	Live      templ.Component
 	Graph     *graph.Graph    // small, below the view
-	Below     templ.Component // forms below the view, which do not follow events
+	Above     templ.Component // forms above the view, which do not follow events
 	Inspector *Inspector      // what the view itself has beside it; nil: the chosen step
 }
 

@@ -56,6 +56,17 @@ func (b *record) missing() []string {
 	return b.never
 }
 
+// stepsOfNode are the steps of a node, in order.
+func (b *record) stepsOfNode(node string) []*step {
+	if b.byNode == nil {
+		b.byNode = map[string][]*step{}
+		for _, st := range b.steps {
+			b.byNode[st.node] = append(b.byNode[st.node], st)
+		}
+	}
+	return b.byNode[node]
+}
+
 // ahead are the nodes that the run may still come to, or could have: all behind
 // what is not over, or did not go well.
 func (b *record) ahead() map[int]bool {
@@ -141,8 +152,13 @@ func (b *record) notTaken(node string) (string, bool) {
 		return "", false
 	}
 	_, from := b.before(node)
-	for _, st := range b.steps {
-		if st.final == nil || !slices.Contains(from, st.node) {
+	var steps []*step
+	for _, before := range from {
+		steps = append(steps, b.stepsOfNode(before)...)
+	}
+	slices.SortFunc(steps, func(x, y *step) int { return cmp.Compare(x.seq, y.seq) })
+	for _, st := range steps {
+		if st.final == nil {
 			continue
 		}
 		for _, e := range st.decision().Evaluated {

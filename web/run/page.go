@@ -9,7 +9,6 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/approval"
-	part "github.com/kairosd/kairosd/web/part/run"
 )
 
 // run is the page of a run, or the part of it that a link or the slider swaps.
@@ -81,7 +80,6 @@ func (b *page) whole() (p RunPage, err error) {
 	if p.Approvals, err = b.approvals(top.asked); err != nil {
 		return p, err
 	}
-	p.Related = part.Rows{Programs: b.Engine}.Of(b.Context, top.related)
 	p.Views = b.tabs()
 	p.Pane, err = b.content()
 	return p, err
@@ -116,6 +114,7 @@ func (b *page) content() (p Pane, err error) {
 		p.Inspector.Beside = "/runs/" + b.d.Run.ID
 	}
 	p.Split = b.view.steps || p.Inspector != nil
+	p.Reading = !b.view.steps
 	return p, nil
 }
 
@@ -233,11 +232,7 @@ const neighbors = 50
 // way to the next.
 func (b *page) way(top *headPart) (kit.Crumbs, error) {
 	run := b.d.Run
-	way := kit.Crumbs{Way: []kit.Link{
-		{Text: b.T("Runs"), Href: "/runs"},
-		{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
-		{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID, Class: "m"},
-	}}
+	way := kit.Crumbs{Way: b.wayHere()}
 	if top.similar.Href == "" {
 		return way, nil
 	}
@@ -257,4 +252,14 @@ func (b *page) way(top *headPart) (kit.Crumbs, error) {
 		way.Next = kit.Link{Text: b.T("Next failure"), Href: "/runs/" + list.Items[(at+1)%n].ID, Key: "next"}
 	}
 	return way, nil
+}
+
+// wayHere is the way to the page of the run.
+func (b *record) wayHere() []kit.Link {
+	run := b.d.Run
+	return []kit.Link{
+		{Text: b.T("Runs"), Href: "/runs"},
+		{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
+		{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID, Class: "m"},
+	}
 }

@@ -51,8 +51,9 @@ func TestLineageIsATree(t *testing.T) {
 	again := act(domain.ActionRequest{Run: fork.ID, Action: domain.ActionRerun})
 	b := site.Browser(t).Login()
 	for _, id := range []string{seed.Failed.ID, fork.ID, again.ID} {
-		p := b.Get("/runs/" + id + "/lineage")
-		webtest.HasTexts(t, p, http.StatusOK, "fork at checkpoint 1", "rerun", "/runs/"+seed.Failed.ID, "/runs/"+fork.ID, "/runs/"+again.ID)
+		p := b.Get("/runs/" + id + "?view=lineage")
+		webtest.HasTexts(t, p, http.StatusOK, "fork at checkpoint 1", "rerun", "this run",
+			"/runs/"+seed.Failed.ID, "/runs/"+fork.ID, "/runs/"+again.ID)
 		if first := strings.Index(p.Body, `class="family"`); !strings.HasPrefix(
 			webtest.Words(p.Body[first:]),
 			`class="family"> Failed ledger`,
@@ -60,8 +61,8 @@ func TestLineageIsATree(t *testing.T) {
 			t.Errorf("the tree begins with %.60q", webtest.Words(p.Body[first:]))
 		}
 	}
-	webtest.HasTexts(t, b.Get("/runs/"+fork.ID), http.StatusOK, "/runs/"+fork.ID+"/lineage", "2 related runs")
-	webtest.HasTexts(t, b.Get("/runs/zzzzzz/lineage"), http.StatusNotFound)
+	webtest.HasTexts(t, b.Get("/runs/"+fork.ID), http.StatusOK, "/runs/"+fork.ID+"?view=lineage", "2 related runs")
+	webtest.HasTexts(t, b.Get("/runs/zzzzzz?view=lineage"), http.StatusNotFound)
 }
 
 // Two runs are compared step by step; where an output differs, it is one link to

@@ -30,8 +30,9 @@ type record struct {
 
 	preview func() (domain.Preview, error) // of a resume; computed once
 	never   []string                       // nodes without a step
-	into    map[int][]string               // sources of the edges to a node
-	front   map[int]bool                   // nodes that the run may still come to
+	byNode  map[string][]*step
+	into    map[int][]string // sources of the edges to a node
+	front   map[int]bool     // nodes that the run may still come to
 }
 
 // open reads a run, and chooses what its page shows of it.

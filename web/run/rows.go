@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/timeline"
@@ -13,22 +12,17 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// rows draws lines, those below a line after it.
-func (t *timelinePage) rows(v *Timeline, lines []line) []StepRow {
-	var out []StepRow
+// shown are the lines that are in the window, each followed by those below it.
+func (t *timelinePage) shown(v *Timeline, lines []line) []line {
+	out := make([]line, 0, len(lines))
 	outside := 0
-	shown := t.axis.Span()
+	windowed := t.Query("from") != "" || t.Query("to") != ""
 	for _, l := range lines {
-		row := t.row(l)
-		windowed := t.Query("from") != "" || t.Query("to") != ""
-		if windowed && len(row.Bars) == 0 && !row.Selected && !overlaps(l, shown, t.now) {
+		if windowed && !t.selected(l) && !t.inWindow(l) {
 			outside += len(l.steps)
 			continue
 		}
-		out = append(out, row)
-		for _, below := range l.below {
-			out = append(out, t.row(below))
-		}
+		out = append(append(out, l), l.below...)
 	}
 	if outside > 0 {
 		v.Outside = t.N(outside, "%s step is outside the visible range.", "%s steps are outside the visible range.")
@@ -36,13 +30,38 @@ func (t *timelinePage) rows(v *Timeline, lines []line) []StepRow {
 	return out
 }
 
-func overlaps(l line, shown timeline.Span, now time.Time) bool {
+// inWindow reports whether a line has something to draw in the window: a step from when it was ready until
+// it ended. Results that were taken over are drawn at the origin.
+func (t *timelinePage) inWindow(l line) bool {
+	shown := t.axis.Span()
 	return slices.ContainsFunc(l.steps, func(st *step) bool {
-		return !st.started.After(shown.To) && !st.until(now).Before(shown.From)
+		from, to := st.started, st.until(t.now)
+		switch ready := t.ready(st); {
+		case st.reused && t.origin.Equal(shown.From):
+			return true
+		case len(l.steps) == 1 && !ready.IsZero() && ready.Before(from):
+			from = ready
+		}
+		return !from.After(shown.To) && !to.Before(shown.From)
 	})
 }
 
+// selected reports whether a line is that of the chosen step or node.
+func (t *timelinePage) selected(l line) bool {
+	switch {
+	case l.never != "":
+		return l.name == t.node
+	case l.call != nil || len(l.steps) != 1:
+		return false
+	}
+	return l.steps[0] == t.chosen
+}
+
+// row draws a line.
 func (t *timelinePage) row(l line) StepRow {
+	if l.never != "" {
+		return t.neverRow(l)
+	}
 	st := l.steps[0]
 	row := StepRow{
 		Name:   l.name,
@@ -79,7 +98,7 @@ func (t *timelinePage) row(l line) StepRow {
 		row.Dim = row.Status.Key == "idle"
 		return row
 	}
-	row.Selected = st == t.chosen
+	row.Selected = t.selected(l)
 	row.Notes, row.Due = t.notes(st)
 	row.Labels, row.Waits = d.labels(), d.inWords()
 	row.Median = t.median(st)
@@ -217,31 +236,32 @@ func (t *timelinePage) groupNotes(steps []*step) string {
 	return strings.Join(out, " · ")
 }
 
-// notStarted are the rows of nodes without a step: one that failed first, those not taken last, with the
+// notStarted are the lines of nodes without a step: one that failed first, those not taken last, with the
 // reason; with only, just those.
-func (t *timelinePage) notStarted(only string) []StepRow {
-	var failed, open, gone []StepRow
+func (t *timelinePage) notStarted(only string) []line {
+	var failed, open, gone []line
 	for _, id := range t.missing() {
-		row := StepRow{Name: id, Kind: t.does(id), Dim: true, Selected: id == t.node,
-			Href: t.href(url.Values{"node": {id}, "step": nil, "try": nil, "tab": nil}) + "#inspector"}
-		state, why := t.noStep(id)
-		row.Status, row.Notes = wordOf(state), why
-		if only != "" && only != state {
-			continue
+		l := line{node: id, name: id}
+		l.never, l.why = t.noStep(id)
+		switch {
+		case only != "" && only != l.never:
+		case l.never == passed:
+			gone = append(gone, l)
+		case l.never == "failed":
+			failed = append(failed, l)
+		default:
+			open = append(open, l)
 		}
-		switch state {
-		case passed:
-			gone = append(gone, row)
-			continue
-		case "failed":
-			row.Dim = false
-			failed = append(failed, row)
-			continue
-		}
-		if t.effects[t.program.Index[id]] == walk.EffectUnsafe {
-			row.Notes = t.T("side effects")
-		}
-		open = append(open, row)
 	}
 	return slices.Concat(failed, open, gone)
+}
+
+// neverRow is the row of a node without a step.
+func (t *timelinePage) neverRow(l line) StepRow {
+	row := StepRow{Name: l.name, Kind: t.does(l.node), Status: wordOf(l.never), Notes: l.why, Selected: t.selected(l),
+		Dim: l.never != "failed", Href: t.href(url.Values{"node": {l.node}, "step": nil, "try": nil, "tab": nil}) + "#inspector"}
+	if l.never == todo && t.effects[t.program.Index[l.node]] == walk.EffectUnsafe {
+		row.Notes = t.T("side effects")
+	}
+	return row
 }

@@ -98,7 +98,7 @@ func Section(p Ports) ui.Section {
 	return ui.Section{Fragments: s.fragments(), Routes: []ui.Route{
 		{Get: "/runs/:run", Operation: app.GetRun, Handle: s.handle((*request).run)},
 		{Get: "/runs/:run/graph.svg", Operation: app.GetRun, Handle: s.handle((*request).graphFile)},
-		{Get: "/runs/:run/lineage", Operation: app.GetRun, Handle: s.handle(func(r *request) error { return lineage{r}.page() })},
+		{Get: "/runs/:run/lineage", Operation: app.GetRun, Handle: ui.See("/runs/:run?view=lineage")},
 		{Get: "/runs/:run/steps/:seq", Operation: app.GetStep, Handle: s.handle(func(r *request) error { return stepPage{r}.page() })},
 		{
 			Get:       "/runs/:run/steps/:seq/raw/:part",

@@ -29,6 +29,9 @@ const shownOutput = 16 << 10
 // shownBlocks bounds the outputs shown.
 const shownBlocks = 60
 
+// shownLines is up to how many lines an older output is open.
+const shownLines = 6
+
 // shownCheckpoints bounds how many are listed beside the state.
 const shownCheckpoints = 300
 
@@ -150,6 +153,8 @@ func (b statePart) state() StateView {
 		}
 		if e.Seq == at {
 			bl.Title += " · " + b.T("new here")
+		} else {
+			b.foldOld(&bl, out)
 		}
 		v.Blocks = append(v.Blocks, bl)
 	}
@@ -164,6 +169,9 @@ func (b statePart) state() StateView {
 		input := b.reading().Block("cp-input", "input", run.Input, "/runs/"+run.ID+"/raw/0/input")
 		if text := b.damagedValue(run, domain.PartInput); text != "" {
 			input.Text, input.Raw = text, ""
+		}
+		if at > 0 {
+			b.foldOld(&input, run.Input)
 		}
 		v.Blocks = append(v.Blocks, input)
 		v.Find = b.findForm(v.Blocks)
@@ -186,7 +194,15 @@ func (b statePart) state() StateView {
 			v.Slider.Refresh += "&against=" + v.Slider.Against
 		}
 	}
-	v.At = at
+	if v.At = at; at > 0 && against < 0 {
+		before := "0"
+		for _, e := range points {
+			if e.Seq < at {
+				before = strconv.FormatInt(e.Seq, 10)
+			}
+		}
+		v.Previous = b.href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(at, 10)}, "against": {before}})
+	}
 	if v.Heading == "" {
 		v.Heading = b.T("State at checkpoint %d", at)
 	}
@@ -194,6 +210,13 @@ func (b statePart) state() StateView {
 		v.Fork = fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, at)
 	}
 	return v
+}
+
+// foldOld folds a long value that the checkpoint did not change, unless a text is looked for.
+func (b statePart) foldOld(bl *kit.Block, j domain.RawJSON) {
+	if bl.Lines > shownLines && b.Query("find") == "" && b.Query("into") == "" {
+		bl.Folded, bl.Brief = true, brief(j)
+	}
 }
 
 // continues reports whether a failure of a node is continued.

@@ -19,6 +19,7 @@ type StateView struct {
 	Against     string // what the state is compared with
 	Same        string // what is the same in both
 	Fork        string // address of a fork from here; empty: not allowed
+	Previous    string // compares it with the checkpoint before; empty: it is the first
 	At          int64
 	Slider      *Slider
 	Find        *kit.FindForm

@@ -5,6 +5,7 @@ import "github.com/kairosd/kairosd/web/kit"
 // StepPage is one step as a page of its own.
 type StepPage struct {
 	kit.Shell
-	Run, RunHref, Plan string
-	Inspector          Inspector
+	Way       kit.Crumbs
+	RunHref   string
+	Inspector Inspector
 }

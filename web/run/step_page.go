@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -32,9 +33,8 @@ func (r stepPage) page() error {
 	}
 	e := &b.d.Journal[seq-1]
 	run := b.d.Run
-	p := StepPage{Shell: r.Shell("runs", b.chosen.label()+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Run: domain.ShortID(run.ID),
-		RunHref: fmt.Sprintf("/runs/%s?step=%d", run.ID, b.chosen.seq), Plan: run.PlanKey, Inspector: inspectorPart{b}.inspector()}
-	p.Inspector.Page = ""
+	p := StepPage{Shell: r.Shell("runs", b.chosen.label()+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Way: b.wayTo(b.chosen),
+		RunHref: fmt.Sprintf("/runs/%s?step=%d", run.ID, b.chosen.seq), Inspector: inspectorPart{b}.inspector()}
 	if l := p.Inspector.Log; l != nil {
 		l.Topic = "" // this page stands still
 	}
@@ -51,6 +51,17 @@ func (r stepPage) page() error {
 		t.Href = fmt.Sprintf("/runs/%s/steps/%d?tab=%s", run.ID, b.chosen.seq, tabs[i])
 	}
 	return r.Render(http.StatusOK, Step(p))
+}
+
+// wayTo is the way to the page of a step, and to that of the next one.
+func (b *record) wayTo(st *step) kit.Crumbs {
+	at := func(st *step) string { return fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq) }
+	way := kit.Crumbs{Way: append(b.wayHere(), kit.Link{Text: st.label(), Href: at(st)})}
+	if i := slices.Index(b.steps, st); len(b.steps) > 1 {
+		way.Beside = b.T("%s of %s", b.Number(int64(i+1)), b.Number(int64(len(b.steps))))
+		way.Next = kit.Link{Text: b.T("Next step"), Href: at(b.steps[(i+1)%len(b.steps)])}
+	}
+	return way
 }
 
 // window is a part of a long value as it is stored.

@@ -22,9 +22,9 @@ type timelinePage struct {
 	now    time.Time
 	axis   *timeline.Axis
 	origin time.Time
-	chain  map[*step]bool     // the critical path, if asked for
-	open   map[string]int     // opened folds: the first shown item, from 1, or anywhere
-	nodes  map[string][]*step // settled steps of each node
+	chain  map[*step]bool // the critical path, if asked for
+	open   map[string]int // opened folds: the first shown item, from 1, or anywhere
+	all    timeline.Span  // from the run's creation to its end, or now
 }
 
 // line is a row before it is drawn: a step, or several folded into one, or a
@@ -40,10 +40,12 @@ type line struct {
 	// before means that it stands for the completed steps before the one that needs attention.
 	before bool
 	from   int // first shown item below it, from 1; 0: it is folded
+	// never is the state of a node without a step, and why is its reason.
+	never, why string
 }
 
 func (b *record) timeline() *Timeline {
-	t := &timelinePage{record: b, now: b.Site.Now(), open: map[string]int{}, nodes: map[string][]*step{}}
+	t := &timelinePage{record: b, now: b.Site.Now(), open: map[string]int{}}
 	for _, fold := range strings.Split(b.Query("open"), ",") {
 		key, from, _ := strings.Cut(fold, "@")
 		if key == "" {
@@ -54,9 +56,7 @@ func (b *record) timeline() *Timeline {
 			t.open[key] = first
 		}
 	}
-	for _, st := range b.steps {
-		t.nodes[st.node] = append(t.nodes[st.node], st)
-	}
+	t.all = t.whole()
 	v := &Timeline{}
 	if !b.d.Run.Status.Final() && b.d.Damage == nil && (b.Query("step") != "" || b.Query("node") != "") {
 		v.Follow = &kit.Link{Text: b.T("Follow"), Href: b.href(url.Values{"step": nil, "node": nil, "try": nil, "tab": nil})}
@@ -66,17 +66,12 @@ func (b *record) timeline() *Timeline {
 	t.counts(v)
 	lines := t.lines()
 	t.sort(v, lines)
-	lines = t.foldBefore(lines)
-	rows := t.rows(v, lines)
-	rows = append(rows, t.notStarted(b.Query("only"))...)
-	from, to, pages := ui.RowPage(
-		t.Context,
-		len(rows),
-		pageRows,
-		slices.IndexFunc(rows, func(r StepRow) bool { return r.Selected }),
-		t.href,
-	)
-	v.Rows, v.Pages = rows[from:to], pages
+	lines = append(t.shown(v, t.foldBefore(lines)), t.notStarted(b.Query("only"))...)
+	from, to, pages := ui.RowPage(t.Context, len(lines), pageRows, slices.IndexFunc(lines, t.selected), t.href)
+	for _, l := range lines[from:to] { // only these are drawn
+		v.Rows = append(v.Rows, t.row(l))
+	}
+	v.Pages = pages
 	v.Pages.Swaps = true
 	return v
 }
@@ -104,7 +99,7 @@ func (t *timelinePage) whole() timeline.Span {
 
 // scale makes the axis: of the whole run or a window of it, idle gaps cut.
 func (t *timelinePage) scale(v *Timeline) {
-	all := t.whole()
+	all := t.all
 	t.origin = all.From
 	shown := all
 	moment := func(key string) (time.Time, bool) {
@@ -267,7 +262,7 @@ func (t *timelinePage) critical(v *Timeline) {
 	if n := len(names); n > 8 {
 		names = slices.Concat(names[:3], []string{"…"}, names[n-4:])
 	}
-	v.Chain = t.T("%s: %s of work in a run of %s.", strings.Join(names, " → "), kit.Took(sum), kit.Took(t.whole().Len()))
+	v.Chain = t.T("%s: %s of work in a run of %s.", strings.Join(names, " → "), kit.Took(sum), kit.Took(t.all.Len()))
 }
 
 // counts reports how many steps are in which state; each count filters. A foreach is one step,

@@ -132,7 +132,7 @@ func (d *rowBars) doubt(st *step, i int) {
 // endOf is when an attempt was over; one that runs is not.
 func (t *timelinePage) endOf(a attempt) time.Time {
 	if a.status == domain.NodeRunning {
-		return t.whole().To
+		return t.all.To
 	}
 	return a.ended
 }
@@ -150,7 +150,7 @@ func (t *timelinePage) ready(st *step) time.Time {
 	var at time.Time
 	for i, list := range [][]string{needs, edges} {
 		for _, node := range list {
-			for _, before := range t.nodes[node] {
+			for _, before := range t.stepsOfNode(node) {
 				if i == 1 && before.led() != "" && before.led() != st.node || before.final == nil || before.reused {
 					continue
 				}

@@ -5,7 +5,9 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/lineage"
 )
 
 // view is one way to look at a run, with a tab of its own.
@@ -33,15 +35,13 @@ var views = []view{
 	{id: "graph", title: locale.Mark("Graph"), steps: true, build: func(b *page) (View, error) {
 		return View{Live: graphView(*graphPart{b.record}.graph(true))}, nil
 	}},
-	{id: "state", title: locale.Mark("State"), build: func(*page) (View, error) {
-		return View{Live: stateHead()}, nil
-	}, values: func(b *page) (templ.Component, error) {
+	{id: "state", title: locale.Mark("State"), values: func(b *page) (templ.Component, error) {
 		st, err := statePart{b.record}.shown()
 		return stateView(st), err
 	}},
 	{id: "log", title: locale.Mark("Log"), build: func(b *page) (View, error) {
 		l := logPart{b.record}.log()
-		return View{Live: logLines(*l), Below: logFilter(*l)}, nil
+		return View{Live: logLines(*l), Above: logFilter(*l)}, nil
 	}},
 	{id: "handoffs", title: locale.Mark("Handoffs"), build: func(b *page) (View, error) {
 		h, err := handoffsPart{b.record}.handoffs()
@@ -62,6 +62,13 @@ var views = []view{
 	{id: "io", title: locale.Mark("Input and output"), values: func(b *page) (templ.Component, error) {
 		v, err := valuesPart{b.record}.inputAndOutput()
 		return valuesView(v), err
+	}},
+	{id: "lineage", title: locale.Mark("Lineage"), values: func(b *page) (templ.Component, error) {
+		t, err := lineage.Of(b.Context, b.Reader, b.d.Run)
+		if b.Who.Role.Includes(domain.RoleOperator) {
+			t.Fork = "/runs/" + b.d.Run.ID + "/fork"
+		}
+		return lineage.View(t), err
 	}},
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // runViews are the views of a run.
-var runViews = []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"}
+var runViews = []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io", "?view=lineage"}
 
 // Paths are the pages to look at, with the runs of a seed.
 func (d Seeded) Paths() []string {
@@ -139,7 +139,6 @@ func (d Seeded) Paths() []string {
 		"/approvals?show=all&plan=refund",
 		"/plans/ledger/diff/1/1",
 		"/runs/compare?a="+d.Failed.ID+"&b="+d.Completed.ID,
-		"/runs/"+d.Failed.ID+"/lineage",
 		"/runs/"+d.Failed.ID+"/steps/2",
 		"/runs/"+d.Failed.ID+"?critical=show&sort=took&idle=show",
 		"/runs/"+d.Failed.ID+"?view=graph&node=done&paint=took&zoom=fit",
