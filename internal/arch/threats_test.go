@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Every threat has a row with its countermeasure and existing tests.
+// Every threat has a section with its protection and existing tests.
 func TestThreatsNameTheirTests(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/internals/threats.md")
@@ -32,22 +32,24 @@ func TestThreatsNameTheirTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		if cells := strings.Split(line, "|"); len(cells) == 6 && regexp.MustCompile(`^ S\d\d $`).MatchString(cells[1]) {
-			rows[strings.TrimSpace(cells[1])] = cells[4]
+	sections := strings.Split(string(text), "\n## S")[1:]
+	for i, s := range sections {
+		title, _, _ := strings.Cut(s, "\n")
+		if !strings.HasPrefix(title, fmt.Sprintf("%02d ", i+1)) {
+			t.Errorf("S%s is out of order", title)
 		}
-	}
-	for i := range 35 {
-		id := fmt.Sprintf("S%02d", i+1)
-		names := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(rows[id], -1)
+		s, _, _ = strings.Cut(s, "\n## ")
+		names := regexp.MustCompile("(?m)^- `(Test[A-Za-z0-9]+)`$").FindAllStringSubmatch(s, -1)
 		if len(names) == 0 {
-			t.Errorf("%s names no test", id)
+			t.Errorf("S%s names no test", title)
 		}
 		for _, n := range names {
 			if !there[n[1]] {
-				t.Errorf("%s: there is no test %s", id, n[1])
+				t.Errorf("S%s: there is no test %s", title, n[1])
 			}
 		}
+	}
+	if len(sections) != 37 {
+		t.Errorf("%d threats, want 37", len(sections))
 	}
 }
