@@ -278,8 +278,17 @@ func TestMockedRunsTouchNothing(t *testing.T) {
 	if out, _ := s.expect(0, "run", plan, "--mock", mock); out != "hi\n" {
 		t.Errorf("got %q", out)
 	}
-	if _, stderr := s.expect(1, "run", plan, "--mock", s.file("none.yaml", "{}\n")); !strings.Contains(stderr, "no mock for step") {
+	_, stderr := s.expect(1, "run", plan, "--mock", s.file("none.yaml", "{}\n"))
+	if !strings.Contains(stderr, "no mock for step") || !strings.Contains(stderr, "the run is not stored") {
 		t.Errorf("stderr %q", stderr)
+	}
+	ask := s.file("ask.yaml", "id: ask\nnodes:\n  ask: {type: approval, input: {message: Now?}}\n")
+	_, waiting := s.expect(3, "run", ask, "--memory")
+	if !strings.Contains(waiting, "ask requires an approval: Now?\n  the run is not stored") {
+		t.Errorf("stderr %q", waiting)
+	}
+	if strings.Contains(stderr+waiting, "kairos ") {
+		t.Errorf("a command cannot find a run that is not stored: %q %q", stderr, waiting)
 	}
 }
 

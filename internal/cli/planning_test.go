@@ -240,7 +240,7 @@ func TestValidateUsesTheServer(t *testing.T) {
 		t.Fatal("no token")
 	}
 	s.env["KAIROS_TOKEN"] = strings.TrimSpace(token)
-	if out, _ := s.expect(0, "validate", "--server", d.url, plan); !strings.Contains(out, "ok, one") {
+	if out, _ := s.expect(0, "validate", "--server", d.url, plan); !strings.Contains(out, "valid, plan one") {
 		t.Error(out)
 	}
 	bad := s.file("bad.yaml", "id: one\nnodes:\n  a: {type: agent, agent: nobody, input: hello}\n")

@@ -51,7 +51,7 @@ edges: [{from: ask, to: paid, condition: "last.approved == true"}]
 	if done := s.result(0, "approve", first.RunID, "--values", `{"amount": 90}`, "--json"); string(done.Output) != "90" {
 		t.Errorf("%+v", done)
 	}
-	if _, stderr := s.expect(2, "approve", first.RunID); !strings.Contains(stderr, "0 pending approvals") {
+	if _, stderr := s.expect(2, "approve", first.RunID); !strings.Contains(stderr, "no pending approval") {
 		t.Error(stderr)
 	}
 	s.expect(0, "reject", second.RunID, "--comment", "no") // one is enough to say no

@@ -124,6 +124,19 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", c.in, got, c.want)
 		}
 	}
+	for in, want := range map[string]string{
+		"${output.a.none}":     `output.a has no field "none"; add a default: ${output.a.none ?? null}`,
+		"${output.a.big.none}": "output.a.big is a number and has no fields; add a default: ${output.a.big.none ?? null}",
+		"${output.zz.a}":       "step zz has no output here; add a default: ${output.zz.a ?? null}",
+	} {
+		tmpl, err := ParseTemplate(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, f := tmpl.render(testScope()); f == nil || f.Suggestion != want {
+			t.Errorf("%s: got %+v, want the suggestion %q", in, f, want)
+		}
+	}
 	for _, bad := range []string{"${", "${foo}", "${output}", "${input ?? }", "${last x}", "${secret.a.b}", "${run.name}", `${input."a}`} {
 		if _, err := ParseTemplate(bad, nil); err == nil {
 			t.Errorf("%s: accepted", bad)

@@ -68,3 +68,21 @@ func (p path) lookup(v any) (_ any, found bool) {
 	}
 	return v, true
 }
+
+// end describes where a path that is not found in a value ends. The value has a name.
+func (p path) end(name string, v any) string {
+	for _, key := range p {
+		inner, ok := path{key}.lookup(v)
+		switch kind := jsonType(v); {
+		case ok:
+			v, name = inner, name+"."+key
+		case kind == "object":
+			return fmt.Sprintf("%s has no field %q", name, key)
+		case kind == "array":
+			return fmt.Sprintf("%s is a list of %d and has no item %q", name, len(v.([]any)), key)
+		default:
+			return fmt.Sprintf("%s is %s and has no fields", name, aKind(kind))
+		}
+	}
+	return name + " exists"
+}

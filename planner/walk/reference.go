@@ -251,11 +251,11 @@ func (r *Reference) resolve(s *scope) (any, *Failure) {
 		f.WithMessage("secret %s is not available to this step", r.name)
 		f.Suggestion = "configure the secret, and name the tools that may use it"
 	case RefOutput:
-		if _, ran := s.output(r.node); !ran {
-			f.Suggestion = fmt.Sprintf("step %s has no output here; add a default: ${%s ?? null}", r.node, r.Text)
-		} else {
-			f.Suggestion = fmt.Sprintf("the output of %s has no such path; add a default: ${%s ?? null}", r.node, r.Text)
+		why := "step " + r.node + " has no output here"
+		if v, ran := s.output(r.node); ran {
+			why = r.path.end("output."+r.node, v)
 		}
+		f.Suggestion = fmt.Sprintf("%s; add a default: ${%s ?? null}", why, r.Text)
 	}
 	return nil, f
 }

@@ -383,9 +383,14 @@ func (c approvalCommands) findApproval(cmd *cobra.Command, b *client.Client, id 
 	if err != nil {
 		return p, err
 	}
-	if len(list.Items) != 1 {
-		return p, domain.Errorf(domain.CodeConflict, "run %s has %d pending approvals", domain.ShortID(r.ID), len(list.Items)).
+	switch short := domain.ShortID(r.ID); len(list.Items) {
+	case 0:
+		return p, domain.Errorf(domain.CodeConflict, "run %s has no pending approval", short).
+			Suggest("see what the run needs: %s", c.command("show %s", short))
+	case 1:
+		return list.Items[0], nil
+	default:
+		return p, domain.Errorf(domain.CodeConflict, "run %s has %d pending approvals", short, len(list.Items)).
 			Suggest("use the id of an approval: %s", c.command("approvals list"))
 	}
-	return list.Items[0], nil
 }

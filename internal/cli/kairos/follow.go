@@ -167,7 +167,11 @@ func (c *program) result(res domain.Result, suggestion string) error {
 	case domain.RunWaiting:
 		c.Errorf("run %s waits: %s\n", run, plainWord(string(res.WaitReason)))
 		for _, w := range res.Waits {
-			c.Errorf("%s", advice{c}.waitText(short, w))
+			text := advice{c}.waitText(short, w)
+			if c.temporary() { // its commands would not find the run
+				text = cli.FirstLine(text) + "\n  " + endOfTemporary + "\n"
+			}
+			c.Errorf("%s", text)
 		}
 	case domain.RunFailed:
 		if res.Error != nil {
@@ -194,6 +198,12 @@ func (c *program) failedSteps(run string, failed []domain.RunError) {
 		c.Errorf("  %s: %s (%s)\n", f.Node, f.Message, f.Code)
 	}
 }
+
+// endOfTemporary follows a run of a database that ends with the command.
+const endOfTemporary = "the run is not stored; fix the cause, and run the command again"
+
+// temporary reports whether the run ends with the command, so that no other command finds it.
+func (c *program) temporary() bool { return c.memory || c.mocked }
 
 // advice makes the texts that suggest commands.
 type advice struct{ *program }
@@ -247,8 +257,14 @@ func (c advice) limitCommands(short string) string {
 // afterFailure has a line of advice, and one with the command that continues a failed run.
 func (c advice) afterFailure(short string, e domain.RunError, advice string) string {
 	next := c.command("resume %s", short)
-	if e.Code == walk.CodeCondition { // running again decides the same
+	switch {
+	case c.temporary():
+		next = endOfTemporary
+	case e.Code == walk.CodeCondition: // running again decides the same
 		next = c.command("fork %s --at N --edit STEP=JSON", short)
+	case decidedByPlan[e.Code]: // a run keeps its version
+		next = "after a change of the plan, fork the run with the newest version: " +
+			c.command("fork %s --at N --version -1", short) + "\n  " + next
 	}
 	if advice != "" {
 		advice = "  " + advice + "\n"
@@ -258,6 +274,10 @@ func (c advice) afterFailure(short string, e domain.RunError, advice string) str
 	}
 	return advice + "  " + next + "\n"
 }
+
+// decidedByPlan are failures that a resume repeats, unless an earlier step gives another output.
+var decidedByPlan = map[string]bool{walk.CodeUnresolvedReference: true, walk.CodeForeach: true, walk.CodeForeachLimit: true,
+	walk.CodeMaxVisits: true, walk.CodeNoEdge: true, walk.CodeResult: true, walk.CodePlanFailed: true, walk.CodeInvalidInput: true}
 
 // parked are the reasons for which kairosd does not execute a run.
 var parked = map[domain.WaitReason]string{

@@ -69,8 +69,14 @@ func nameOf(e *domain.Entry) string {
 	return name
 }
 
-// line is a journal row as one line of text, with room for names of this width.
-func line(e *domain.Entry, width int) string {
+// Widths of the columns of a log, which prints rows as they come.
+const (
+	logKinds = 11
+	logNames = 16
+)
+
+// line is a journal row as one line of text, with room for kinds and names of these widths.
+func line(e *domain.Entry, kinds, names int) string {
 	var more []string
 	if e.Attempt > 1 {
 		more = append(more, "attempt "+strconv.Itoa(e.Attempt))
@@ -91,6 +97,6 @@ func line(e *domain.Entry, width int) string {
 	if byPerson(e) {
 		more = append(more, "by "+e.Actor)
 	}
-	return strings.TrimRight(fmt.Sprintf("%4d  %s  %-11s  %-*s  %s", e.Seq, e.At.UTC().Format("15:04:05.000"), happened(e), width,
+	return strings.TrimRight(fmt.Sprintf("%4d  %s  %-*s  %-*s  %s", e.Seq, e.At.UTC().Format("15:04:05.000"), kinds, happened(e), names,
 		nameOf(e), cli.FirstLine(strings.Join(more, " "))), " ")
 }

@@ -112,6 +112,7 @@ type program struct {
 	cli.Streams
 	db     string
 	memory bool
+	mocked bool // the run is in a temporary database, with results from a file
 	server string
 	token  string
 	config string

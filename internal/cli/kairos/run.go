@@ -175,6 +175,7 @@ func (c startCommands) runMocked(ctx context.Context, doc document, mocks string
 	}
 	b := client.InProcess(l.Handler, l.Close)
 	defer c.close(b)
+	c.mocked = true
 	return c.run(ctx, b, doc, req, false)
 }
 

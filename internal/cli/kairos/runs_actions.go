@@ -160,7 +160,8 @@ func (c runCommands) forkCommand() *cobra.Command {
 		Use: "fork RUN", Short: "Start a new run from a checkpoint", Args: cobra.ExactArgs(1),
 		Long: `Starts a new run that keeps the journal of another run up to --at. The outputs of kept
 steps, the input, and the plan version can be replaced. The original run does not change.`,
-		Example: "  kairos fork 7qx2 --at 12 --edit 'currency=\"EUR\"'\n  kairos fork 7qx2 --at 12 --preview",
+		Example: "  kairos fork 7qx2 --at 12 --edit 'currency=\"EUR\"'\n" +
+			"  kairos fork 7qx2 --at 12 --version -1 --preview",
 	}, func(cmd *cobra.Command, args []string) error {
 		var err error
 		for _, e := range edits {

@@ -119,12 +119,13 @@ func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
 		}
 		c.Printf("  %s\n", c.command("plans diff %s %d %d", r.PlanKey, re.From, re.To))
 	}
-	width := 0
+	kinds, names := logKinds, 0
 	for i := range d.Journal {
-		width = max(width, utf8.RuneCountInString(nameOf(&d.Journal[i])))
+		kinds = max(kinds, utf8.RuneCountInString(happened(&d.Journal[i])))
+		names = max(names, utf8.RuneCountInString(nameOf(&d.Journal[i])))
 	}
 	for i := range d.Journal {
-		c.Printf("%s\n", line(&d.Journal[i], width))
+		c.Printf("%s\n", line(&d.Journal[i], kinds, names))
 	}
 	if d.Damage != nil {
 		c.showDamage(r.ID, d.Damage)
@@ -235,9 +236,6 @@ until the run ends.`,
 	return cmd
 }
 
-// logNames is the width of the names of steps in a log, which prints rows as they come.
-const logNames = 16
-
 // journalPosition is how far a journal is printed: the cursor of the last page, and the last row.
 type journalPosition struct {
 	cursor string
@@ -262,7 +260,7 @@ func (c runCommands) journal(cmd *cobra.Command, b *client.Client, run string, r
 			}
 			continue
 		}
-		c.Printf("%s\n", line(&e, logNames))
+		c.Printf("%s\n", line(&e, logKinds, logNames))
 		for _, l := range domain.ReadLog(e.Log).Lines {
 			c.Printf("                    %s %s\n", l.Level, l.Message)
 		}

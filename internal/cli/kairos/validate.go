@@ -152,7 +152,7 @@ func (c checkCommands) checker(ctx context.Context) (check func(file string) (va
 		if !c.json {
 			c.problems(file, got.Problems)
 			if got.Valid {
-				c.Printf("%s: ok, %s, %s\n", file, got.Key, got.Hash[:12])
+				c.Printf("%s: valid, plan %s, hash %s\n", file, got.Key, got.Hash[:12])
 			}
 		}
 		return validated{File: file, Hash: got.Hash, Problems: got.Problems}, nil
@@ -181,10 +181,18 @@ func (c checkCommands) validate(file string, catalog *planner.Catalog) (validate
 		}
 		if !c.json {
 			c.problems(file, problems)
-			c.Printf("%s: ok, %s, %d nodes, %s\n", file, d.ID, len(p.Nodes), d.Hash[:12])
+			count := "1 step"
+			if n := len(p.Nodes); n != 1 {
+				count = fmt.Sprintf("%d steps", n)
+			}
+			c.Printf("%s: valid, plan %s, %s, hash %s\n", file, d.ID, count, d.Hash[:12])
 			rows := make([][]string, len(v.Steps))
 			for i, s := range v.Steps {
-				rows[i] = []string{s.ID, s.Type, string(s.Effect), s.Attempts, s.Timeout}
+				effect := string(s.Effect)
+				if s.Effect == walk.EffectControl {
+					effect = "waits"
+				}
+				rows[i] = []string{s.ID, s.Type, effect, s.Attempts, s.Timeout}
 			}
 			c.Table([]string{"STEP", "TYPE", "EFFECT", "ATTEMPTS", "TIMEOUT"}, rows)
 		}
