@@ -301,6 +301,7 @@ func TestUsageMistakesAreNamed(t *testing.T) {
 		says string
 	}{
 		{[]string{"run"}, 2, "missing argument FILE or PLAN"},
+		{[]string{"start", "hello"}, 2, "did you mean kairos run?"}, {[]string{"retry", "7qx2"}, 2, "did you mean kairos resume?"},
 		{[]string{"frobnicate"}, 2, "unknown command"}, {[]string{"runs", "shwo"}, 2, "did you mean kairos runs show?"},
 		{[]string{"run", "--plan", "nowhere.yaml"}, 2, "plan file nowhere.yaml not found"},
 		{[]string{"show", "zzzz"}, 2, "run \"zzzz\" not found"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+	tables "github.com/yuin/goldmark/extension/ast"
 )
 
 // passage is a part of a page below one heading.
@@ -57,10 +58,28 @@ func (l *library) read() *searchIndex {
 			current = &passage{page: name, title: title, heading: plain(h, source), href: "/docs/" + name + "#" + string(anchor)}
 		}
 		index.add(current)
+		if name == glossaryPage {
+			index.addTerms(current, doc, source)
+		}
 		return nil
 	})
 	index.average = max(1, index.average/float64(max(1, len(index.passages))))
 	return index
+}
+
+// glossaryPage is the page whose rows are passages, too.
+const glossaryPage = "reference/glossary"
+
+// addTerms adds each row of the tables of a page as a passage whose heading is the term.
+func (x *searchIndex) addTerms(of *passage, doc ast.Node, source []byte) {
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if _, ok := n.(*tables.TableRow); !ok || !entering {
+			return ast.WalkContinue, nil
+		}
+		term, meaning := n.FirstChild(), n.LastChild()
+		x.add(&passage{page: of.page, title: of.title, href: of.href, heading: plain(term, source), text: plain(meaning, source)})
+		return ast.WalkSkipChildren, nil
+	})
 }
 
 func (x *searchIndex) add(p *passage) {
@@ -101,7 +120,8 @@ var (
 
 // terms are the stems of the words of a text. A name such as on_timeout is a term, and so are its parts.
 func terms(text string) (out []string) {
-	text = strings.NewReplacer("back up", "backup", "log in", "login", "e-mail", "email").Replace(strings.ToLower(text))
+	text = strings.NewReplacer("back up", "backup", "log in", "login", "e-mail", "email",
+		"human-in-the-loop", "approval", "human in the loop", "approval").Replace(strings.ToLower(text))
 	for _, w := range word.FindAllString(text, -1) {
 		w = strings.Trim(w, ".-#")
 		if w == "" {
@@ -141,17 +161,17 @@ kairosd me my now of on or our should so that the then there this to use was we 
 // synonyms are the words that the documentation uses for what people search.
 var synonyms = synonymsOf(map[string]string{
 	"2fa": "second factor", "airflow": "comparison", "alert": "notification webhook email", "apikey": "key", "blackout": "crash",
-	"bug": "error failure", "budget": "limit", "cheap": "cost", "client": "api", "cluster": "machine", "config": "configuration",
-	"cron": "schedule", "dag": "plan", "die": "crash", "docker": "deploy install", "expensive": "cost", "fail": "crash failure error",
-	"flow": "plan", "forgot": "lost password passwd", "forgotten": "lost password passwd", "freeze": "wait stuck", "full": "space",
-	"gdpr": "delete retention", "go": "golang embed", "golang": "go embed", "hang": "wait timeout", "https": "tls certificate",
-	"job": "run step", "k8s": "deploy", "kill": "crash", "library": "embed", "llm": "model provider", "locked": "hold", "mail": "email",
-	"memory": "session", "mfa": "second factor", "migrate": "upgrade", "mock": "stub override", "money": "cost", "node": "step",
-	"oidc": "openid sign-on", "outage": "crash", "pipeline": "plan", "port": "listen address",
+	"bug": "error failure", "budget": "limit", "cheap": "cost", "cli": "command", "client": "api", "cluster": "machine",
+	"config": "configuration", "cron": "schedule", "dag": "plan", "dark": "theme", "die": "crash", "docker": "container",
+	"else": "branch default", "expensive": "cost", "fail": "crash failure error", "flow": "plan", "forgot": "lost password passwd", "forgotten": "lost password passwd", "freeze": "wait stuck", "full": "space",
+	"gdpr": "delete retention", "go": "golang embed", "golang": "go embed", "grafana": "prometheus", "hang": "wait timeout", "hold": "held release", "https": "tls certificate",
+	"human": "approval", "job": "run step", "k8s": "container", "kubernetes": "container", "kill": "crash", "library": "embed", "llm": "model provider", "locked": "hold", "mail": "email",
+	"memory": "session", "mfa": "second factor", "migrate": "upgrade", "mock": "stub override", "money": "cost", "move": "restore", "mysql": "database", "nginx": "proxy", "node": "step",
+	"oidc": "openid sign-on", "outage": "crash", "pipeline": "plan", "port": "listen address", "postgres": "database",
 	"power": "crash restart", "price": "cost", "proxy": "reverse", "queue": "slot", "reboot": "crash restart", "recover": "restore crash",
-	"repeat": "retry", "reset": "passwd lost set", "retry": "attempt", "roll": "restore", "saml": "openid oidc", "sdk": "go api client",
-	"secret": "key", "slack": "webhook notification", "spend": "cost", "sso": "openid oidc", "stop": "cancel pause", "stuck": "wait",
-	"task": "step", "totp": "second factor", "undo": "restore fork", "update": "upgrade", "user": "account", "wait": "pending",
+	"repeat": "retry", "reset": "passwd lost set", "retry": "attempt", "roll": "restore", "rollback": "restore", "saml": "openid oidc", "sdk": "go api client",
+	"secret": "key", "sensor": "wait", "signal": "approval", "slack": "webhook notification", "spend": "cost", "sso": "openid oidc", "stop": "cancel pause", "stuck": "wait",
+	"task": "step", "totp": "second factor", "trigger": "start", "undo": "restore fork", "update": "upgrade", "user": "account", "variable": "value constant", "wait": "pending",
 	"webhook": "notification", "workflow": "plan",
 })
 
@@ -197,6 +217,8 @@ func importance(page string) float64 {
 		return 1.3
 	case page == "reference/events" || page == "reference/errors":
 		return 0.4
+	case page == glossaryPage:
+		return 0.5
 	case folder == "internals":
 		return 0.4
 	}
@@ -232,6 +254,12 @@ func (l *library) search(query string) (out []hit) {
 		out = append(out, h)
 	}
 	slices.SortStableFunc(out, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	seen := map[string]bool{}
+	out = slices.DeleteFunc(out, func(h hit) bool { // rows of one page have one address
+		again := seen[h.Href]
+		seen[h.Href] = true
+		return again
+	})
 	return out[:min(len(out), mostHits)]
 }
 

@@ -277,7 +277,7 @@ func (c advice) afterFailure(short string, e domain.RunError, advice string) str
 
 // decidedByPlan are failures that a resume repeats, unless an earlier step gives another output.
 var decidedByPlan = map[string]bool{walk.CodeUnresolvedReference: true, walk.CodeForeach: true, walk.CodeForeachLimit: true,
-	walk.CodeMaxVisits: true, walk.CodeNoEdge: true, walk.CodeResult: true, walk.CodePlanFailed: true, walk.CodeInvalidInput: true}
+	walk.CodeMaxVisits: true, walk.CodeResult: true, walk.CodePlanFailed: true, walk.CodeInvalidInput: true}
 
 // parked are the reasons for which kairosd does not execute a run.
 var parked = map[domain.WaitReason]string{

@@ -70,7 +70,7 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 			runs.cancelCommand(), approval.approveCommand(true), approval.approveCommand(false)}},
 	} {
 		for _, cmd := range g.commands {
-			cmd.GroupID = g.group
+			cmd.GroupID, cmd.SuggestFor = g.group, guesses[cmd.Name()]
 			root.AddCommand(cmd)
 		}
 	}

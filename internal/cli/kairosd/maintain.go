@@ -168,6 +168,7 @@ func (d *program) doctorCommand() *cobra.Command {
 	salvage, repair := "", false
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the database and backups", Args: cobra.NoArgs,
+		SuggestFor: []string{"check", "fsck", "health", "repair", "status", "verify"},
 		Long: `Runs all checks, and prints each finding with what to do: SQLite's integrity and foreign
 keys, the checksum of every journal row and value, gaps in journals, steps with two
 outcomes, approvals, remains of finished runs, memory, counters, the audit chain and its

@@ -9,7 +9,7 @@ import (
 func (d *program) serveCommand() *cobra.Command {
 	o := daemon.Options{}
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Start the server", Args: cobra.NoArgs,
+		Use: "serve", Short: "Start the server", Args: cobra.NoArgs, SuggestFor: []string{"daemon", "run", "server", "start"},
 		Long: `Opens the database in --data, continues every unfinished run, and serves the
 dashboard and the API. When it is ready, it prints its URL. On the first start, it
 also prints a link that creates the first user.
