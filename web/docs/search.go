@@ -161,18 +161,21 @@ kairosd me my now of on or our should so that the then there this to use was we 
 // synonyms are the words that the documentation uses for what people search.
 var synonyms = synonymsOf(map[string]string{
 	"2fa": "second factor", "airflow": "comparison", "alert": "notification webhook email", "apikey": "key", "blackout": "crash",
-	"bug": "error failure", "budget": "limit", "cheap": "cost", "cli": "command", "client": "api", "cluster": "machine",
+	"budget": "limit", "bug": "error failure", "cheap": "cost", "cli": "command", "client": "api", "cluster": "machine",
 	"config": "configuration", "cron": "schedule", "dag": "plan", "dark": "theme", "die": "crash", "docker": "container",
-	"else": "branch default", "expensive": "cost", "fail": "crash failure error", "flow": "plan", "forgot": "lost password passwd", "forgotten": "lost password passwd", "freeze": "wait stuck", "full": "space",
-	"gdpr": "delete retention", "go": "golang embed", "golang": "go embed", "grafana": "prometheus", "hang": "wait timeout", "hold": "held release", "https": "tls certificate",
-	"human": "approval", "job": "run step", "k8s": "container", "kubernetes": "container", "kill": "crash", "library": "embed", "llm": "model provider", "locked": "hold", "mail": "email",
-	"memory": "session", "mfa": "second factor", "migrate": "upgrade", "mock": "stub override", "money": "cost", "move": "restore", "mysql": "database", "nginx": "proxy", "node": "step",
+	"else": "branch default", "expensive": "cost", "fail": "crash failure error", "flow": "plan", "forgot": "lost password passwd",
+	"forgotten": "lost password passwd", "freeze": "wait stuck", "full": "space", "gdpr": "delete retention", "go": "golang embed",
+	"golang": "go embed", "grafana": "prometheus", "hang": "wait timeout", "hold": "held release", "https": "tls certificate",
+	"human": "approval", "job": "run step", "k8s": "container", "kill": "crash", "kubernetes": "container", "library": "embed",
+	"llm": "model provider", "locked": "hold", "mail": "email", "memory": "session", "mfa": "second factor", "migrate": "upgrade",
+	"mock": "stub override", "money": "cost", "move": "restore", "mysql": "database", "nginx": "proxy", "node": "step",
 	"oidc": "openid sign-on", "outage": "crash", "pipeline": "plan", "port": "listen address", "postgres": "database",
-	"power": "crash restart", "price": "cost", "proxy": "reverse", "queue": "slot", "reboot": "crash restart", "recover": "restore crash",
-	"repeat": "retry", "reset": "passwd lost set", "retry": "attempt", "roll": "restore", "rollback": "restore", "saml": "openid oidc", "sdk": "go api client",
-	"secret": "key", "sensor": "wait", "signal": "approval", "slack": "webhook notification", "spend": "cost", "sso": "openid oidc", "stop": "cancel pause", "stuck": "wait",
-	"task": "step", "totp": "second factor", "trigger": "start", "undo": "restore fork", "update": "upgrade", "user": "account", "variable": "value constant", "wait": "pending",
-	"webhook": "notification", "workflow": "plan",
+	"power": "crash restart", "price": "cost", "proxy": "reverse", "queue": "slot", "reboot": "crash restart",
+	"recover": "restore crash", "repeat": "retry", "reset": "passwd lost set", "retry": "attempt", "roll": "restore",
+	"rollback": "restore", "saml": "openid oidc", "sdk": "go api client", "secret": "key", "sensor": "wait", "signal": "approval",
+	"slack": "webhook notification", "spend": "cost", "sso": "openid oidc", "stop": "cancel pause", "stuck": "wait",
+	"task": "step", "totp": "second factor", "trigger": "start", "undo": "restore fork", "update": "upgrade", "user": "account",
+	"variable": "value constant", "wait": "pending", "webhook": "notification", "workflow": "plan",
 })
 
 func stems(text string) map[string]bool {
