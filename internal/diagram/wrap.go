@@ -39,8 +39,8 @@ type columns struct {
 	width, height   float64
 }
 
-// band is the band of a rank.
-func (c *columns) band(rank int) int {
+// sectionOf is the band of a rank.
+func (c *columns) sectionOf(rank int) int {
 	k := 0
 	for k < len(c.cuts) && c.cuts[k] <= rank {
 		k++
@@ -50,12 +50,12 @@ func (c *columns) band(rank int) int {
 
 // move is how far a point of a rank is moved.
 func (c *columns) move(rank int) point {
-	k := c.band(rank)
+	k := c.sectionOf(rank)
 	return point{c.dx[k], c.dy[k]}
 }
 
 // crosses reports whether a turn leads from one band to another.
-func (c *columns) crosses(t turn) bool { return c.band(t.r1) != c.band(t.r2) }
+func (c *columns) crosses(t turn) bool { return c.sectionOf(t.r1) != c.sectionOf(t.r2) }
 
 // points are the corners of a turn; none: the line goes straight on.
 func (c *columns) points(t turn) []point {
@@ -63,7 +63,7 @@ func (c *columns) points(t turn) []point {
 	a, b := c.move(t.r1), c.move(t.r2)
 	switch {
 	case c.crosses(t):
-		k := min(c.band(t.r1), c.band(t.r2))
+		k := min(c.sectionOf(t.r1), c.sectionOf(t.r2))
 		y := c.gutters[k] + gutterPad + float64(t.lane)*step
 		from, to := x+a.x, x+b.x
 		if t.r1 < t.r2 { // room for the arrow
@@ -208,7 +208,7 @@ func (g *graph) stack(c *columns, lanes []int, end float64) {
 	}
 	for i := range g.v {
 		v := &g.v[i]
-		k := c.band(v.rank)
+		k := c.sectionOf(v.rank)
 		top[k], low[k] = min(top[k], v.y-v.h/2), max(low[k], v.y+v.h/2)
 	}
 	y := g.s.margin
