@@ -699,6 +699,9 @@ CREATE TABLE bulk_items (
     PRIMARY KEY (bulk_id, position)
 ) STRICT, WITHOUT ROWID;
 
+-- Serves BulkItemListIn.
+CREATE INDEX bulk_items_in ON bulk_items (bulk_id, state, position);
+
 -- The making of a plan of an intent: what is wanted, how far it is, what came of
 -- it.
 CREATE TABLE drafts (

@@ -18,6 +18,10 @@ SELECT * FROM bulks WHERE ended_at = 0 ORDER BY id;
 -- name: BulkItemList :many
 SELECT * FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = @bulk) AND position > @after ORDER BY position LIMIT @max;
 
+-- name: BulkItemListIn :many
+SELECT * FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = @bulk) AND bulk_items.state = @state AND position > @after
+ORDER BY position LIMIT @max;
+
 -- name: BulkItemSettle :execrows
 UPDATE bulk_items SET state = @state, result = @result, detail = @detail, message = @message, at = @at
 WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = @bulk) AND position = @position AND state = 'pending';

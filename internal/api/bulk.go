@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
 )
 
 // BulkOperationCreate starts a bulk operation.
@@ -67,6 +68,7 @@ type (
 	}
 	bulkItemsIn struct {
 		BulkIn
+		Status string `query:"status" enum:"pending,acted,refused" doc:"Only runs with this status."`
 		LongPageIn
 	}
 	bulkStopIn struct {
@@ -158,8 +160,8 @@ func (h bulkHandler) items(ctx context.Context, in *bulkItemsIn) (*bulkItemsOut,
 	if err != nil {
 		return nil, err
 	}
-	found, next, err := search(in.Filter, in.Limit, after, func(after int64, limit int) ([]domain.BulkItem, int64, error) {
-		items, err := h.bulk.Items(ctx, actorOf(ctx), in.ID, after, limit)
+	found, next, err := filter.Search(in.Filter, in.Limit, after, func(after int64, limit int) ([]domain.BulkItem, int64, error) {
+		items, err := h.bulk.Items(ctx, actorOf(ctx), domain.BulkItemFilter{Bulk: in.ID, State: in.Status, After: after, Limit: limit})
 		if err != nil || len(items) < limit {
 			return items, 0, err
 		}

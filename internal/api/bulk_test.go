@@ -44,3 +44,29 @@ func TestABulkResumeHasFlags(t *testing.T) {
 		t.Errorf("listed: %s", a.text)
 	}
 }
+
+// The runs of a bulk operation are listed by status, in pages.
+func TestBulkItemsAreListedByStatus(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.world.Engine.Save("{id: sum, nodes: {a: {type: set, input: 1}}}")
+	for range 3 {
+		run := s.ask(t, "operator", "POST /runs", `{"plan":"sum"}`)
+		s.world.Engine.Until(run.json["id"].(string), domain.RunCompleted, "")
+	}
+	at := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	act := s.ask(t, "operator", "POST /bulk-operations", fmt.Sprintf(`{"action":"rerun","filter":"plan:sum","startAt":%q}`, at))
+	items := "GET /bulk-operations/" + act.json["id"].(string) + "/items?limit=2&status="
+	for status, want := range map[string]int{"pending": 2, "acted": 0, "refused": 0} {
+		if a := s.ask(t, "viewer", items+status, ""); a.status != 200 || len(a.json["items"].([]any)) != want {
+			t.Errorf("%s: %d %s", status, a.status, a.text)
+		}
+	}
+	next := s.ask(t, "viewer", items+"pending", "").json["nextCursor"].(string)
+	if a := s.ask(t, "viewer", items+"pending&cursor="+next, ""); len(a.json["items"].([]any)) != 1 || a.json["hasMore"] != false {
+		t.Errorf("the second page: %s", a.text)
+	}
+	if a := s.ask(t, "viewer", items+"odd", ""); a.status != 400 {
+		t.Errorf("an unknown status: %d %s", a.status, a.text)
+	}
+}

@@ -148,7 +148,7 @@ func pageOf[S, T any](ctx context.Context, k *kernel, in *ListIn, items []S, id 
 		}
 		items = items[at+1:]
 	}
-	if items, err = filtered(in.Filter, items, view); err != nil {
+	if items, err = filter.Select(in.Filter, items, view); err != nil {
 		return none, err
 	}
 	next := ""
@@ -157,54 +157,6 @@ func pageOf[S, T any](ctx context.Context, k *kernel, in *ListIn, items []S, id 
 		next = k.seal(ctx, id(items[in.Limit-1]))
 	}
 	return listOf(items, next, view), nil
-}
-
-// maxParts limits how often a filtered list is read for one page. A page can have fewer items than
-// requested, and nextCursor continues the search.
-const maxParts = 20
-
-// search reads parts of a list after a position until limit items match a filter. part returns
-// items and the position after them; zero: the list ends.
-func search[T any, P comparable](text string, limit int, after P,
-	part func(after P, limit int) (items []T, next P, err error)) (found []T, next P, err error) {
-	var end P
-	for range maxParts {
-		var items []T
-		if items, next, err = part(after, limit-len(found)); err != nil {
-			return nil, end, err
-		}
-		if items, err = filtered(text, items, same); err != nil {
-			return nil, end, err
-		}
-		if found = append(found, items...); next == end || len(found) >= limit {
-			break
-		}
-		after = next
-	}
-	return found, next, nil
-}
-
-// filtered selects the items that match a filter.
-func filtered[S, T any](text string, items []S, view func(S) T) ([]S, error) {
-	if text == "" {
-		return items, nil
-	}
-	var sample T
-	f, problem := filter.ParseItems(text, sample)
-	if problem != nil {
-		return nil, problem
-	}
-	var out []S
-	for _, x := range items {
-		ok, err := f.Match(view(x))
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			out = append(out, x)
-		}
-	}
-	return out, nil
 }
 
 // same returns an item unchanged.

@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
 )
 
 // EventPage is a part of the stored events of a run.
@@ -89,7 +90,7 @@ func (h eventHandler) runEvents(ctx context.Context, in *runEventsIn) (*huma.Str
 	if err != nil {
 		return nil, err
 	}
-	items, next, err := search(in.Filter, in.Limit, from, func(after int64, limit int) ([]EventView, int64, error) {
+	items, next, err := filter.Search(in.Filter, in.Limit, from, func(after int64, limit int) ([]EventView, int64, error) {
 		events, upto, err := h.Engine.Events(ctx, after, run.ID, limit)
 		if err != nil {
 			return nil, 0, err

@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
 )
 
 // MemoryCleared is the result of clearing memory.
@@ -60,7 +61,7 @@ func searchPage[T any](
 	if err != nil {
 		return apitypes.List[T]{}, err
 	}
-	found, next, err := search(in.Filter, in.Limit, after, func(after string, limit int) ([]T, string, error) {
+	found, next, err := filter.Search(in.Filter, in.Limit, after, func(after string, limit int) ([]T, string, error) {
 		list, err := read(domain.Page{After: after, Limit: limit})
 		return list.Items, list.Next, err
 	})

@@ -244,7 +244,7 @@ func (h runHandler) getJournal(ctx context.Context, in *journalIn) (*journalOut,
 		return nil, err
 	}
 	damage := ""
-	found, next, err := search(in.Filter, in.Limit, after, func(after int64, limit int) ([]domain.Entry, int64, error) {
+	found, next, err := filter.Search(in.Filter, in.Limit, after, func(after int64, limit int) ([]domain.Entry, int64, error) {
 		part, err := h.runs.Journal(ctx, actorOf(ctx), in.ID, after, limit)
 		damage = part.Damage
 		if err != nil || !part.More {

@@ -15,7 +15,7 @@ type Bulk struct{ *kernel }
 type bulkStore interface {
 	Bulk(ctx context.Context, id string) (domain.Bulk, error)
 	Bulks(ctx context.Context, limit int) ([]domain.Bulk, error)
-	BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
+	BulkItems(ctx context.Context, f domain.BulkItemFilter) ([]domain.BulkItem, error)
 }
 
 // List returns the newest bulk operations.
@@ -38,14 +38,14 @@ func (b *Bulk) Get(ctx context.Context, by domain.Actor, id string) (domain.Bulk
 	return b.store.Bulk(ctx, id)
 }
 
-// Items returns the runs of a bulk operation after a position.
+// Items returns runs of a bulk operation, in order.
 //
 // Errors: forbidden.
-func (b *Bulk) Items(ctx context.Context, by domain.Actor, id string, after int64, limit int) ([]domain.BulkItem, error) {
+func (b *Bulk) Items(ctx context.Context, by domain.Actor, f domain.BulkItemFilter) ([]domain.BulkItem, error) {
 	if err := b.allow(ctx, GetBulk, by, ""); err != nil {
 		return nil, err
 	}
-	return b.store.BulkItems(ctx, id, after, limit)
+	return b.store.BulkItems(ctx, f)
 }
 
 // Preview returns what a request would do now, and to how many runs.

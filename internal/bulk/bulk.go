@@ -26,7 +26,7 @@ type Store interface {
 	Run(ctx context.Context, id string) (domain.Run, error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	BulksUnderWay(ctx context.Context) ([]domain.Bulk, error)
-	BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
+	BulkItems(ctx context.Context, f domain.BulkItemFilter) ([]domain.BulkItem, error)
 	SettleBulkItem(ctx context.Context, id string, it domain.BulkItem) error
 	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
 	AckRun(ctx context.Context, actor domain.Actor, run, note string) error

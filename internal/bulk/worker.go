@@ -37,7 +37,7 @@ func (w *worker) run(ctx context.Context) (domain.BulkState, string, error) {
 	}
 	first := true
 	for after := int64(0); ; {
-		items, err := w.s.Store.BulkItems(ctx, w.b.ID, after, 200)
+		items, err := w.s.Store.BulkItems(ctx, domain.BulkItemFilter{Bulk: w.b.ID, After: after, Limit: 200})
 		if err != nil {
 			return "", "", err
 		}

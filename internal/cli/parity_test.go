@@ -155,6 +155,13 @@ func TestAcknowledgeAndLabel(t *testing.T) {
 		if out, _ := s.expect(0, "operations", "show", acts.Items[0].ID); !strings.Contains(out, second.RunID) {
 			t.Error(out)
 		}
+		if out, _ := s.expect(0, "operations", "show", acts.Items[0].ID, "--status", "acted"); !strings.Contains(out, second.RunID) {
+			t.Error(out)
+		}
+		if out, _ := s.expect(0, "operations", "show", acts.Items[0].ID, "--status", "refused"); strings.Contains(out, second.RunID) {
+			t.Error(out)
+		}
+		s.expect(2, "operations", "show", acts.Items[0].ID, "--status", "odd")
 		s.expect(2, "operations", "stop", acts.Items[0].ID) // it has ended
 		s.expect(2, "operations", "show", "nothing")
 	})

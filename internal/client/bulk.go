@@ -50,9 +50,13 @@ func (c *Client) BulkAct(ctx context.Context, id string) (apitypes.BulkOperation
 	return out, err
 }
 
-// BulkItems lists the runs of a bulk operation, in order.
-func (c *Client) BulkItems(ctx context.Context, id string) ([]domain.BulkItem, error) {
-	return all[domain.BulkItem](ctx, c, "/bulk-operations/"+url.PathEscape(id)+"/items", nil, 0)
+// BulkItems lists the runs of a bulk operation, in order: those with a status, unless it is empty.
+func (c *Client) BulkItems(ctx context.Context, id, status string) ([]domain.BulkItem, error) {
+	query := url.Values{}
+	if status != "" {
+		query.Set("status", status)
+	}
+	return all[domain.BulkItem](ctx, c, "/bulk-operations/"+url.PathEscape(id)+"/items", query, 0)
 }
 
 // FailureGroups lists failure groups.

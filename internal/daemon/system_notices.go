@@ -18,19 +18,19 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 		add(true, "", "", "Storage failed: %s. kairosd is stopping. Acknowledged data is safe.", err)
 	}
 	if !s.safe.IsZero() {
-		add(true, "/system", "Look", "Safe mode: %s. You can view and cancel runs. No steps run.", s.safe)
+		add(true, "/system", "Details", "Safe mode: %s. You can view and cancel runs. No steps run.", s.safe)
 	}
 	s.mu.Lock()
 	finding, maintenance, fault := s.checks.finding, s.maintenance, s.configFault
 	s.mu.Unlock()
 	if !fault.IsZero() {
-		add(true, "/system/config", "Look", "%s", fault)
+		add(true, "/system/config", "Details", "%s", fault)
 	}
 	if m := maintenance; m != nil {
 		add(
 			false,
 			"/system",
-			"Look",
+			"Details",
 			"Maintenance since %s, by %s: %s. Active steps finish. No new steps start.",
 			m.Since.Format("2006-01-02 15:04 UTC"),
 			m.By,
@@ -38,13 +38,13 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 		)
 	}
 	if finding != "" {
-		add(true, "/system", "Look", "The integrity check of the database found a problem: %s. Run kairosd doctor.", finding)
+		add(true, "/system", "Details", "The integrity check of the database found a problem: %s. Run kairosd doctor.", finding)
 	}
 	if s.access != "" {
 		add(
 			true,
 			"/system",
-			"Look",
+			"Details",
 			"Another program changed accounts or approvals in the database: %s. The change has no effect. Run kairosd doctor.",
 			s.access,
 		)
@@ -81,7 +81,7 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 				u.Needs>>20,
 			)
 		} else if u.NearlyFull() {
-			add(u.Full(), "/system", "Look", "Low disk space: the data directory has %d MiB free.", u.Free>>20)
+			add(u.Full(), "/system", "Details", "Low disk space: the data directory has %d MiB free.", u.Free>>20)
 		}
 	}
 	return out

@@ -116,5 +116,13 @@ type BulkItem struct {
 	At      time.Time `json:"actedAt,omitzero"`
 }
 
+// BulkItemFilter selects runs of a bulk operation after a position, in order. An empty state selects all.
+type BulkItemFilter struct {
+	Bulk  string
+	State string
+	After int64
+	Limit int
+}
+
 // MaxBulkRuns is the maximum number of runs of one bulk operation.
 const MaxBulkRuns = 10_000

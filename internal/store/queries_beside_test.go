@@ -138,9 +138,15 @@ func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)
 	if must("bulk", err); got.Acted != 1 || got.Refused != 1 || got.State != domain.BulkDone || got.EndedAt.IsZero() {
 		t.Errorf("%+v", got)
 	}
-	items, err := s.BulkItems(ctx, b.ID, 0, 10)
+	items, err := s.BulkItems(ctx, domain.BulkItemFilter{Bulk: b.ID, Limit: 10})
 	if must("items", err); len(items) != 2 || items[0].State != "acted" || items[0].Node != "n" || items[1].Detail != "not there" {
 		t.Errorf("%+v", items)
+	}
+	for state, want := range map[string]int{"acted": 1, "refused": 1, "pending": 0} {
+		items, err := s.BulkItems(ctx, domain.BulkItemFilter{Bulk: b.ID, State: state, Limit: 10})
+		if must("items", err); len(items) != want {
+			t.Errorf("%s: %+v", state, items)
+		}
 	}
 	list, err := s.Bulks(ctx, 5)
 	if must("bulks", err); len(list) != 1 {

@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/query"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -29,12 +30,15 @@ func (s *section) tokens(c *ui.Context) error { return s.tokensPage(c, http.Stat
 // tokensPage lists tokens; made is the text of one that was just made and is
 // shown this once.
 func (s *section) tokensPage(c *ui.Context, code int, problem, made string) error {
-	list, err := s.App.Tokens.List(c, c.Who.Actor())
+	all, err := s.App.Tokens.List(c, c.Who.Actor())
 	if err != nil {
 		return err
 	}
 	p := TokensPage{
-		Shell:   c.Shell("settings", "Tokens"),
+		Shell: c.Shell("settings", "Tokens"),
+		list: listOf(c, "/settings/tokens", c.T("Filter tokens"), "ci role:operator state:active by:marta", query.Preset{Word: c.T("All")},
+			query.Preset{Word: c.T("Active"), Query: "state:active"}, query.Preset{Word: c.T("Expired"), Query: "state:expired"},
+			query.Preset{Word: c.T("Revoked"), Query: "state:revoked"}),
 		Idem:    kit.NewID(),
 		Error:   problem,
 		Created: made,
@@ -49,7 +53,11 @@ func (s *section) tokensPage(c *ui.Context, code int, problem, made string) erro
 	for _, l := range lifetimes {
 		p.Lifetimes = append(p.Lifetimes, kit.Option{Value: l.value, Text: c.T(l.words), Selected: l.value == "2160h"})
 	}
-	for _, t := range list {
+	tokens, err := page(c, &p.list, all, func(t domain.Token) string { return t.ID }, tokenFields)
+	if err != nil {
+		return err
+	}
+	for _, t := range tokens {
 		row := TokenRow{
 			ID:     t.ID,
 			Name:   kit.Visible(t.Name),
@@ -73,6 +81,17 @@ func (s *section) tokensPage(c *ui.Context, code int, problem, made string) erro
 		p.Tokens = append(p.Tokens, row)
 	}
 	return c.Render(code, Tokens(p))
+}
+
+func tokenFields(t domain.Token) fields {
+	f := fields{Name: t.Name, Role: string(t.Role), State: "active", By: t.CreatedBy}
+	switch {
+	case !t.RevokedAt.IsZero():
+		f.State = "revoked"
+	case !t.ExpiresAt.After(time.Now()):
+		f.State = "expired"
+	}
+	return f
 }
 
 func (s *section) createToken(c *ui.Context) error {

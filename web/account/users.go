@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/query"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -35,18 +36,25 @@ func (s *section) roleOptions(c *ui.Context, selected domain.Role) []kit.Option 
 func (s *section) users(c *ui.Context) error { return s.usersPage(c, http.StatusOK, "") }
 
 func (s *section) usersPage(c *ui.Context, code int, problem string) error {
-	list, err := s.App.Accounts.Users(c, c.Who.Actor())
+	all, err := s.App.Accounts.Users(c, c.Who.Actor())
 	if err != nil {
 		return err
 	}
 	p := UsersPage{
 		Shell: c.Shell("settings", "Users"),
+		list: listOf(c, "/settings/users", c.T("Filter users"), "marta role:admin state:active", query.Preset{Word: c.T("All")},
+			query.Preset{Word: c.T("Active"), Query: "state:active"}, query.Preset{Word: c.T("Disabled"), Query: "state:disabled"},
+			query.Preset{Word: c.T("Admins"), Query: "role:admin"}),
 		Idem:  kit.NewID(),
 		Error: problem,
 		Name:  c.Field("name"),
 		Roles: s.roleOptions(c, domain.RoleOperator),
 	}
-	for _, u := range list {
+	users, err := page(c, &p.list, all, func(u domain.User) string { return u.ID }, userFields)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
 		row := UserRow{
 			Name:     kit.Visible(u.Name),
 			Href:     "/settings/users/" + url.PathEscape(u.ID),
@@ -68,6 +76,22 @@ func (s *section) usersPage(c *ui.Context, code int, problem string) error {
 		p.Users = append(p.Users, row)
 	}
 	return c.Render(code, Users(p))
+}
+
+// fields are what users and tokens can be filtered by.
+type fields struct {
+	Name  string `json:"name"`
+	Role  string `json:"role"`
+	State string `json:"state"`
+	By    string `json:"by,omitempty"`
+}
+
+func userFields(u domain.User) fields {
+	f := fields{Name: u.Name, Role: string(u.Role), State: "active"}
+	if u.Disabled {
+		f.State = "disabled"
+	}
+	return f
 }
 
 func (s *section) createUser(c *ui.Context) error {

@@ -7,6 +7,7 @@ import (
 // UsersPage lists who may log in.
 type UsersPage struct {
 	kit.Shell
+	list
 	Users             []UserRow
 	Idem, Error, Name string
 	Roles             []kit.Option
@@ -45,6 +46,7 @@ type SessionRow struct {
 // TokensPage lists API tokens; Made is the text of a new one, shown once.
 type TokensPage struct {
 	kit.Shell
+	list
 	Tokens                          []TokenRow
 	Idem, Error, Name, Created, Try string
 	Roles, Lifetimes                []kit.Option

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -20,6 +21,7 @@ import (
 	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/circuit"
+	"github.com/kairosd/kairosd/web/part/query"
 	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -52,16 +54,21 @@ func (s *section) catalog(c *ui.Context) error {
 	}
 	p.Shell = c.Shell("agents", c.T(title))
 	p.Live = part != "agents"
+	p.Bar = catalogBar(c, part)
 	var err error
 	switch part {
 	case "agents":
 		err = s.agents(c, &p)
 	case "providers":
-		if p.Providers, err = s.providers(c); len(p.Providers) < 2 {
+		if p.Providers, err = s.providers(c); len(p.Providers) < 2 && p.Bar.Query == "" {
 			p.Empty = exampleProvider
 		}
 	case "tools":
 		err = s.toolCatalog(c, &p)
+	}
+	if problem, ok := errors.AsType[*domain.Error](err); ok && problem.Code == domain.CodeInvalid && p.Bar.Query != "" {
+		p.Error, p.Suggestion = c.FilterProblem(problem)
+		return c.Render(http.StatusBadRequest, Catalog(p))
 	}
 	if err != nil {
 		return err
@@ -69,9 +76,38 @@ func (s *section) catalog(c *ui.Context) error {
 	return c.Render(http.StatusOK, Catalog(p))
 }
 
+// catalogBar narrows a catalog.
+func catalogBar(c *ui.Context, part string) query.Bar {
+	q := strings.TrimSpace(c.Query("q"))
+	var b query.Bar
+	switch part {
+	case "tools":
+		b = query.BarOf("/agents/tools", q, query.Preset{Word: c.T("All")},
+			query.Preset{Word: c.T("Not ready"), Query: "-status:ready"},
+			query.Preset{Word: c.T("From servers"), Query: "-source:built-in"},
+			query.Preset{Word: c.T("Not idempotent"), Query: "effect:unsafe"})
+		b.Label, b.Example = c.T("Filter tools"), "http effect:unsafe permission:ask source:crm"
+	case "providers":
+		b = query.BarOf("/agents/providers", q)
+		b.Label, b.Example = c.T("Filter providers"), "claude type:anthropic"
+	default:
+		b = query.BarOf("/agents", q)
+		b.Label, b.Example = c.T("Filter agents"), "desk provider:claude"
+	}
+	return b
+}
+
+// matching are the items of a catalog that match its filter.
+func matching[T any](c *ui.Context, list []T, err error) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return filter.Select(strings.TrimSpace(c.Query("q")), list, func(x T) T { return x })
+}
+
 func (s *section) agents(c *ui.Context, p *CatalogPage) error {
 	list, err := s.App.Agents.List(c, c.Who.Actor())
-	if err != nil {
+	if list, err = matching(c, list, err); err != nil {
 		return err
 	}
 	providers, err := s.App.Providers.List(c, c.Who.Actor())
@@ -183,6 +219,9 @@ func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (kit.Status
 // providers are the rows of all of them.
 func (s *section) providers(c *ui.Context) (rows []ProviderRow, err error) {
 	list, err := s.App.Providers.List(c, c.Who.Actor())
+	if list, err = matching(c, list, err); err != nil {
+		return nil, err
+	}
 	for _, v := range list {
 		row := ProviderRow{
 			Name:    kit.Visible(v.Name),
@@ -247,12 +286,13 @@ func (s *section) tools(c *ui.Context, list []domain.ToolInfo) (rows []ToolRow) 
 
 // toolCatalog is the list of the tools, those that changed, and the servers behind them.
 func (s *section) toolCatalog(c *ui.Context, p *CatalogPage) error {
-	list, err := s.App.Tools.List(c, c.Who.Actor())
+	all, err := s.App.Tools.List(c, c.Who.Actor())
+	list, err := matching(c, all, err)
 	if err != nil {
 		return err
 	}
 	p.Tools = s.tools(c, list)
-	for _, t := range list {
+	for _, t := range all {
 		if t.Change != nil {
 			l := kit.Link{Text: kit.Visible(t.Name)}
 			if c.Who.Role.Includes(domain.RoleAdmin) {

@@ -22,11 +22,12 @@ func (s *section) fragments() []ui.Fragment {
 	return []ui.Fragment{
 		of("/agents/providers", "catalog", app.ListProviders, func(c *ui.Context) (templ.Component, error) {
 			rows, err := s.providers(c)
-			return providersList(rows), err
+			return providersList(rows, catalogBar(c, "providers")), err
 		}),
 		of("/agents/tools", "catalog", app.ListTools, func(c *ui.Context) (templ.Component, error) {
 			list, err := s.App.Tools.List(c, c.Who.Actor())
-			return toolsList(s.tools(c, list)), err
+			list, err = matching(c, list, err)
+			return toolsList(s.tools(c, list), catalogBar(c, "tools")), err
 		}),
 		of("/agents/providers/:provider", "circuits", app.GetProvider, func(c *ui.Context) (templ.Component, error) {
 			v, err := s.provider(c)

@@ -3,6 +3,7 @@ package agents
 import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/circuit"
+	"github.com/kairosd/kairosd/web/part/query"
 )
 
 // CatalogPage lists agents, providers or tools.
@@ -10,12 +11,15 @@ type CatalogPage struct {
 	kit.Shell
 	Part      string // agents, providers, tools
 	Parts     []kit.Link
+	Bar       query.Bar
 	Agents    []AgentRow
 	Providers []ProviderRow
 	Tools     []ToolRow
 	Servers   []ServerRow
 	Changed   []kit.Link // tools whose definition is not the accepted one
 	Empty     string     // configuration that adds to what comes with kairosd, where nothing does
+	// Error is why the filter cannot be used.
+	Error, Suggestion string
 }
 
 // AgentRow is an agent in a list.

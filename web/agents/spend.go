@@ -3,6 +3,7 @@ package agents
 import (
 	"cmp"
 	"encoding/csv"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -54,10 +55,20 @@ func (s *section) spendPage(c *ui.Context) error {
 		return err
 	}
 	p := SpendPage{Shell: c.Shell("agents", c.T("Spend")), Parts: parts(c, "spend"), CSV: "/agents/spend.csv?range=" + r.name}
+	names := spendNames(c)
+	by := names[0]
+	for _, n := range names {
+		if n.key == c.Query("by") {
+			by = n
+		}
+	}
 	for _, other := range spendRanges {
-		p.Ranges = append(p.Ranges, kit.Link{
-			Text: c.T(other.word), Href: "/agents/spend?range=" + other.name, Current: other.name == r.name,
-		})
+		p.Ranges = append(p.Ranges, kit.Link{Text: c.T(other.word), Current: other.name == r.name,
+			Href: link.With("/agents/spend", url.Values{"range": {other.name}}, "by", c.Query("by"))})
+	}
+	for _, n := range names {
+		p.By = append(p.By, kit.Link{Text: n.title, Current: n.key == by.key,
+			Href: link.With("/agents/spend", url.Values{"by": {n.key}}, "range", c.Query("range"))})
 	}
 	if len(list) == 0 {
 		return c.Render(http.StatusOK, Spend(p))
@@ -69,23 +80,50 @@ func (s *section) spendPage(c *ui.Context) error {
 		{Term: c.T("Output tokens"), Text: c.Number(all.Usage.OutputTokens)},
 	}
 	p.Priced = all.Usage.Cost > 0
-	p.Chart = spendChart(c, r, list, p.Priced)
+	for _, n := range names {
+		t := SpendTable{ID: "by-" + n.key, Title: n.title, Head: n.head, Rows: spendRows(c, list, n.of)}
+		if n.key == by.key {
+			p.Legend, p.Rest = shade(t.Rows), len(t.Rows) > shades
+		}
+		p.Tables = append(p.Tables, t)
+	}
+	p.Chart = spendChart(c, r, list, p.Priced, p.Legend, by.of)
+	return c.Render(http.StatusOK, Spend(p))
+}
+
+// spendName is a kind of name that spend is summed by.
+type spendName struct {
+	key, title, head string
+	of               func(domain.Spend) kit.Link
+}
+
+func spendNames(c *ui.Context) []spendName {
 	none := c.T("not recorded")
-	p.Tables = []SpendTable{
-		{ID: "by-plan", Title: c.T("By plan"), Head: c.T("Plan"), Rows: spendRows(c, list, func(e domain.Spend) kit.Link {
+	return []spendName{
+		{"plan", c.T("By plan"), c.T("Plan"), func(e domain.Spend) kit.Link {
 			return kit.Link{Text: kit.Visible(e.PlanKey), Href: "/plans/" + url.PathEscape(e.PlanKey)}
-		})},
-		{ID: "by-agent", Title: c.T("By agent"), Head: c.T("Agent"), Rows: spendRows(c, list, func(e domain.Spend) kit.Link {
+		}},
+		{"agent", c.T("By agent"), c.T("Agent"), func(e domain.Spend) kit.Link {
 			if e.Agent == "" {
 				return kit.Link{Text: none}
 			}
 			return kit.Link{Text: kit.Visible(e.Agent), Href: link.Agent(e.Agent)}
-		})},
-		{ID: "by-model", Title: c.T("By model"), Head: c.T("Model"), Rows: spendRows(c, list, func(e domain.Spend) kit.Link {
+		}},
+		{"model", c.T("By model"), c.T("Model"), func(e domain.Spend) kit.Link {
 			return kit.Link{Text: cmp.Or(kit.Visible(e.Model), none)}
-		})},
+		}},
 	}
-	return c.Render(http.StatusOK, Spend(p))
+}
+
+// shades is how many names a chart of spend distinguishes. The last one stands for all others.
+const shades = 5
+
+// shade gives the names with the most spend the shades of the chart, and returns them.
+func shade(rows []SpendRow) (legend []kit.Link) {
+	for i := range rows[:min(len(rows), shades)] {
+		legend = append(legend, kit.Link{Text: rows[i].Name.Text, Href: rows[i].Name.Href, Class: fmt.Sprintf("q%d", i+1)})
+	}
+	return legend
 }
 
 // total sums a list.
@@ -137,14 +175,31 @@ func spendRows(c *ui.Context, list []domain.Spend, name func(domain.Spend) kit.L
 // microsOf counts an amount in millionths, which a chart stacks as whole numbers.
 const microsOf = 1e6
 
-// spendChart draws the spend over time. Each column leads to the runs that ended in it.
-func spendChart(c *ui.Context, r spendRange, list []domain.Spend, priced bool) kit.Chart {
+// spendChart draws the spend over time, by the names of a legend; what has none of them is in the last part.
+// Each column leads to the runs that ended in it.
+func spendChart(c *ui.Context, r spendRange, list []domain.Spend, priced bool, legend []kit.Link,
+	name func(domain.Spend) kit.Link) kit.Chart {
 	from := r.from(c.Site.Now())
-	sums := make([]domain.Spend, r.columns)
+	sums := make([][]domain.Spend, r.columns)
+	for i := range sums {
+		sums[i] = make([]domain.Spend, len(legend))
+	}
 	for _, e := range list {
-		if i := int(e.From.Sub(from) / r.column); i >= 0 && i < r.columns {
-			sums[i].Calls, sums[i].Usage = sums[i].Calls+e.Calls, sums[i].Usage.Add(e.Usage)
+		i := int(e.From.Sub(from) / r.column)
+		if i < 0 || i >= r.columns {
+			continue
 		}
+		text := name(e).Text
+		k := slices.IndexFunc(legend, func(l kit.Link) bool { return l.Text == text })
+		if k < 0 {
+			k = len(legend) - 1
+		}
+		at := &sums[i][k]
+		at.Calls, at.Usage = at.Calls+e.Calls, at.Usage.Add(e.Usage)
+	}
+	classes := make([]string, len(legend))
+	for k, l := range legend {
+		classes[k] = l.Class
 	}
 	text := func(n int64) string {
 		if priced {
@@ -153,14 +208,19 @@ func spendChart(c *ui.Context, r spendRange, list []domain.Spend, priced bool) k
 		return c.Number(n / microsOf)
 	}
 	data := make([]kit.ChartData, r.columns)
-	for i, sum := range sums {
+	for i := range sums {
 		begins := from.Add(time.Duration(i) * r.column)
+		counts := make([]int64, len(legend))
+		for k, part := range sums[i] {
+			counts[k] = int64(weight(part, priced) * microsOf)
+		}
+		sum := total(sums[i])
 		n := int64(weight(sum, priced) * microsOf)
-		data[i] = kit.ChartData{Counts: []int64{n}, Href: link.List("/runs", "since:"+begins.UTC().Format(time.RFC3339)+
+		data[i] = kit.ChartData{Counts: counts, Href: link.List("/runs", "since:"+begins.UTC().Format(time.RFC3339)+
 			" until:"+begins.Add(r.column).UTC().Format(time.RFC3339)),
 			Label: c.T("%s: %s, %s", c.Time(begins).Text, text(n), c.N(int(sum.Calls), "%s call", "%s calls"))}
 	}
-	chart := kit.Stack(data, []string{"share"}, text)
+	chart := kit.Stack(data, classes, text)
 	chart.Label = c.T("Spend over time")
 	form := "15:04"
 	if r.column > domain.OutcomeSlot {

@@ -10,8 +10,10 @@ import (
 type SpendPage struct {
 	kit.Shell
 	Parts, Ranges []kit.Link
+	By, Legend    []kit.Link // by what the chart is split, and its parts
 	CSV           string
 	Figures       []kit.Fact // none: no model was called
+	Rest          bool       // the last part of the chart has more than one name
 	Priced        bool       // a model has a price; otherwise tokens are compared
 	Chart         kit.Chart
 	Tables        []SpendTable

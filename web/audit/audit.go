@@ -3,7 +3,6 @@ package audit
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,18 +56,20 @@ func (s *section) audit(c *ui.Context) error {
 	if !c.Echo.QueryParams().Has("q") {
 		q = byPeople
 	}
-	p := AuditPage{Shell: c.Shell("audit", "Audit"), Query: q, Ranges: query.Ranges(c, "/audit", q), Chips: chips(c, q),
-		Export: link.List("/audit.jsonl", q)}
-	if !slices.ContainsFunc(p.Chips, func(l kit.Link) bool { return l.Current }) {
-		p.Terms = query.Terms("/audit", q)
-	}
+	p := AuditPage{Shell: c.Shell("audit", "Audit"), Bar: query.BarOf("/audit", q, presets(c)...)}
+	p.Bar.Label, p.Bar.Suggest, p.Bar.Help = c.T("Filter the audit log"), "/audit/suggest", "/help#audit"
+	p.Bar.Example = "actor:marta action:run.* result:denied since:24h"
+	p.Bar.Ranges = query.Ranges(c, "/audit", q)
 	code := http.StatusOK
 	f, problem := s.auditFilter(c, q)
 	if problem != nil {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
 		code = http.StatusBadRequest
-	} else if err := s.listAudit(c, &p, q, f); err != nil {
-		return err
+	} else {
+		p.Bar.Export = kit.Link{Text: c.T("Export as JSON lines"), Href: link.List("/audit.jsonl", q)}
+		if err := s.listAudit(c, &p, q, f); err != nil {
+			return err
+		}
 	}
 	if err := s.auditState(c, &p); err != nil {
 		return err
@@ -76,17 +77,15 @@ func (s *section) audit(c *ui.Context) error {
 	return c.Render(code, Audit(p))
 }
 
-// chips are the filters that people use most.
-func chips(c *ui.Context, q string) []kit.Link {
-	var out []kit.Link
-	for _, f := range []struct{ word, query string }{
-		{c.T("By people"), byPeople}, {c.T("All"), ""}, {c.T("By you"), "actor:" + filter.Quote(c.Who.Name)},
-		{c.T("Denied"), "result:denied"}, {c.T("Failed actions"), "result:failed"}, {c.T("Plans"), "action:plan.*"},
-		{c.T("Approvals"), "action:approval.*"}, {c.T("Users and tokens"), "action:user.*,token.*,login"},
-	} {
-		out = append(out, kit.Link{Text: f.word, Href: link.List("/audit", f.query), Current: q == f.query})
+// presets are the filters that people use most.
+func presets(c *ui.Context) []query.Preset {
+	return []query.Preset{
+		{Word: c.T("By people"), Query: byPeople}, {Word: c.T("All")},
+		{Word: c.T("By you"), Query: "actor:" + filter.Quote(c.Who.Name)},
+		{Word: c.T("Denied"), Query: "result:denied"}, {Word: c.T("Failed actions"), Query: "result:failed"},
+		{Word: c.T("Plans"), Query: "action:plan.*"}, {Word: c.T("Approvals"), Query: "action:approval.*"},
+		{Word: c.T("Users and tokens"), Query: "action:user.*,token.*,login"},
 	}
-	return out
 }
 
 // auditFilter reads a query, and finds the run that it names.

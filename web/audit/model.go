@@ -2,19 +2,18 @@ package audit
 
 import (
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/query"
 )
 
 // AuditPage is the audit log.
 type AuditPage struct {
 	kit.Shell
-	Query, Error, Suggestion string
-	Ranges, Chips            []kit.Link
-	Terms                    []kit.Link // of the filter, unless a chip is it
-	Rows                     []AuditRow
-	Count                    string
-	Newer, Older             string
-	Export                   string
-	Kept                     string // what is kept how long
+	Bar               query.Bar
+	Error, Suggestion string
+	Rows              []AuditRow
+	Count             string
+	Newer, Older      string
+	Kept              string // what is kept how long
 	// Check is the last verification, in a word and in a sentence.
 	Check     kit.Status
 	Checked   string

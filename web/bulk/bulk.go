@@ -13,10 +13,12 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/circuit"
+	"github.com/kairosd/kairosd/web/part/query"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/ui"
@@ -390,24 +392,46 @@ func (s *section) stop(c *ui.Context) error {
 	return c.To("/bulk/" + b.ID)
 }
 
+const (
+	// listRead is how many of the newest bulk operations are searched, listShown how many a page lists.
+	listRead  = 1000
+	listShown = 50
+)
+
 func (s *section) list(c *ui.Context) error {
-	list, err := s.App.Bulk.List(c, c.Who.Actor(), 100)
+	q := strings.TrimSpace(c.Query("q"))
+	p := ListPage{Shell: c.Shell("runs", "Bulk operations"), Bar: query.BarOf("/bulk", q, query.Preset{Word: c.T("All")},
+		query.Preset{Word: c.T("In progress"), Query: "status:canary,running"},
+		query.Preset{Word: c.T("Stopped"), Query: "status:stopped"}, query.Preset{Word: c.T("Finished"), Query: "status:done"})}
+	p.Bar.Label, p.Bar.Example = c.T("Filter bulk operations"), "action:resume status:stopped actor:marta"
+	if _, problem := filter.ParseItems(q, domain.Bulk{}); problem != nil {
+		p.Error, p.Suggestion = c.FilterProblem(problem)
+		return c.Render(http.StatusBadRequest, List(p))
+	}
+	list, err := s.App.Bulk.List(c, c.Who.Actor(), listRead)
 	if err != nil {
 		return err
 	}
-	p := ListPage{Shell: c.Shell("runs", "Bulk operations")}
+	if list, err = filter.Select(q, list, func(b domain.Bulk) domain.Bulk { return b }); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(list, func(b domain.Bulk) bool { return b.ID == c.Query("after") }); i >= 0 {
+		list = list[i+1:]
+	}
+	if len(list) > listShown {
+		list = list[:listShown]
+		p.Older = link.With("/bulk", url.Values{"after": {list[listShown-1].ID}}, "q", q)
+	}
 	for _, b := range list {
-		p.Rows = append(
-			p.Rows,
-			ListRow{
-				Href:    "/bulk/" + b.ID,
-				Heading: headingOf(c, b.Action, int(b.Total)),
-				Who:     kit.Visible(b.Actor),
-				Count:   c.Number(b.Total),
-				Status:  statusOf(c, b),
-				At:      c.Time(b.CreatedAt),
-			},
-		)
+		p.Rows = append(p.Rows, ListRow{
+			Href:    "/bulk/" + b.ID,
+			Heading: headingOf(c, b.Action, int(b.Total)),
+			Who:     kit.Visible(b.Actor),
+			Status:  statusOf(c, b),
+			At:      c.Time(b.CreatedAt),
+			Strip:   stripOf(c, b),
+			Reason:  kit.Visible(kit.Cut(cmp.Or(b.Note, b.Reason), 200)),
+		})
 	}
 	return c.Render(http.StatusOK, List(p))
 }

@@ -57,10 +57,13 @@ func TestABulkOperationShowsItsProgressByOutcome(t *testing.T) {
 	if strings.Index(p.Body, `id="stop"`) > strings.Index(p.Body, `id="items"`) {
 		t.Error("the form that stops it is below the list")
 	}
-	p = b.Get(at + "?outcome=refused")
-	webtest.HasTexts(t, p, http.StatusOK, "No run has this outcome.", `hx-get="`+at+`?outcome=refused"`)
-	if n := strings.Count(b.Get(at+"?outcome=pending").Body, "<tr>"); n != 5 {
+	p = b.Get(at + "?status=refused")
+	webtest.HasTexts(t, p, http.StatusOK, "No run has this outcome.", `hx-get="`+at+`?status=refused"`)
+	if n := strings.Count(b.Get(at+"?status=pending").Body, "<tr>"); n != 5 {
 		t.Errorf("%d rows are pending, with the head", n)
+	}
+	if p := b.Get(at + "?status=odd"); p.Code != http.StatusUnprocessableEntity {
+		t.Errorf("an unknown status: %d", p.Code)
 	}
 	form := webtest.Form(t, p.Body, `name="reason"`)
 	form.Set("reason", "enough")

@@ -12,79 +12,61 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-const (
-	// itemsMost is how many runs of a bulk operation a page lists.
-	itemsMost = 100
-	// itemsRead is how many are read at a time.
-	itemsRead = 1000
-)
+// itemsMost is how many runs of a bulk operation a page lists.
+const itemsMost = 100
 
-// outcomes are what can become of a run of a bulk operation.
-var outcomes = []struct {
+// outcome is what became of a run, with its status in the API.
+type outcome struct {
 	state string
 	word  kit.Status
-}{
+}
+
+// outcomes are what can become of a run of a bulk operation.
+var outcomes = []outcome{
 	{"acted", kit.Word("ok", "i-ok", locale.Mark("Done"), true)},
 	{"refused", kit.Word("need", "i-need", locale.Mark("Refused"), true)},
 	{"pending", kit.Word("idle", "i-queued", locale.Mark("Pending"), false)},
 }
 
-// items are the runs of a bulk operation, with one outcome if the address asks for it.
+// items are the runs of a bulk operation, with one status if the address names it.
 func (s *section) items(c *ui.Context) (Items, error) {
 	b, err := s.App.Bulk.Get(c, c.Who.Actor(), c.Param("bulk"))
 	if err != nil {
 		return Items{}, err
 	}
-	at, outcome := "/bulk/"+b.ID, c.Query("outcome")
+	at, state := "/bulk/"+b.ID, c.Query("status")
 	v := Items{Address: c.Echo.Request().URL.RequestURI()}
 	if !b.State.Final() {
 		v.Topic = "runs"
 	}
-	v.Outcomes = append(v.Outcomes, kit.Link{Text: c.T("All"), Count: c.Number(b.Total), Href: at, Current: outcome == ""})
+	v.Outcomes = append(v.Outcomes, kit.Link{Text: c.T("All"), Count: c.Number(b.Total), Href: at, Current: state == ""})
 	counts := map[string]int64{"acted": b.Acted, "refused": b.Refused, "pending": b.Total - b.Acted - b.Refused}
 	for _, o := range outcomes {
 		v.Outcomes = append(v.Outcomes, kit.Link{
 			Text: c.T(o.word.Word), Count: c.Number(counts[o.state]),
-			Href: link.With(at, url.Values{"outcome": {o.state}}), Current: outcome == o.state,
+			Href: link.With(at, url.Values{"status": {o.state}}), Current: state == o.state,
 		})
 	}
 	after, err := strconv.ParseInt(c.Query("after"), 10, 64)
 	if err != nil {
 		after = 0 // the beginning
 	}
-	list, more, err := s.read(c, b.ID, outcome, after)
+	if state != "" && !slices.ContainsFunc(outcomes, func(o outcome) bool { return o.state == state }) {
+		return Items{}, domain.Errorf(domain.CodeInvalid, "status %q is not pending, acted, or refused", kit.Visible(state))
+	}
+	list, err := s.App.Bulk.Items(c, c.Who.Actor(), domain.BulkItemFilter{Bulk: b.ID, State: state, After: after, Limit: itemsMost + 1})
 	if err != nil {
 		return Items{}, err
 	}
+	more := len(list) > itemsMost
+	list = list[:min(len(list), itemsMost)]
 	for _, it := range list {
 		v.Rows = append(v.Rows, itemOf(c, b, it))
 	}
 	if more {
-		v.Older = link.With(at, url.Values{"after": {strconv.FormatInt(list[len(list)-1].Position, 10)}}, "outcome", outcome)
+		v.Older = link.With(at, url.Values{"after": {strconv.FormatInt(list[len(list)-1].Position, 10)}}, "status", state)
 	}
 	return v, nil
-}
-
-// read returns the runs of a bulk operation after a position, with an outcome unless that is empty, and
-// whether there are more.
-func (s *section) read(c *ui.Context, id, outcome string, after int64) (out []domain.BulkItem, more bool, err error) {
-	for {
-		list, err := s.App.Bulk.Items(c, c.Who.Actor(), id, after, itemsRead)
-		if err != nil || len(list) == 0 {
-			return out, false, err
-		}
-		after = list[len(list)-1].Position
-		read := len(list)
-		if outcome != "" {
-			list = slices.DeleteFunc(list, func(it domain.BulkItem) bool { return it.State != outcome })
-		}
-		if out = append(out, list...); len(out) > itemsMost {
-			return out[:itemsMost], true, nil
-		}
-		if read < itemsRead {
-			return out, false, nil
-		}
-	}
 }
 
 // itemOf is a run of a bulk operation as the page lists it. The first run is the canary, if there is one.

@@ -4,6 +4,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/circuit"
+	"github.com/kairosd/kairosd/web/part/query"
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
@@ -106,14 +107,19 @@ type Item struct {
 // ListPage lists bulk operations.
 type ListPage struct {
 	kit.Shell
-	Rows []ListRow
+	Bar               query.Bar
+	Error, Suggestion string
+	Rows              []ListRow
+	Older             string
 }
 
 // ListRow is one of them.
 type ListRow struct {
-	Href, Heading, Who, Count string
-	Status                    kit.Status
-	At                        kit.Time
+	Href, Heading, Who string
+	Reason             string // or why it stopped
+	Status             kit.Status
+	At                 kit.Time
+	Strip              Strip
 }
 
 // following makes a part of the page fetch itself again while the operation is active.

@@ -123,3 +123,14 @@ func chosenStep(is bool) templ.Attributes {
 }
 
 func acceptAddress(draft string) string { return "/plans/drafts/" + draft + "/accept" }
+
+// mark is the shape of a note: planning is at it, it was rejected, or it is done.
+func (n DraftNote) mark() kit.Status {
+	switch {
+	case n.Last:
+		return kit.Status{Key: "now", Icon: "i-now"}
+	case len(n.Problems) > 0:
+		return kit.Status{Key: "need", Icon: "i-need"}
+	}
+	return kit.Status{Key: "ok", Icon: "i-ok"}
+}

@@ -27,16 +27,15 @@ const (
 // list is who gave what to whom, in all runs.
 func (s *section) list(c *ui.Context) error {
 	q := strings.TrimSpace(c.Query("q"))
-	p := ListPage{
-		Shell:     c.Shell("handoffs", "Handoffs"),
-		Query:     q,
-		Ranges:    query.Ranges(c, "/handoffs", q),
-		Terms:     query.Terms("/handoffs", q),
-		OnlyLoops: c.Query("view") == "loops",
-	}
-	p.Views = []kit.Link{
+	p := ListPage{Shell: c.Shell("handoffs", "Handoffs"), Bar: query.BarOf("/handoffs", q), OnlyLoops: c.Query("view") == "loops"}
+	p.Bar.Label, p.Bar.Example = c.T("Filter handoffs"), "from:triage to:billing plan:invoice status:failed since:7d"
+	p.Bar.Ranges = query.Ranges(c, "/handoffs", q)
+	p.Bar.Chips = []kit.Link{
 		{Text: c.T("All"), Href: link.List("/handoffs", q), Current: !p.OnlyLoops},
 		{Text: c.T("Loops"), Href: link.With("/handoffs", url.Values{"view": {"loops"}}, "q", q), Current: p.OnlyLoops},
+	}
+	if p.OnlyLoops {
+		p.Bar.Keep("view", "loops")
 	}
 	f, problem := filter.ParseHandoffs(q, c.Site.Now())
 	if problem != nil {

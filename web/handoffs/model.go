@@ -3,19 +3,19 @@ package handoffs
 import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/detail"
+	"github.com/kairosd/kairosd/web/part/query"
 )
 
 // ListPage is who gave what to whom, in all runs.
 type ListPage struct {
 	kit.Shell
-	Query, Error, Suggestion string
-	Ranges, Views            []kit.Link
-	Terms                    []kit.Link // of the filter, each without it
-	OnlyLoops                bool
-	Among                    string
-	Rows                     []Line
-	Loops                    []Loop
-	Newer, Older             string
+	Bar               query.Bar
+	Error, Suggestion string
+	OnlyLoops         bool
+	Among             string
+	Rows              []Line
+	Loops             []Loop
+	Newer, Older      string
 }
 
 // Line is a handoff of some run.

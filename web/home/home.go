@@ -9,6 +9,9 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
+// newRuns is how many runs make a server one that is in use: its page no longer leads with the first steps.
+const newRuns = 30
+
 // home shows at a glance what is wrong, what needs a decision, and what runs. Its sections are read and
 // refreshed separately.
 func (s *section) home(c *ui.Context) error {
@@ -28,8 +31,11 @@ func (s *section) home(c *ui.Context) error {
 		p.Done = ""
 	}
 	p.Once = []kit.Once{{ID: approval.AnswersForm, Action: "/", Idem: kit.NewID()}}
+	p.New = counts.Total < newRuns
 	if p.Empty = counts.Total == 0; !p.Empty {
 		s.readSections(c, &p)
+	} else if p.Steps != nil {
+		p.Steps.Lead = true
 	}
 	return c.Render(http.StatusOK, Home(p))
 }

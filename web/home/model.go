@@ -18,6 +18,7 @@ type HomePage struct {
 	Steps        *steps.Card // nil: all first steps are done, or dismissed
 	// Top are the sections above the columns, Main and Side those in them.
 	Top, Main, Side []HomeSection
+	New             bool // few runs have started yet
 }
 
 // SituationSection states how things stand. If all is well, Last is when a run failed last.

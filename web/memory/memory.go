@@ -3,12 +3,15 @@ package memory
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/query"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -18,6 +21,9 @@ func (s *section) remembered(c *ui.Context) (owner, session string, err error) {
 	owner, session = cmp.Or(c.Field("owner"), c.Who.Name), c.Field("session")
 	return owner, session, domain.CheckMemoryOwner(c.Who.Actor(), owner)
 }
+
+// shown is how many sessions or exchanges a page lists.
+const shown = 50
 
 // memory lists sessions that remember something, or shows what one remembers.
 func (s *section) memory(c *ui.Context) error {
@@ -29,62 +35,91 @@ func (s *section) memory(c *ui.Context) error {
 	if session != "" {
 		title = c.T("Memory of %s", kit.Visible(session))
 	}
+	q := strings.TrimSpace(c.Query("q"))
 	p := MemoryPage{
 		Shell:   c.Shell("", title),
+		Bar:     query.BarOf("/memory", q),
 		Session: kit.Visible(session),
 		Example: `kairos ask --session customer-7 "…"`,
 		Back:    link.Memory(c.Who.Name, "/memory", owner, "", ""),
 	}
 	if owner != c.Who.Name {
 		p.Owner = kit.Visible(owner)
+		p.Bar.Keep("owner", owner)
 	}
-	page := c.Page()
-	if session == "" {
-		list, err := s.App.Memory.Sessions(c, c.Who.Actor(), owner, page)
-		if err != nil {
-			return err
-		}
-		for _, m := range list.Items {
-			p.Sessions = append(
-				p.Sessions,
-				MemorySessionRow{
-					Name:      kit.Visible(m.Session),
-					Href:      link.Memory(c.Who.Name, "/memory", owner, m.Session, ""),
-					Exchanges: c.Number(m.Exchanges),
-					Last:      c.Time(m.LastAt),
-				},
-			)
-		}
-		if list.Next != "" {
-			p.More = link.Memory(c.Who.Name, "/memory", owner, "", list.Next)
-		}
-		return c.Render(http.StatusOK, Memory(p))
+	p.Bar.Keep("session", session)
+	var sample any = domain.MemorySession{}
+	read := s.sessions
+	p.Bar.Label, p.Bar.Example = c.T("Filter sessions"), "session:customer-7"
+	if session != "" {
+		sample, read = domain.Memory{}, s.exchanges
+		p.Bar.Label, p.Bar.Example = c.T("Filter messages"), c.T("words of a message, or run:…")
 	}
-	list, err := s.App.Memory.Exchanges(c, c.Who.Actor(), owner, session, page)
-	if err != nil {
+	if _, problem := filter.ParseItems(q, sample); problem != nil {
+		p.Error, p.Suggestion = c.FilterProblem(problem)
+		return c.Render(http.StatusBadRequest, Memory(p))
+	}
+	if err := read(c, &p, owner, session); err != nil {
 		return err
 	}
-	if len(list.Items) == 0 && page.After == "" {
-		return domain.Errorf(domain.CodeNotFound, "session %q has no memory", kit.Visible(session))
-	}
-	for _, m := range list.Items {
-		p.Items = append(
-			p.Items,
-			MemoryRow{
-				Asked:    kit.Visible(m.Input),
-				Answered: kit.Visible(m.Output),
-				Run:      kit.Link{Text: m.Run[max(0, len(m.Run)-4):], Href: "/runs/" + m.Run},
-				At:       c.Time(m.At),
-			},
-		)
-	}
-	if list.Next != "" {
-		p.More = link.Memory(c.Who.Name, "/memory", owner, session, list.Next)
-	}
-	if c.Who.Role.Includes(domain.RoleOperator) {
+	if session != "" && c.Who.Role.Includes(domain.RoleOperator) {
 		p.Forget = link.Memory(c.Who.Name, "/memory/forget", owner, session, "")
 	}
 	return c.Render(http.StatusOK, Memory(p))
+}
+
+// sessions adds the sessions that match the filter.
+func (s *section) sessions(c *ui.Context, p *MemoryPage, owner, _ string) error {
+	page := c.Page()
+	list, next, err := filter.Search(p.Bar.Query, cmp.Or(page.Limit, shown), page.After,
+		func(after string, limit int) ([]domain.MemorySession, string, error) {
+			list, err := s.App.Memory.Sessions(c, c.Who.Actor(), owner, domain.Page{After: after, Limit: limit})
+			return list.Items, list.Next, err
+		})
+	for _, m := range list {
+		p.Sessions = append(p.Sessions, MemorySessionRow{
+			Name:      kit.Visible(m.Session),
+			Href:      link.Memory(c.Who.Name, "/memory", owner, m.Session, ""),
+			Exchanges: c.Number(m.Exchanges),
+			Last:      c.Time(m.LastAt),
+		})
+	}
+	p.after(c, owner, "", next)
+	return err
+}
+
+// exchanges adds what a session remembers, of that what matches the filter.
+func (s *section) exchanges(c *ui.Context, p *MemoryPage, owner, session string) error {
+	page := c.Page()
+	list, next, err := filter.Search(p.Bar.Query, cmp.Or(page.Limit, shown), page.After,
+		func(after string, limit int) ([]domain.Memory, string, error) {
+			list, err := s.App.Memory.Exchanges(c, c.Who.Actor(), owner, session, domain.Page{After: after, Limit: limit})
+			return list.Items, list.Next, err
+		})
+	if err == nil && len(list) == 0 && next == "" && page.After == "" && p.Bar.Query == "" {
+		return domain.Errorf(domain.CodeNotFound, "session %q has no memory", kit.Visible(session))
+	}
+	for _, m := range list {
+		p.Items = append(p.Items, MemoryRow{
+			Asked:    kit.Visible(m.Input),
+			Answered: kit.Visible(m.Output),
+			Run:      kit.Link{Text: domain.ShortID(m.Run), Href: "/runs/" + m.Run},
+			At:       c.Time(m.At),
+		})
+	}
+	p.after(c, owner, session, next)
+	return err
+}
+
+// after is the address of the next page.
+func (p *MemoryPage) after(c *ui.Context, owner, session, next string) {
+	if next == "" {
+		return
+	}
+	p.More = link.Memory(c.Who.Name, "/memory", owner, session, next)
+	if p.Bar.Query != "" {
+		p.More += "&" + url.Values{"q": {p.Bar.Query}}.Encode()
+	}
 }
 
 // forgetPage asks before a session is made to forget.

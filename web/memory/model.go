@@ -2,11 +2,16 @@ package memory
 
 import (
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/query"
 )
 
 // MemoryPage lists an owner's sessions, or what one of them remembers.
 type MemoryPage struct {
 	kit.Shell
+	Bar query.Bar
+	// Error is why the filter cannot be used.
+	Error, Suggestion string
+
 	Owner    string // empty: the reader's own
 	Session  string
 	Sessions []MemorySessionRow

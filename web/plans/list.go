@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/query"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -33,8 +34,9 @@ func (s *section) plans(c *ui.Context) error {
 		f.Stage = string(domain.StageDraft)
 	}
 	f.Page.Limit = cmp.Or(f.Page.Limit, plansPage)
-	p := PlansPage{Shell: c.Shell("plans", "Plans"), Query: q, State: state, CanWrite: c.Who.Role.Includes(domain.RoleAuthor),
-		Example: exampleAt(firstExample), CanStart: c.Who.Role.Includes(domain.RoleOperator) && !f.Archived && state != "draft"}
+	p := PlansPage{Shell: c.Shell("plans", "Plans"), Bar: query.BarOf("/plans", q), State: state,
+		CanWrite: c.Who.Role.Includes(domain.RoleAuthor), Example: exampleAt(firstExample),
+		CanStart: c.Who.Role.Includes(domain.RoleOperator) && !f.Archived && state != "draft"}
 	var list domain.List[domain.Plan]
 	if problem != nil {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
@@ -57,7 +59,9 @@ func (s *section) plans(c *ui.Context) error {
 		}
 		return "/plans?" + v.Encode()
 	}
-	p.States = []kit.Link{{Text: c.T("In use"), Href: at("", "", ""), Current: state != "archived" && state != "draft" && !f.Paused},
+	p.Bar.Label, p.Bar.Example = c.T("Filter plans"), c.T("name, tool:http, agent:…, owner:…, label.env=prod")
+	p.Bar.Keep("state", state)
+	p.Bar.Chips = []kit.Link{{Text: c.T("In use"), Href: at("", "", ""), Current: state != "archived" && state != "draft" && !f.Paused},
 		{Text: c.T("Paused"), Href: at("", "", "paused"), Current: f.Paused}, {Text: c.T("Drafts"), Href: at("", "", "draft"),
 			Current: state == "draft"}, {Text: c.T("Archived"), Href: at("", "", "archived"), Current: f.Archived}}
 	if state == "draft" && problem == nil {

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/query"
 	"github.com/kairosd/kairosd/web/part/run"
 )
 
@@ -35,12 +36,11 @@ type PlanStats struct {
 // PlansPage is the plan list.
 type PlansPage struct {
 	kit.Shell
-	Query        string
+	Bar          query.Bar
 	Rows         []PlanRow
 	Drafts       []DraftRow // open ones
 	Newer, Older string
 	State        string
-	States       []kit.Link
 	CanStart     bool
 	CanWrite     bool
 	Example      string // address of an editor with one in it

@@ -34,7 +34,7 @@ func (s *section) planStats(c *ui.Context, plan string) (PlanStats, error) {
 	}
 	if n := ends[domain.RunCompleted] + ends[domain.RunFailed]; n > 0 {
 		p.Rate = c.Display.Lang.Percent(float64(ends[domain.RunCompleted]) / float64(n))
-		p.RateOf = c.N(int(n), "of %s run in 7 days", "of %s runs in 7 days")
+		p.RateOf = c.N(int(n), "of %s run", "of %s runs")
 		p.Bad = ends[domain.RunFailed] > 0
 		p.FailedHref = link.List("/runs", "status:failed since:7d plan:"+filter.Quote(plan))
 	}

@@ -121,6 +121,9 @@ func (c *Context) Fail(err error) {
 	p.Headline = c.T(p.Headline)
 	p.Title = p.Headline
 	p.Lists = c.Lists()
+	if again := c.Echo.Request(); again.Method == http.MethodGet && (p.Code >= http.StatusInternalServerError || p.Wait != "") {
+		p.Again = again.URL.RequestURI()
+	}
 	component := kit.Error(p)
 	if c.HTMX() {
 		p.Part = c.Target() != "dialog"

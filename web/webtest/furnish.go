@@ -239,7 +239,7 @@ func (d Seeded) furniture() []string {
 		"/plans/drafts/"+d.Draft+"/discard",
 		"/bulk/"+d.Bulk,
 		"/bulk/"+d.Waiter,
-		"/bulk/"+d.Waiter+"?outcome=pending",
+		"/bulk/"+d.Waiter+"?status=pending",
 		"/agents/tools/http/enable?host="+refusing,
 	)
 }

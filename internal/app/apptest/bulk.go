@@ -15,14 +15,14 @@ type Bulk struct {
 	Of     *app.Bulk
 	Reader interface {
 		Bulk(ctx context.Context, id string) (domain.Bulk, error)
-		BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
+		BulkItems(ctx context.Context, f domain.BulkItemFilter) ([]domain.BulkItem, error)
 	}
 }
 
 // BulkOn returns the operations of an App with another service.
 func BulkOn(c app.Config, s *bulk.Service, reader interface {
 	Bulk(ctx context.Context, id string) (domain.Bulk, error)
-	BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error)
+	BulkItems(ctx context.Context, f domain.BulkItemFilter) ([]domain.BulkItem, error)
 }) Bulk {
 	c.Bulk = s
 	return Bulk{Service: s, Of: app.New(c).Bulk, Reader: reader}
@@ -45,5 +45,5 @@ func (b Bulk) Bulk(ctx context.Context, id string) (domain.Bulk, error) {
 
 // Items returns the runs of a bulk operation.
 func (b Bulk) Items(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
-	return b.Reader.BulkItems(ctx, id, after, limit)
+	return b.Reader.BulkItems(ctx, domain.BulkItemFilter{Bulk: id, After: after, Limit: limit})
 }

@@ -37,6 +37,7 @@ var flagListers = map[string]lister{
 	"plan": planKeys, "view": viewNames, "provider": providerNames, "agent": agentIDs,
 	"kairos runs status": runStatuses, "kairos runs list status": runStatuses,
 	"kairos approvals status": approvalStatuses, "kairos approvals list status": approvalStatuses,
+	"kairos operations show status": itemStatuses,
 }
 
 // completer completes words for a shell.
@@ -247,4 +248,8 @@ func runStatuses(context.Context, *client.Client, []string) (out []string, err e
 
 func approvalStatuses(context.Context, *client.Client, []string) ([]string, error) {
 	return approvalStates, nil
+}
+
+func itemStatuses(context.Context, *client.Client, []string) ([]string, error) {
+	return []string{"pending", "acted", "refused"}, nil
 }

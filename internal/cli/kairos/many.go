@@ -170,14 +170,11 @@ func (c *program) watchBulk(ctx context.Context, b *client.Client, act apitypes.
 	if !b.InProcess() || !executes(act.Action) {
 		return act, nil
 	}
-	items, err := b.BulkItems(ctx, act.ID)
+	items, err := b.BulkItems(ctx, act.ID, "acted")
 	if err != nil {
 		return act, err
 	}
 	for _, it := range items {
-		if it.State != "acted" {
-			continue
-		}
 		if _, err := b.Follow(ctx, cmp.Or(it.Result, it.Run), func(domain.Event) {}); err != nil {
 			return act, err
 		}

@@ -47,17 +47,18 @@ survive restarts of the server.`,
 }
 
 func (c operationCommands) showCommand() *cobra.Command {
-	return &cobra.Command{
+	status := ""
+	cmd := &cobra.Command{
 		Use: "show OPERATION", Short: "Show the progress of a bulk operation", Args: cobra.ExactArgs(1),
 		Long:    "Shows a bulk operation and its runs: the result of each, or why it was refused.",
-		Example: "  kairos operations show 01jr8k2mf0aaaaaaaaaaaa7qx2",
+		Example: "  kairos operations show 01jr8k2mf0aaaaaaaaaaaa7qx2 --status refused",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				act, err := b.BulkAct(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				items, err := b.BulkItems(cmd.Context(), act.ID)
+				items, err := b.BulkItems(cmd.Context(), act.ID, status)
 				if err != nil {
 					return err
 				}
@@ -84,6 +85,8 @@ func (c operationCommands) showCommand() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().StringVar(&status, "status", "", "only runs with this status: pending, acted, or refused")
+	return cmd
 }
 
 func (c operationCommands) stopCommand() *cobra.Command {

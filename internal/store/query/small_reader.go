@@ -36,9 +36,16 @@ func (s *SmallReader) BulksUnderWay(ctx context.Context) ([]domain.Bulk, error) 
 	return bulks(rows), core.Translate(err, "list bulk operations")
 }
 
-// BulkItems lists the runs of a bulk operation in order, after a position.
-func (s *SmallReader) BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
-	rows, err := s.db.Q.BulkItemList(ctx, id, after, int64(limit))
+// BulkItems lists runs of a bulk operation, in order.
+func (s *SmallReader) BulkItems(ctx context.Context, f domain.BulkItemFilter) ([]domain.BulkItem, error) {
+	var rows []dbsqlc.BulkItem
+	var err error
+	if f.State == "" {
+		rows, err = s.db.Q.BulkItemList(ctx, f.Bulk, f.After, int64(f.Limit))
+	} else {
+		in := dbsqlc.BulkItemListInParams{Bulk: f.Bulk, State: f.State, After: f.After, Max: int64(f.Limit)}
+		rows, err = s.db.Q.BulkItemListIn(ctx, in)
+	}
 	if err != nil {
 		return nil, core.Translate(err, "read bulk operation")
 	}

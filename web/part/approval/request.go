@@ -162,15 +162,23 @@ func (p Ports) basis(c *ui.Context, a domain.Approval) (facts []kit.Fact, whole 
 }
 
 // Basis is what an answer holds for, as at most that many facts: the input of the run, and the outputs
-// before the request. It reports whether these are all of it.
+// before the request, each value once by its name. It reports whether these are all of it.
 func Basis(a domain.Approval, input domain.RawJSON, rows []domain.Entry, most int) (facts []kit.Fact, whole bool) {
 	facts, whole = Facts(input, most)
+	known := map[kit.Fact]bool{}
+	for _, f := range facts {
+		known[f] = true
+	}
 	for _, e := range rows {
 		if e.Ref == a.ID || !e.Final || e.Output == nil {
 			continue
 		}
 		more, all := Facts(e.Output, most)
 		for _, f := range more {
+			if known[f] { // a step passed the value on
+				continue
+			}
+			known[f] = true
 			f.Term = kit.Visible(e.Node) + "." + f.Term
 			facts = append(facts, f)
 		}

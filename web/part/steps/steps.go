@@ -14,20 +14,24 @@ type Card struct {
 	Remark    string // how many are done
 	CSRF, ID  string
 	Dismissed string // address of the form that removes the list
+	Lead      bool   // the next step is the primary action of the page
 }
 
 // Row is a step, and where to take it.
 type Row struct {
 	Text, Hint, Href string
-	Done             bool
+	Done, Next       bool
 }
 
 var rows = map[app.FirstStep]Row{
-	app.FirstRun: {Text: locale.Mark("Run an example plan"), Hint: locale.Mark("until it completes"), Href: "/plans"},
-	app.FirstDecision: {Text: locale.Mark("Decide an approval request"), Hint: locale.Mark("run a plan with an approval step first"),
-		Href: "/approvals"},
-	app.FirstResume: {Text: locale.Mark("Break a run and resume it"), Hint: locale.Mark("completed steps do not run again"),
-		Href: "/docs/get-started/quick-start"},
+	app.FirstRun: {Text: locale.Mark("Run an example plan"), Hint: locale.Mark("save and start it; it completes in less than a second"),
+		Href: "/plans/new?example=hello"},
+	app.FirstDecision: {Text: locale.Mark("Decide an approval request"),
+		Hint: locale.Mark("start this example with the amount 12000; the request appears in the inbox"),
+		Href: "/plans/new?example=order-triage"},
+	app.FirstResume: {Text: locale.Mark("Break a run and resume it"),
+		Hint: locale.Mark("cancel a run that waits for you, then resume it; completed steps do not run again"),
+		Href: "/plans/new?example=order-triage"},
 	app.FirstDemo: {Text: locale.Mark("Pull the plug"), Hint: locale.Mark("a server is killed in the middle of a payment"),
 		Href: "/demo"},
 	app.FirstModel: {Text: locale.Mark("Connect a model"), Hint: locale.Mark("a provider other than offline"), Href: "/agents/providers"},
@@ -40,12 +44,14 @@ func Of(c *ui.Context) (*Card, error) {
 		return nil, err
 	}
 	card := &Card{CSRF: c.Who.CSRF, ID: kit.NewID(), Dismissed: "/first-steps"}
-	done := 0
+	done, next := 0, false
 	for _, s := range list {
 		r := rows[s.Step]
 		r.Text, r.Hint, r.Done = c.T(r.Text), c.T(r.Hint), s.Done
 		if r.Done {
 			done++
+		} else if !next {
+			r.Next, next = true, true
 		}
 		card.Rows = append(card.Rows, r)
 	}

@@ -164,6 +164,58 @@ func (q *Queries) BulkItemList(ctx context.Context, bulk string, after int64, ma
 	return items, nil
 }
 
+const BulkItemListIn = `-- name: BulkItemListIn :many
+SELECT bulk_id, position, run, rev, node, code, state, result, detail, message, at FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?1) AND bulk_items.state = ?2 AND position > ?3
+ORDER BY position LIMIT ?4
+`
+
+type BulkItemListInParams struct {
+	Bulk  string
+	State string
+	After int64
+	Max   int64
+}
+
+func (q *Queries) BulkItemListIn(ctx context.Context, arg BulkItemListInParams) ([]BulkItem, error) {
+	rows, err := q.db.QueryContext(ctx, BulkItemListIn,
+		arg.Bulk,
+		arg.State,
+		arg.After,
+		arg.Max,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BulkItem{}
+	for rows.Next() {
+		var i BulkItem
+		if err := rows.Scan(
+			&i.BulkID,
+			&i.Position,
+			&i.Run,
+			&i.Rev,
+			&i.Node,
+			&i.Code,
+			&i.State,
+			&i.Result,
+			&i.Detail,
+			&i.Message,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const BulkItemSettle = `-- name: BulkItemSettle :execrows
 UPDATE bulk_items SET state = ?1, result = ?2, detail = ?3, message = ?4, at = ?5
 WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?6) AND position = ?7 AND state = 'pending'

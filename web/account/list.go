@@ -1,0 +1,56 @@
+package account
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/query"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// listed is how many users or tokens a page lists.
+const listed = 50
+
+// list is a filtered list of users or tokens, with the page after this one.
+type list struct {
+	Bar        query.Bar
+	BarProblem [2]string // why the filter cannot be used, and what to do
+	More       string
+}
+
+// listOf is the list at an address.
+func listOf(c *ui.Context, path, label, example string, presets ...query.Preset) list {
+	l := list{Bar: query.BarOf(path, strings.TrimSpace(c.Query("q")), presets...)}
+	l.Bar.Label, l.Bar.Example = label, example
+	return l
+}
+
+// page selects the items that match the filter, and of these one page. id names an item.
+func page[S, T any](c *ui.Context, l *list, all []S, id func(S) string, view func(S) T) ([]S, error) {
+	var sample T
+	if _, problem := filter.ParseItems(l.Bar.Query, sample); problem != nil {
+		l.BarProblem[0], l.BarProblem[1] = c.FilterProblem(problem)
+		return nil, nil
+	}
+	found, err := filter.Select(l.Bar.Query, all, view)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(found, func(x S) bool { return id(x) == c.Query("after") }); i >= 0 {
+		found = found[i+1:]
+	}
+	if len(found) > listed {
+		found = found[:listed]
+		l.More = link.With(l.Bar.Path, url.Values{"after": {id(found[listed-1])}}, "q", l.Bar.Query)
+	}
+	return found, nil
+}
+
+// none is what an empty list shows.
+func (l list) none(text, all string) kit.EmptyState {
+	return kit.EmptyState{Text: text, Next: kit.Link{Text: all, Href: l.Bar.Path}}
+}
