@@ -163,14 +163,21 @@ func outcomeOf(a domain.Approval) kit.Status {
 	return kit.Word("need", "i-need", locale.Mark("open"), false)
 }
 
-// factRunes is how much of one value a card shows.
-const factRunes = 400
+const (
+	// factRunes is how much of one value a card shows.
+	factRunes = 400
+	// factsBytes is the largest value that a card shows as facts. Decoding a larger one takes too long.
+	factsBytes = 64 << 10
+)
 
 // Facts are a JSON value as terms and values, if it has at most that many and is an object, and
 // whether they show all of it. A larger value is read in the JSON below.
 func Facts(value domain.RawJSON, most int) (facts []kit.Fact, whole bool) {
 	if len(value) == 0 || string(value) == "null" {
 		return nil, true
+	}
+	if len(value) > factsBytes {
+		return nil, false
 	}
 	v, err := jsonvalue.Decode(value)
 	if err != nil {
