@@ -3,7 +3,6 @@ package agents
 import (
 	"cmp"
 	"encoding/csv"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -83,7 +82,7 @@ func (s *section) spendPage(c *ui.Context) error {
 	for _, n := range names {
 		t := SpendTable{ID: "by-" + n.key, Title: n.title, Head: n.head, Rows: spendRows(c, list, n.of)}
 		if n.key == by.key {
-			p.Legend, p.Rest = shade(t.Rows), len(t.Rows) > shades
+			p.Legend, p.Rest = shade(t.Rows), len(t.Rows) > len(shades)
 		}
 		p.Tables = append(p.Tables, t)
 	}
@@ -115,13 +114,13 @@ func spendNames(c *ui.Context) []spendName {
 	}
 }
 
-// shades is how many names a chart of spend distinguishes. The last one stands for all others.
-const shades = 5
+// shades are the classes of the names that a chart of spend distinguishes. The last one stands for all others.
+var shades = []string{"share", "heat-5", "heat-3", "heat-1"}
 
 // shade gives the names with the most spend the shades of the chart, and returns them.
 func shade(rows []SpendRow) (legend []kit.Link) {
-	for i := range rows[:min(len(rows), shades)] {
-		legend = append(legend, kit.Link{Text: rows[i].Name.Text, Href: rows[i].Name.Href, Class: fmt.Sprintf("q%d", i+1)})
+	for i, r := range rows[:min(len(rows), len(shades))] {
+		legend = append(legend, kit.Link{Text: r.Name.Text, Href: r.Name.Href, Class: shades[i]})
 	}
 	return legend
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // newRuns is how many runs make a server one that is in use: its page no longer leads with the first steps.
-const newRuns = 30
+const newRuns = 10
 
 // home shows at a glance what is wrong, what needs a decision, and what runs. Its sections are read and
 // refreshed separately.
