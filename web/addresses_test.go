@@ -78,12 +78,12 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	}
 	var step struct {
 		Node  string
-		Items []struct{ Node string }
+		Rows  []struct{ Node string }
 	}
 	for _, r := range rows {
 		if r.Node != "" {
 			read("/api/v1"+run+"/steps/"+number(r.Seq), &step)
-			if step.Node != r.Node || len(step.Items) == 0 || step.Items[0].Node != r.Node {
+			if step.Node != r.Node || len(step.Rows) == 0 || step.Rows[0].Node != r.Node {
 				t.Errorf("row %d of %s: %+v", r.Seq, r.Node, step)
 			}
 		}
