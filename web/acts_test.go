@@ -252,6 +252,7 @@ func (s *scene) runs(seed webtest.Seeded) {
 		"reason",
 		"nobody knows",
 	)
+	s.doubtsTogether()
 	doubt := s.Run(s.t, "payment", "null")
 	s.api(
 		"POST /runs/{id}/nodes/{node}/resolve",
@@ -347,6 +348,24 @@ func (s *scene) bulkDecision() {
 		}
 		if p := s.b.Post("/approvals/bulk", form); p.Code != http.StatusSeeOther || len(form["item"]) != 2 {
 			s.t.Errorf("%d of %d\n%s", p.Code, len(form["item"]), webtest.Words(p.Body))
+		}
+	})
+}
+
+// doubtsTogether resolves the calls in doubt of a step.
+func (s *scene) doubtsTogether() {
+	s.Run(s.t, "payment", "1")
+	s.Run(s.t, "payment", "2")
+	s.recorded("page POST /doubts", "marta", func() {
+		shown := s.b.Get("/doubts?plan=payment&node=pay")
+		form := webtest.Form(s.t, shown.Body, `name="doubt"`)
+		form["doubt"] = nil
+		for _, m := range regexp.MustCompile(`name="doubt" value="([^"]+)"`).FindAllStringSubmatch(shown.Body, -1) {
+			form.Add("doubt", m[1])
+		}
+		form.Set("action", "skip")
+		if p := s.b.Post("/doubts", form); p.Code != http.StatusOK || len(form["doubt"]) != 2 {
+			s.t.Errorf("%d of %d\n%s", p.Code, len(form["doubt"]), webtest.Words(p.Body))
 		}
 	})
 }

@@ -195,3 +195,48 @@ func TestTheMenuOfARun(t *testing.T) {
 	b.until("the dialog is open", `document.querySelector("dialog[open]") !== null`)
 	b.quiet("the menu of a run")
 }
+
+// The graph of a run fits its page at each width, above the timeline and in its own view: nothing is cut off
+// or must be scrolled to, and its texts are readable. On a phone, it is an overview.
+func TestTheGraphOfALongChainFits(t *testing.T) {
+	d := newDaemon(t)
+	b := d.tab()
+	for _, steps := range []int{15, 40} {
+		id := fmt.Sprintf("row-of-%d", steps)
+		d.plan(chain(id, steps))
+		run := d.run(id, `null`)
+		for _, c := range []struct {
+			width int64
+			least float64 // size of a text, in pixels
+		}{{1440, 9}, {1180, 9}, {820, 7}, {390, 2}} {
+			b.width(c.width)
+			for _, view := range []string{"", "?view=graph"} {
+				if c.width == 390 && view == "" {
+					continue // a phone shows the timeline alone
+				}
+				b.open("/runs/" + run.ID + view)
+				where := fmt.Sprintf("%d steps at %d px, %q", steps, c.width, view)
+				if out := eval[string](b, `(() => {
+					const f = document.querySelector("figure.dag"), s = f.querySelector("svg[viewBox]");
+					const frame = f.getBoundingClientRect();
+					if (f.scrollWidth > f.clientWidth || f.scrollHeight > f.clientHeight) return "it scrolls";
+					for (const g of s.querySelectorAll(".node")) {
+						const r = g.getBoundingClientRect();
+						if (r.left < frame.left || r.right > frame.right || r.top < frame.top || r.bottom > frame.bottom)
+							return g.textContent.trim() + " is cut off";
+					}
+					return s.querySelectorAll(".node").length < 10 ? "it has no nodes" : "";
+				})()`); out != "" {
+					t.Errorf("%s: %s", where, out)
+				}
+				size := eval[float64](b, `(() => {
+					const s = document.querySelector("figure.dag svg[viewBox]"), r = s.getBoundingClientRect(), v = s.viewBox.baseVal;
+					return 12.9 * Math.min(r.width / v.width, r.height / v.height);
+				})()`)
+				if size < c.least {
+					t.Errorf("%s: its texts are %.1f px high", where, size)
+				}
+			}
+		}
+	}
+}

@@ -95,7 +95,8 @@ func (s *section) objects(c *ui.Context, v verb, of string) ([]kit.Link, error) 
 	runs, err := s.runsNamed(c, v.runs, of)
 	for _, r := range s.rows.Of(c, runs) {
 		out = append(out, kit.Link{
-			Text: c.T(v.word, r.Plan+" "+r.Short), Count: r.Headline, Icon: v.icon, Href: r.Href + "/" + v.key, Dialog: true,
+			Text: c.T(v.word, r.Plan+" "+r.Short), Count: r.Headline, Href: r.Href + "/" + v.key, Dialog: true,
+			Icon: r.Status.Icon, Class: r.Status.Key, // the text names the action
 		})
 	}
 	return out, err

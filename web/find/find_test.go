@@ -62,6 +62,10 @@ func TestTheJumpBoxSuggestsActions(t *testing.T) {
 			t.Errorf("%q suggests no %s:\n%s", q, want, webtest.Words(got))
 		}
 	}
+	// A run that an action acts on has the icon of its status, in its color.
+	if got := suggested(b, "resume ledg"); !strings.Contains(got, `<span class="st fail">`) {
+		t.Errorf("the status of a failed run is not shown:\n%s", got)
+	}
 	if got := suggested(b, "resume report"); strings.Contains(got, "/resume") {
 		t.Error("a completed run can be resumed")
 	}

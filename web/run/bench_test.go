@@ -64,3 +64,20 @@ func BenchmarkRunPage(b *testing.B) {
 		}
 	}
 }
+
+// Only the rows of the shown page of a timeline are drawn: a step on another page costs a fraction of one that
+// is drawn. Allocations are counted, because times depend on the machine.
+func TestOnlyTheRowsOfAPageAreDrawn(t *testing.T) {
+	cost := func(steps int) float64 {
+		s := wideStory(t, "01jr8k2mf0s0000000007qx1", steps)
+		site := (&storyServer{runs: []*story{s}}).serve(t)
+		runPart(t, site, s, "view")
+		return testing.AllocsPerRun(2, func() { runPart(t, site, s, "view") })
+	}
+	drawn := (cost(280) - cost(80)) / 200
+	other := (cost(3000) - cost(1000)) / 2000
+	t.Logf("%.0f allocations for a step that is drawn, %.0f for another", drawn, other)
+	if other > drawn/4 {
+		t.Errorf("a step that is not shown costs %.0f allocations, one that is %.0f", other, drawn)
+	}
+}

@@ -84,7 +84,13 @@ var wanted = map[domain.WaitReason]string{
 
 // untilOn adds what has to be so before a run that waits continues.
 func (b *headPart) untilOn(w *Why) {
+	doubts := map[string]int{} // of each node, which has one condition for all
 	for _, wait := range b.d.Waits {
+		if wait.Reason == domain.WaitInDoubt {
+			if doubts[wait.Node]++; doubts[wait.Node] > 1 {
+				continue
+			}
+		}
 		if len(b.d.Waits) == 1 && wait.Due.IsZero() && kit.Visible(wait.Message) == w.Headline && wait.Reason != domain.WaitBudget {
 			break // the headline has it all
 		}
@@ -98,6 +104,9 @@ func (b *headPart) untilOn(w *Why) {
 			about = append(about, kit.StepName(wait.Node, wait.Visit))
 		}
 		text := b.T(form, about...)
+		if n := len(doubtsOf(b.d, wait.Node)); wait.Reason == domain.WaitInDoubt && n > 1 {
+			text = b.N(n, "The outcome of %[1]s call of %[2]s is confirmed", "The outcomes of %[1]s calls of %[2]s are confirmed", wait.Node)
+		}
 		if wait.Message != "" {
 			text += ": " + kit.Visible(kit.Cut(wait.Message, 500))
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/part/detail"
 	"github.com/kairosd/kairosd/web/part/failure"
 	part "github.com/kairosd/kairosd/web/part/run"
@@ -74,12 +75,14 @@ func (b inspectorPart) inspector() Inspector {
 	i.Resume = b.fate(st)
 	if st.status == domain.NodeInDoubt && a != nil && b.Who.Role.Includes(domain.RoleOperator) {
 		what := b.doubtOf(st, a)
+		together := b.together(st.node)
 		i.Doubt = &DoubtForm{
-			Calls:  b.callsInDoubt(st),
-			What:   what,
-			Action: fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)),
-			CSRF:   b.Who.CSRF,
-			Idem:   kit.NewID(),
+			Calls:    b.callsInDoubt(st),
+			What:     what,
+			Together: together,
+			Action:   fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)),
+			CSRF:     b.Who.CSRF,
+			Idem:     kit.NewID(),
 			Rev: strconv.FormatInt(
 				b.d.Run.LastSeq,
 				10,
@@ -194,6 +197,18 @@ func (b inspectorPart) doubtOf(st *step, a *attempt) string {
 	return how + " " + b.T(
 		"The call may or may not have reached the server. It is not idempotent: running it again may repeat its effect.",
 	)
+}
+
+// together leads to the page that resolves all steps of a node that are in doubt, if there are several.
+func (b *record) together(node string) kit.Link {
+	n := len(doubtsOf(b.d, node))
+	if n < 2 {
+		return kit.Link{}
+	}
+	return kit.Link{
+		Text: b.N(n, "Decide %s together…", "Decide all %s together…"), Dialog: true,
+		Href: link.With("/doubts", url.Values{"plan": {b.d.Run.PlanKey}, "node": {node}, "run": {b.d.Run.ID}}),
+	}
 }
 
 // callsInDoubt are the calls of a step's conversation whose outcome is not known.

@@ -39,6 +39,8 @@ type DoubtForm struct {
 	Node, Visit, Item, Attempt string
 	// Key, Target, and Sent are what the call is looked up by in the other system.
 	Key, Target, Sent string
+	// Together resolves the other steps in doubt of the node, too; empty: there are none.
+	Together kit.Link
 	// Calls are those of a conversation whose outcome is not known; none: the
 	// step's own call.
 	Calls []DoubtCall

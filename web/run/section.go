@@ -99,6 +99,8 @@ func Section(p Ports) ui.Section {
 		{Get: "/runs/:run", Operation: app.GetRun, Handle: s.handle((*request).run)},
 		{Get: "/runs/:run/graph.svg", Operation: app.GetRun, Handle: s.handle((*request).graphFile)},
 		{Get: "/runs/:run/lineage", Operation: app.GetRun, Handle: ui.See("/runs/:run?view=lineage")},
+		{Get: "/doubts", Operation: app.ResolveNode, Handle: s.handle(func(r *request) error { return doubts{r}.page() })},
+		{Post: "/doubts", Operation: app.ResolveNode, Handle: s.handle(func(r *request) error { return doubts{r}.resolve() })},
 		{Get: "/runs/:run/steps/:seq", Operation: app.GetStep, Handle: s.handle(func(r *request) error { return stepPage{r}.page() })},
 		{
 			Get:       "/runs/:run/steps/:seq/raw/:part",

@@ -155,6 +155,7 @@ func (d Seeded) Paths() []string {
 		"/handoffs?view=loops",
 		"/approvals?show=all",
 		"/approvals?show=decided",
+		"/doubts?plan=payment&node=pay",
 		"/approvals/bulk?plan=refund&node=ask&answer=reject",
 	)
 }

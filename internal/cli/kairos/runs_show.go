@@ -127,6 +127,9 @@ func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
 	for i := range d.Journal {
 		c.Printf("%s\n", line(&d.Journal[i], kinds, names))
 	}
+	if e := failedBefore(d); e != nil {
+		c.Printf("%s\n", strings.Replace(line(e, width), "   0", "   -", 1))
+	}
 	if d.Damage != nil {
 		c.showDamage(r.ID, d.Damage)
 	} else {
@@ -157,6 +160,20 @@ func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
 		}
 	}
 	c.Printf("%s", c.standing(r, stands))
+}
+
+// failedBefore is the row of a step that failed before it started, at its condition: the journal has none. It
+// returns nil if there is no such step.
+func failedBefore(d domain.RunDetail) *domain.Entry {
+	r := d.Run
+	if r.Status != domain.RunFailed || r.Error == nil || r.Error.Node == "" ||
+		slices.ContainsFunc(d.Journal, func(e domain.Entry) bool { return e.Node == r.Error.Node }) {
+		return nil
+	}
+	return &domain.Entry{
+		Kind: domain.EntryResult, Node: r.Error.Node, Visit: 1, Item: -1, Status: domain.NodeFailed, At: r.EndedAt, Final: true,
+		Failure: &domain.Failure{Code: r.Error.Code, Message: r.Error.Message},
+	}
 }
 
 // suggestionOf is what the latest failure of a step suggests.

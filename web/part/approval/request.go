@@ -108,6 +108,12 @@ func DoubtRequest(c *ui.Context, group []domain.Run) Request {
 		Actions: []kit.Link{{Text: c.T("Look it up"), Href: at}},
 	}
 	if n := len(group); n > 1 {
+		if c.Who.Role.Includes(domain.RoleOperator) {
+			r.Actions = append(r.Actions, kit.Link{
+				Text: c.T("Decide together…"), Dialog: true,
+				Href: link.With("/doubts", url.Values{"plan": {run.PlanKey}, "node": {run.Node}}),
+			})
+		}
 		r.Together = c.N(n, "%s run alike", "%s runs alike")
 		for _, run := range group {
 			short := domain.ShortID(run.ID)

@@ -14,7 +14,7 @@ import (
 
 // Places of pictures: above a timeline, and the width of a card or of a column.
 var (
-	Strip = diagram.Room{W: 1150, H: 230}
+	Strip = diagram.Room{W: 900, H: 230}
 	Wide  = diagram.Room{W: 1150, H: 480}
 	Pane  = diagram.Room{W: 780, H: 640}
 )
