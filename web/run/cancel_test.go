@@ -38,8 +38,8 @@ func TestACancelListsActiveSteps(t *testing.T) {
 	<-asked
 	<-asked
 	text := webtest.Words(site.Browser(t).Login().Get("/runs/" + run.ID + "/cancel").Body)
-	for _, want := range []string{"pay — it is at work and may have its effect all the same; a " +
-		"resume first asks whether it had", "look — it is active and is stopped", "end — cancelled with the run"} {
+	for _, want := range []string{"pay — it is active and may still have its effect; a resume then " +
+		"requires you to state the outcome", "look — it is active and is stopped", "end — cancelled with the run"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the preview does not say %q\n%s", want, text)
 		}

@@ -108,7 +108,7 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 		t,
 		b.Get(fmt.Sprintf("%s/fork?at=%d", page, d.Damage.Row)),
 		http.StatusOK,
-		fmt.Sprintf("A fork cannot keep position %d", d.Damage.Row),
+		fmt.Sprintf("A fork cannot start from position %d", d.Damage.Row),
 	)
 	webtest.HasTexts(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"damage":{"row":`+fmt.Sprint(d.Damage.Row), `"problem":"checksum"`)
 	webtest.HasTexts(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, `"damage":"journal row `)
