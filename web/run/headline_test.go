@@ -27,7 +27,7 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 		webtest.HasTexts(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, k: {v}}), http.StatusSeeOther)
 	}
 	list := webtest.Words(b.Get("/runs").Body)
-	for _, want := range []string{"night espera hasta 2099-02-01 00:30:00", "pay puede haber tenido efecto; diga si ocurrió",
+	for _, want := range []string{"night espera hasta 2099-02-01 00:30:00", "pay puede haber tenido efecto; indique si ocurrió",
 		"post falló", "deploy failed: really?"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list does not say %q\n%s", want, list)
