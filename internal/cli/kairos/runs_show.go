@@ -172,7 +172,7 @@ func failedBefore(d domain.RunDetail) *domain.Entry {
 	}
 	return &domain.Entry{
 		Kind: domain.EntryResult, Node: r.Error.Node, Visit: 1, Item: -1, Status: domain.NodeFailed, At: r.EndedAt, Final: true,
-		Failure: &domain.Failure{Code: r.Error.Code, Message: r.Error.Message},
+		Reason: r.Error.Message,
 	}
 }
 
