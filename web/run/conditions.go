@@ -105,7 +105,8 @@ func (b *headPart) untilOn(w *Why) {
 		}
 		text := b.T(form, about...)
 		if n := len(doubtsOf(b.d, wait.Node)); wait.Reason == domain.WaitInDoubt && n > 1 {
-			text = b.N(n, "The outcome of %[1]s call of %[2]s is confirmed", "The outcomes of %[1]s calls of %[2]s are confirmed", wait.Node)
+			text = b.N(n, "The outcome of %[1]s call of %[2]s is confirmed", "The outcomes of %[1]s calls of %[2]s are confirmed",
+				wait.Node)
 		}
 		if wait.Message != "" {
 			text += ": " + kit.Visible(kit.Cut(wait.Message, 500))

@@ -187,7 +187,8 @@ func (r doubts) resolve() error {
 	if action == "happened" {
 		var err error
 		if req.Output, err = form.JSON(r.Field("output")); err != nil {
-			return r.show(http.StatusUnprocessableEntity, r.Sentence(domain.Errorf(domain.CodeInvalid, "the output is not JSON: %w", err)), nil)
+			err = domain.Errorf(domain.CodeInvalid, "the output is not JSON: %w", err)
+			return r.show(http.StatusUnprocessableEntity, r.Sentence(err), nil)
 		}
 	}
 	known := map[string][]inDoubt{} // by run, as they were before the first answer
