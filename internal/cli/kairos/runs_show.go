@@ -128,7 +128,7 @@ func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
 		c.Printf("%s\n", line(&d.Journal[i], kinds, names))
 	}
 	if e := failedBefore(d); e != nil {
-		c.Printf("%s\n", strings.Replace(line(e, width), "   0", "   -", 1))
+		c.Printf("%s\n", strings.Replace(line(e, kinds, names), "   0", "   -", 1))
 	}
 	if d.Damage != nil {
 		c.showDamage(r.ID, d.Damage)
