@@ -19,7 +19,8 @@ SELECT * FROM bulks WHERE ended_at = 0 ORDER BY id;
 SELECT * FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = @bulk) AND position > @after ORDER BY position LIMIT @max;
 
 -- name: BulkItemListIn :many
-SELECT * FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = @bulk) AND bulk_items.state = @state AND position > @after
+SELECT * FROM bulk_items INDEXED BY bulk_items_in
+WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = @bulk) AND bulk_items.state = @state AND position > @after
 ORDER BY position LIMIT @max;
 
 -- name: BulkItemSettle :execrows

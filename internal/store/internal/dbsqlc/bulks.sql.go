@@ -165,7 +165,8 @@ func (q *Queries) BulkItemList(ctx context.Context, bulk string, after int64, ma
 }
 
 const BulkItemListIn = `-- name: BulkItemListIn :many
-SELECT bulk_id, position, run, rev, node, code, state, result, detail, message, at FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?1) AND bulk_items.state = ?2 AND position > ?3
+SELECT bulk_id, position, run, rev, node, code, state, result, detail, message, at FROM bulk_items INDEXED BY bulk_items_in
+WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?1) AND bulk_items.state = ?2 AND position > ?3
 ORDER BY position LIMIT ?4
 `
 
