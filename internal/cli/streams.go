@@ -149,8 +149,9 @@ func PlainDefaults(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// Versioned adds --version to a program.
+// Versioned adds --version and help to a program.
 func Versioned(root *cobra.Command) {
+	root.SetHelpCommand(helpCommand(root))
 	root.Version = buildinfo.Version
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 }

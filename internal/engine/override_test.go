@@ -66,7 +66,7 @@ func TestForkWithOverrides(t *testing.T) {
 		t.Errorf("pay ran %d times, book %d, output %s", reg.Count("pay"), reg.Count("book"), r.Output)
 	}
 	for name, message := range map[string]string{"read": "read#1 is kept", "skip": "skip#1 has no recorded result",
-		"none": `no node "none"`, "pay#x": "not node or node#visit"} {
+		"none": `no step "none"`, "pay#x": "not node or node#visit"} {
 		_, err := e.Preview(
 			t.Context(),
 			enginetest.Operator,

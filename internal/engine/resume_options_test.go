@@ -204,8 +204,8 @@ func TestResumeOptionsAreChecked(t *testing.T) {
 		{domain.ActionRequest{Run: failed.ID, Attempts: 1000}, "1000 attempts are too many"},
 		{domain.ActionRequest{Run: failed.ID, Timeout: 1}, "too short"},
 		{domain.ActionRequest{Run: waits.ID, Attempts: 2}, "only a failed or cancelled run"},
-		{domain.ActionRequest{Run: failed.ID, Action: domain.ActionFork, Only: "left"}, "fork does not take only"},
-		{domain.ActionRequest{Run: failed.ID, Instead: map[string]domain.Override{"left": {}}}, "resume does not take instead"},
+		{domain.ActionRequest{Run: failed.ID, Action: domain.ActionFork, Only: "left"}, "fork does not accept only"},
+		{domain.ActionRequest{Run: failed.ID, Instead: map[string]domain.Override{"left": {}}}, "resume does not accept instead"},
 	} {
 		if tt.req.Action == "" {
 			tt.req.Action = domain.ActionResume

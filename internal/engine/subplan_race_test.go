@@ -117,7 +117,7 @@ func TestAResumeOfAChildInDoubt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := e.Settle(run.ID); r.Status != domain.RunFailed || r.Error == nil ||
-		!strings.Contains(r.Error.Message, "visit 1 of node a is in doubt") {
+		!strings.Contains(r.Error.Message, "iteration 1 of step a is in doubt") {
 		t.Fatalf("%s %+v\n%s", r.Status, r.Error, e.Journal(run.ID))
 	}
 	if _, err := e.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: child, Node: "a", Visit: 1,

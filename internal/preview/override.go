@@ -14,8 +14,8 @@ import (
 
 // Reasons why a visit has a result without running.
 const (
-	givenRecorded = "a person selected the recorded result"
-	givenStub     = "a person set a stub"
+	givenRecorded = "a person gave the recorded result"
+	givenStub     = "a person gave a stub"
 )
 
 // overrideSteps writes the results that replace steps into the new journal. They apply when the

@@ -144,8 +144,8 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	if _, err := site.Engine.Wait(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
-	webtest.HasTexts(t, b.Get(forked.Location+"?view=events"), http.StatusOK, "a person selected the recorded result",
-		"a person set a stub")
+	webtest.HasTexts(t, b.Get(forked.Location+"?view=events"), http.StatusOK, "a person gave the recorded result",
+		"a person gave a stub")
 	webtest.HasTexts(t, b.Get(page+"?view=lineage"), http.StatusOK, "fails its checksum", "/runs/"+next)
 	form = b.Get(page + "/cancel").Hidden()
 	form.Set("do", "act")

@@ -220,7 +220,7 @@ edges:
 	form.Set("stub.pay#1", "{")
 	webtest.HasTexts(t, b.Post(path, form), http.StatusOK, "1 value is not JSON")
 	form.Set("stub.pay#1", `{"paid": "pretended"}`)
-	webtest.HasTexts(t, b.Post(path, form), http.StatusOK, "Gets a result without running (1)", "a person set a stub")
+	webtest.HasTexts(t, b.Post(path, form), http.StatusOK, "Gets a result without running (1)", "a person gave a stub")
 	form.Set("do", "act")
 	forked := b.Post(path, form)
 	if forked.Code != http.StatusSeeOther {
@@ -230,7 +230,7 @@ edges:
 	if err != nil || string(after.Output) != `"pretended"` {
 		t.Errorf("%s %s %v", after.Status, after.Output, err)
 	}
-	webtest.HasTexts(t, b.Get(forked.Location), http.StatusOK, "a person set a stub")
+	webtest.HasTexts(t, b.Get(forked.Location), http.StatusOK, "a person gave a stub")
 }
 
 // Without a partner a run is compared with the last of its plan that went well; no

@@ -155,8 +155,8 @@ func TestAForkLeavesOutItems(t *testing.T) {
 		b.Post(path, form),
 		http.StatusOK,
 		"Gets a result without running (2)",
-		"pay (1 item) — a person set a stub",
-		"pay (1 item) — a person selected the recorded result",
+		"pay (1 item) — a person gave a stub",
+		"pay (1 item) — a person gave the recorded result",
 	)
 	form.Set("do", "act")
 	forked := b.Post(path, form)

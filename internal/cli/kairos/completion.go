@@ -32,12 +32,19 @@ var listers = map[string]lister{
 	"views NAME": viewNames, "tools NAME": toolNames, "providers NAME": providerNames,
 }
 
-// flagListers are the words that complete a flag, by its name, or by the command and the name.
+// flagListers are the words that complete a flag, by its name.
 var flagListers = map[string]lister{
 	"plan": planKeys, "view": viewNames, "provider": providerNames, "agent": agentIDs,
-	"kairos runs status": runStatuses, "kairos runs list status": runStatuses,
-	"kairos approvals status": approvalStatuses, "kairos approvals list status": approvalStatuses,
-	"kairos operations show status": itemStatuses,
+}
+
+// flagWords are the fixed words that complete a flag. They need no database.
+var flagWords = map[string][]string{
+	"kairos runs status": runStatuses(), "kairos runs list status": runStatuses(),
+	"kairos approvals status": approvalStates, "kairos approvals list status": approvalStates,
+	"kairos server logs level": {"DEBUG", "INFO", "WARN", "ERROR"}, "kairos runs steps sort": {"took"},
+	"kairos plans graph format": {"mermaid", "dot", "svg"}, "kairos plans convert to": {"yaml", "json"},
+	"kairos operations show status": {"pending", "acted", "refused"},
+	"kairos ask priority":           {"low", "medium", "high"}, "kairos run on-conflict": {"queue", "skip", "cancel_oldest"},
 }
 
 // completer completes words for a shell.
@@ -48,14 +55,18 @@ func (c completer) completed(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.completed(sub)
 	}
-	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
+	if cmd.HasParent() && cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
 		cmd.ValidArgsFunction = c.completeArgument
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		list, ok := flagListers[cmd.CommandPath()+" "+f.Name]
-		if !ok {
-			list, ok = flagListers[f.Name]
+		if words, ok := flagWords[cmd.CommandPath()+" "+f.Name]; ok {
+			must(cmd.RegisterFlagCompletionFunc(f.Name, func(_ *cobra.Command, _ []string, prefix string) ([]string,
+				cobra.ShellCompDirective) {
+				return withPrefix(words, prefix), cobra.ShellCompDirectiveNoFileComp
+			}))
+			return
 		}
+		list, ok := flagListers[f.Name]
 		if !ok || f.Value.Type() != "string" {
 			return
 		}
@@ -63,14 +74,23 @@ func (c completer) completed(cmd *cobra.Command) {
 		if cmd.Name() == "run" && f.Name == "plan" {
 			directive = cobra.ShellCompDirectiveDefault
 		}
-		err := cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, args []string, prefix string) ([]string,
+		must(cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, args []string, prefix string) ([]string,
 			cobra.ShellCompDirective) {
 			return c.complete(cmd, list, args, prefix), directive
-		})
-		if err != nil {
-			panic(err) // the flag was looked up above
-		}
+		}))
 	})
+}
+
+// must panics with an error of a registration. Only a flag that does not exist causes one.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// withPrefix returns the words that begin with a prefix.
+func withPrefix(words []string, prefix string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, prefix) })
 }
 
 // completeArgument completes the next argument of a command.
@@ -119,7 +139,7 @@ func (c completer) complete(cmd *cobra.Command, list lister, args []string, pref
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(words, func(w string) bool { return !strings.HasPrefix(w, prefix) })
+	return withPrefix(words, prefix)
 }
 
 // completions is how many words a completion offers.
@@ -239,17 +259,9 @@ func viewNames(ctx context.Context, b *client.Client, _ []string) (out []string,
 	return out, err
 }
 
-func runStatuses(context.Context, *client.Client, []string) (out []string, err error) {
+func runStatuses() (out []string) {
 	for _, s := range domain.RunStatuses {
 		out = append(out, string(s))
 	}
-	return out, nil
-}
-
-func approvalStatuses(context.Context, *client.Client, []string) ([]string, error) {
-	return approvalStates, nil
-}
-
-func itemStatuses(context.Context, *client.Client, []string) ([]string, error) {
-	return []string{"pending", "acted", "refused"}, nil
+	return out
 }

@@ -49,6 +49,9 @@ it prints the notes of the run.`,
 					return c.Items(append([]domain.Note{}, notes...), "")
 				}
 				c.showNotes(notes)
+				if len(notes) == 0 {
+					c.notef("run %s has no notes\n", domain.ShortID(r.ID))
+				}
 				return nil
 			})
 		},
