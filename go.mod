@@ -47,6 +47,7 @@ require (
 
 require (
 	filippo.io/hpke v0.4.0 // indirect
+	github.com/netresearch/go-cron v0.16.0 // indirect
 	github.com/yuin/goldmark v1.8.7 // indirect
 )
 

@@ -68,6 +68,7 @@ func TestEveryActionIsRecorded(t *testing.T) {
 	s.plans()
 	s.runs(seed)
 	s.bulks()
+	s.schedules()
 	s.accounts()
 	s.tools()
 	s.memories()
@@ -278,6 +279,27 @@ func (s *scene) bulks() {
 	)
 	other, _ := started["id"].(string)
 	s.api("POST /bulk-operations/{id}/stop", "/bulk-operations/"+other+"/stop", map[string]string{"reason": "enough"})
+}
+
+// schedules are created, changed, paused, resumed, and deleted. Past and missed slots run.
+func (s *scene) schedules() {
+	s.api("POST /schedules", "/schedules", map[string]any{"key": "nightly", "plan": "later", "cron": "@hourly", "catchUp": "ask"})
+	s.api("PATCH /schedules/{id}", "/schedules/nightly", map[string]any{"cron": "@daily"})
+	s.api("POST /schedules/{id}/pause", "/schedules/nightly/pause", map[string]string{"reason": "holidays"})
+	s.api("POST /schedules/{id}/resume", "/schedules/nightly/resume", map[string]string{"reason": "back"})
+	x, err := s.Store.Schedule(s.t.Context(), "nightly")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	missed := domain.MissedSlots{ID: domain.NewID(), First: x.Next, Last: x.Next, Slots: 1, CreatedAt: x.CreatedAt}
+	later := x.Next.AddDate(0, 0, 1)
+	move := domain.SlotMove{From: x.Next, Next: later, Due: later, Missed: &missed}
+	if err := s.Store.MoveSchedule(s.t.Context(), x.ID, move, nil); err != nil {
+		s.t.Fatal(err)
+	}
+	s.api("POST /schedules/{id}/missed", "/schedules/nightly/missed", map[string]string{"decision": "none"})
+	s.api("POST /schedules/{id}/backfill", "/schedules/nightly/backfill", map[string]any{"from": time.Now().AddDate(0, 0, -2)})
+	s.api("DELETE /schedules/{id}", "/schedules/nightly", "")
 }
 
 func (s *scene) accounts() {

@@ -106,6 +106,8 @@ CREATE TABLE runs (
     purged_at     INTEGER NOT NULL DEFAULT 0,
     max_attempts  INTEGER NOT NULL DEFAULT 0, -- most attempts of one step, if more than one
     fingerprint   TEXT    NOT NULL DEFAULT '', -- of what a failed run's error says
+    schedule      TEXT    NOT NULL DEFAULT '', -- key of the schedule that the run belongs to
+    slot          TEXT    NOT NULL DEFAULT '', -- time of the slot, as ${run.slot} has it
     CONSTRAINT wait_reason_belongs_to_waiting CHECK ((status = 'waiting') = (wait_reason <> '')),
     CONSTRAINT ended_exactly_when_final CHECK ((status = 'completed' OR status = 'failed' OR status = 'cancelled') = (ended_at <> 0))
 ) STRICT;
@@ -148,6 +150,8 @@ CREATE INDEX runs_by_parent ON runs (parent_run, id) WHERE parent_run <> '';
 CREATE INDEX runs_by_fork ON runs (forked_from, id) WHERE forked_from <> '';
 -- Serves Runs, RunReruns.
 CREATE INDEX runs_by_rerun ON runs (rerun_of, id) WHERE rerun_of <> '';
+-- Serves Runs.
+CREATE INDEX runs_by_schedule ON runs (schedule, id) WHERE schedule <> '';
 -- Serves RunsCount.
 CREATE INDEX runs_dry ON runs (deleted_at, id) WHERE origin = 'dry'; -- left out of lists
 
@@ -731,6 +735,66 @@ CREATE INDEX drafts_by_version ON drafts (hash, id) WHERE hash <> '';
 -- Serves DraftChildren.
 CREATE INDEX drafts_by_parent ON drafts (parent, id) WHERE parent <> '';
 
+-- Schedules start runs of a plan at the times of a cron expression, the slots.
+CREATE TABLE schedules (
+    id            INTEGER PRIMARY KEY,
+    public_id     TEXT    NOT NULL UNIQUE,
+    key           TEXT    NOT NULL UNIQUE,
+    plan_id       INTEGER NOT NULL REFERENCES plans (id) ON DELETE RESTRICT,
+    version       INTEGER NOT NULL, -- that runs follow; 0: the current one
+    cron          TEXT    NOT NULL,
+    zone          TEXT    NOT NULL,
+    jitter        INTEGER NOT NULL CHECK (jitter >= 0), -- microseconds
+    input         TEXT    CHECK (input IS NULL OR json_valid(input)),
+    labels        TEXT    NOT NULL CHECK (json_valid(labels)),
+    overlap       TEXT    NOT NULL CHECK (overlap IN ('skip', 'queue', 'cancel_oldest')),
+    catch_up      TEXT    NOT NULL CHECK (catch_up IN ('default', 'none', 'last', 'all', 'ask')),
+    paused_at     INTEGER NOT NULL DEFAULT 0,
+    paused_by     TEXT    NOT NULL DEFAULT '',
+    paused_reason TEXT    NOT NULL DEFAULT '',
+    next_at       INTEGER NOT NULL, -- the next slot; 0: there is none
+    due_at        INTEGER NOT NULL, -- the next slot with its jitter
+    actor         TEXT    NOT NULL, -- who created or changed it last
+    rev           INTEGER NOT NULL DEFAULT 1,
+    created_at    INTEGER NOT NULL,
+    updated_at    INTEGER NOT NULL
+) STRICT;
+
+-- Serves ScheduleDue, ScheduleNextDue.
+CREATE INDEX schedules_due ON schedules (due_at) WHERE due_at <> 0 AND paused_at = 0;
+-- Slots that were due. The key makes sure that a slot starts one run.
+CREATE TABLE schedule_slots (
+    schedule_id INTEGER NOT NULL REFERENCES schedules (id) ON DELETE CASCADE,
+    slot        INTEGER NOT NULL, -- microseconds
+    state       TEXT    NOT NULL CHECK (state IN ('started', 'skipped', 'failed')),
+    run_id      INTEGER NOT NULL DEFAULT 0, -- that it started; 0: none
+    reason      TEXT    NOT NULL DEFAULT '', -- why it started none
+    at          INTEGER NOT NULL,
+    PRIMARY KEY (schedule_id, slot)
+) STRICT, WITHOUT ROWID;
+
+-- Consecutive slots that could not start in time. A decision starts none, the last, or all of them.
+CREATE TABLE missed_slots (
+    id          INTEGER PRIMARY KEY,
+    public_id   TEXT    NOT NULL UNIQUE,
+    schedule_id INTEGER NOT NULL REFERENCES schedules (id) ON DELETE CASCADE,
+    first_slot  INTEGER NOT NULL,
+    last_slot   INTEGER NOT NULL,
+    slots       INTEGER NOT NULL CHECK (slots > 0),
+    more        INTEGER NOT NULL CHECK (more IN (0, 1)), -- there are more than were counted
+    decision    TEXT    NOT NULL CHECK (decision IN ('', 'none', 'last', 'all')), -- empty: an operator must decide
+    decided_by  TEXT    NOT NULL,
+    decided_at  INTEGER NOT NULL,
+    created_at  INTEGER NOT NULL
+) STRICT;
+
+-- Serves MissedOpen. A schedule has one open entry.
+CREATE UNIQUE INDEX missed_slots_open ON missed_slots (schedule_id) WHERE decision = '';
+-- Serves MissedOpenCount, MissedOpenList.
+CREATE INDEX missed_slots_to_decide ON missed_slots (id) WHERE decision = '';
+-- Serves MissedList.
+CREATE INDEX missed_slots_by_schedule ON missed_slots (schedule_id, id);
+
 -- What is told to people outside kairosd: a message per channel, until it has
 -- arrived or has failed.
 CREATE TABLE deliveries (
@@ -779,6 +843,9 @@ CREATE TABLE preferences (
 DROP TABLE preferences;
 DROP TABLE saved_views;
 DROP TABLE deliveries;
+DROP TABLE missed_slots;
+DROP TABLE schedule_slots;
+DROP TABLE schedules;
 DROP TABLE drafts;
 DROP TABLE bulk_items;
 DROP TABLE bulks;

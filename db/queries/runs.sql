@@ -1,9 +1,9 @@
 -- A run whose id is there already is not inserted again.
 -- name: RunInsert :execresult
 INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
-                  concurrency_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at)
+                  concurrency_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at, schedule, slot)
 VALUES (@public_id, @tail, @plan_id, @version_id, @status, @wait_reason, @attention, @last_seq, @steps, @path, @actor, @origin, @priority, @run_key,
-        @concurrency_key, @parent_run, @forked_from, @fork_seq, @rerun_of, @start_at, @created_at)
+        @concurrency_key, @parent_run, @forked_from, @fork_seq, @rerun_of, @start_at, @created_at, @schedule, @slot)
 ON CONFLICT (public_id) DO NOTHING;
 
 -- name: RunDetailInsert :exec

@@ -162,6 +162,7 @@ func (a *API) subjects() []interface{ routes(a *API) } {
 		draftHandler{k, ops.Drafts},
 		bulkHandler{k, ops.Bulk},
 		failureHandler{k, ops.Failures},
+		scheduleHandler{k, ops.Schedules},
 		viewHandler{k, ops.Views},
 		memoryHandler{k, ops.Memory},
 		auditHandler{k, ops.Audit, ops.Runs},

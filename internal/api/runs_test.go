@@ -193,6 +193,7 @@ func TestEveryListHasPages(t *testing.T) {
 	s.world.Engine.Save("{id: q, nodes: {a: {type: set, input: 1}}}")
 	s.world.account(t)
 	run := s.world.runs[0].ID
+	s.ask(t, "operator", "POST /schedules", `{"key":"nightly","plan":"q","cron":"@daily"}`)
 	for _, text := range []string{"one", "two", "three"} {
 		s.ask(t, "operator", "POST /runs/"+run+"/notes", `{"text":"`+text+`"}`)
 		s.ask(t, "operator", "POST /views", `{"name":"`+text+`","filter":"status:failed"}`)
@@ -202,7 +203,8 @@ func TestEveryListHasPages(t *testing.T) {
 		if !strings.HasPrefix(op.OperationID, "list-") && !strings.HasPrefix(op.OperationID, "search-") {
 			continue
 		}
-		line := "GET " + strings.NewReplacer("/runs/{id}", "/runs/"+run, "/plans/{id}", "/plans/p").Replace(path)
+		line := "GET " + strings.NewReplacer("/runs/{id}", "/runs/"+run, "/plans/{id}", "/plans/p", "/schedules/{id}",
+			"/schedules/nightly").Replace(path)
 		all := s.ask(t, "admin", line+"?limit=200", "")
 		if all.status != 200 || all.json["hasMore"] != false || all.json["nextCursor"] != nil {
 			t.Errorf("%s: %d %.300s", line, all.status, all.text)

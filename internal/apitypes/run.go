@@ -52,6 +52,8 @@ type RunOrigin struct {
 	Actor      string            `json:"actor" doc:"Who started the run."`
 	Origin     string            `json:"origin,omitempty" doc:"How the run was started, such as api, cli, or dry."`
 	Session    string            `json:"session,omitempty" doc:"The session of the run."`
+	Schedule   string            `json:"schedule,omitempty" doc:"The key of the schedule that started the run."`
+	Slot       time.Time         `json:"slot,omitzero" doc:"The time for which the schedule started the run."`
 	Key        string            `json:"key,omitempty" doc:"The key that the run was started with. There is one run per key."`
 }
 
@@ -151,7 +153,7 @@ func FactsOf(r domain.Run) RunFacts {
 		Plan: r.Plan(), Hash: r.Hash, Headline: r.Headline, Attention: r.Attention, Fingerprint: r.Fingerprint, Node: r.Node,
 		Shape: r.Path, Priority: r.Priority, Labels: r.Labels, Limits: LimitsOf(r.Limits),
 		RunOrigin: RunOrigin{Parent: r.Parent, ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, Actor: r.Actor,
-			Origin: r.Origin, Session: r.Session, Key: r.Key},
+			Origin: r.Origin, Session: r.Session, Key: r.Key, Schedule: r.Slot.Schedule, Slot: r.Slot.At},
 		Concurrency: r.Concurrency, Rev: r.LastSeq, Steps: r.Steps, Crashes: r.Crashes, Paused: r.Paused,
 		CreatedAt: r.CreatedAt, StartAt: r.StartAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, DueAt: r.DueAt,
 		DeletedAt: r.DeletedAt, PurgedAt: r.PurgedAt, DurationMs: r.RunningTime.Milliseconds(), Damaged: r.Damaged,
@@ -166,6 +168,6 @@ func (f RunFacts) run() domain.Run {
 		Limits: f.Limits.Domain(), Key: f.Key, Concurrency: f.Concurrency, LastSeq: f.Rev, Steps: f.Steps, Crashes: f.Crashes,
 		Paused: f.Paused, CreatedAt: f.CreatedAt, StartAt: f.StartAt, StartedAt: f.StartedAt, EndedAt: f.EndedAt, DueAt: f.DueAt,
 		Removal: domain.Removal{DeletedAt: f.DeletedAt, PurgedAt: f.PurgedAt}, Damaged: f.Damaged,
-		RunningTime: time.Duration(f.DurationMs) * time.Millisecond,
+		RunningTime: time.Duration(f.DurationMs) * time.Millisecond, Slot: domain.RunSlot{Schedule: f.Schedule, At: f.Slot},
 	}
 }

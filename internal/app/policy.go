@@ -125,6 +125,23 @@ const (
 	StopBulk      Operation = "stop-bulk-operation"
 )
 
+// Schedules.
+const (
+	ListSchedules    Operation = "list-schedules"
+	GetSchedule      Operation = "get-schedule"
+	PreviewSchedule  Operation = "preview-schedule"
+	ListSlots        Operation = "list-schedule-slots"
+	ListMissedSlots  Operation = "list-missed-slots"
+	CreateSchedule   Operation = "create-schedule"
+	UpdateSchedule   Operation = "update-schedule"
+	PauseSchedule    Operation = "pause-schedule"
+	ResumeSchedule   Operation = "resume-schedule"
+	DeleteSchedule   Operation = "delete-schedule"
+	DecideMissed     Operation = "decide-missed-slots"
+	PreviewBackfill  Operation = "preview-backfill"
+	BackfillSchedule Operation = "backfill-schedule"
+)
+
 // Approvals.
 const (
 	ListApprovals   Operation = "list-approvals"
@@ -295,6 +312,20 @@ var policy = map[Operation]Rule{
 	ListBulkItems: {Query, domain.RoleViewer, "runs:read", ""},
 	GetBulk:       {Query, domain.RoleViewer, "runs:read", ""},
 	StopBulk:      {Job, domain.RoleOperator, "runs:write", ""},
+
+	ListSchedules:    {Query, domain.RoleViewer, "runs:read", ""},
+	GetSchedule:      {Query, domain.RoleViewer, "runs:read", ""},
+	PreviewSchedule:  {Query, domain.RoleViewer, "runs:read", ""},
+	ListSlots:        {Query, domain.RoleViewer, "runs:read", ""},
+	ListMissedSlots:  {Query, domain.RoleViewer, "runs:read", ""},
+	CreateSchedule:   {Entity, domain.RoleOperator, "runs:write", "schedule.create"},
+	UpdateSchedule:   {Entity, domain.RoleOperator, "runs:write", "schedule.update"},
+	PauseSchedule:    {Entity, domain.RoleOperator, "runs:write", "schedule.pause"},
+	ResumeSchedule:   {Entity, domain.RoleOperator, "runs:write", "schedule.resume"},
+	DeleteSchedule:   {Entity, domain.RoleOperator, "runs:write", "schedule.delete"},
+	DecideMissed:     {Job, domain.RoleOperator, "runs:write", "schedule.decide"},
+	PreviewBackfill:  {Query, domain.RoleViewer, "runs:read", ""},
+	BackfillSchedule: {Job, domain.RoleOperator, "runs:write", "schedule.backfill"},
 
 	ListApprovals:   {Query, domain.RoleViewer, "runs:read", ""},
 	GetApproval:     {Query, domain.RoleViewer, "runs:read", ""},

@@ -24,6 +24,7 @@ import (
 // Store stores bulk operations and reads runs.
 type Store interface {
 	Run(ctx context.Context, id string) (domain.Run, error)
+	Schedule(ctx context.Context, idOrKey string) (domain.Schedule, error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	BulksUnderWay(ctx context.Context) ([]domain.Bulk, error)
 	BulkItems(ctx context.Context, f domain.BulkItemFilter) ([]domain.BulkItem, error)
@@ -40,6 +41,7 @@ type Store interface {
 type Engine interface {
 	Preview(ctx context.Context, actor domain.Actor, r domain.ActionRequest) (domain.Preview, error)
 	Act(ctx context.Context, actor domain.Actor, r domain.ActionRequest) (domain.Run, error)
+	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	// Wait returns when the run is final or waits for a person.
 	Wait(ctx context.Context, run string) (domain.Run, error)
 	// Program is a version of a plan, compiled.

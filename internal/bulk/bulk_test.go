@@ -159,6 +159,9 @@ type slow struct{ *webtest.Site }
 func (s slow) Preview(ctx context.Context, a domain.Actor, r domain.ActionRequest) (domain.Preview, error) {
 	return s.Engine.Preview(ctx, a, r)
 }
+func (s slow) Start(ctx context.Context, a domain.Actor, r domain.StartRequest) (domain.Run, error) {
+	return s.Engine.Start(ctx, a, r)
+}
 func (s slow) Program(ctx context.Context, hash string) (*walk.Program, error) {
 	return s.Engine.Program(ctx, hash)
 }

@@ -192,6 +192,9 @@ func (w *worker) act(ctx context.Context, it *domain.BulkItem) (bool, error) {
 	if w.marks() {
 		return w.mark(ctx, it)
 	}
+	if w.b.Action == domain.ActionBackfill {
+		return w.backfill(ctx, it)
+	}
 	req := domain.ActionRequest{Run: it.Run, Action: w.b.Action, Reason: reason}
 	if w.b.Action == domain.ActionRerun { // does not change the run
 		req.Key = fmt.Sprintf("bulk-%s-%d", w.b.ID, it.Position) //seed:bulk-key
@@ -228,9 +231,9 @@ func (w *worker) settle(ctx context.Context, it *domain.BulkItem) error {
 
 // carriedOut reports whether an earlier process acted on the run for this operation. An action and
 // its audit record commit together; the operation records the outcome later. A rerun finds its run
-// by its key instead.
+// by its key instead, and a backfill by its slot.
 func (w *worker) carriedOut(ctx context.Context, run string) (bool, error) {
-	if w.b.Action == domain.ActionRerun {
+	if w.b.Action == domain.ActionRerun || w.b.Action == domain.ActionBackfill {
 		return false, nil
 	}
 	f := domain.AuditFilter{
@@ -274,7 +277,7 @@ func (w *worker) mark(ctx context.Context, it *domain.BulkItem) (bool, error) {
 
 // watches reports whether the operation follows the outcome of the runs.
 func (w *worker) watches() bool {
-	return w.b.Action == domain.ActionResume || w.b.Action == domain.ActionRerun
+	return w.b.Action == domain.ActionResume || w.b.Action == domain.ActionRerun || w.b.Action == domain.ActionBackfill
 }
 
 func (it result) run() string {
@@ -301,7 +304,7 @@ func (w *worker) canary(ctx context.Context, it domain.BulkItem) (string, error)
 		case err == nil && run.Status == domain.RunFailed:
 			w.open = nil
 			how := "failed"
-			if sameFailure(it, run) {
+			if w.b.Action != domain.ActionBackfill && sameFailure(it, run) {
 				how = "failed the same way"
 			}
 			note := fmt.Sprintf("the canary %s %s: %s", domain.ShortID(run.ID), how, run.Headline)
@@ -355,10 +358,14 @@ func (w *worker) looked(ctx context.Context) (string, error) {
 		switch {
 		case e.run.Status == domain.RunCompleted:
 			w.same = 0
-		case e.run.Status == domain.RunFailed && sameFailure(e.item, e.run):
+		case e.run.Status == domain.RunFailed && (w.b.Action == domain.ActionBackfill || sameFailure(e.item, e.run)):
 			if w.same++; w.same >= w.s.SameFailures {
+				format := "%d consecutive runs failed the same way again, the last one %s: %s"
+				if w.b.Action == domain.ActionBackfill {
+					format = "%d consecutive runs failed, the last one %s: %s"
+				}
 				why := fmt.Sprintf(
-					"%d consecutive runs failed the same way again, the last one %s: %s",
+					format,
 					w.same,
 					domain.ShortID(e.run.ID),
 					e.run.Headline,

@@ -30,6 +30,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/metric"
 	"github.com/kairosd/kairosd/internal/notify"
+	"github.com/kairosd/kairosd/internal/schedule"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
 	"github.com/kairosd/kairosd/internal/tool"
@@ -322,10 +323,13 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 		return err
 	}
 	defer s.drafts.Close()
+	timer := schedule.New(schedule.Config{Store: s.store, Engine: s.engine.Timed(), Backfill: s.bulk, Now: s.engine.Timed().Now,
+		Log: s.log})
 	upkeep, endUpkeep := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	s.system.schedule(upkeep, &looking)
 	looking.Go(func() { s.checker.Run(upkeep) })
+	looking.Go(func() { timer.Run(upkeep) })
 	s.startNotifying = sync.OnceFunc(func() {
 		looking.Go(func() { s.notifier.Run(upkeep) })
 		looking.Go(func() { s.wakeOnRuns(upkeep, wake) })

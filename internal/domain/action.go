@@ -22,6 +22,8 @@ const (
 	// out both, without the engine.
 	ActionAcknowledge Action = "acknowledge"
 	ActionLabel       Action = "label"
+	// ActionBackfill runs past slots of a schedule.
+	ActionBackfill Action = "backfill"
 )
 
 // StartRequest is a request to start a run.
@@ -38,6 +40,9 @@ type StartRequest struct {
 	Concurrency *Concurrency
 	Session     string
 	Origin      string
+	// Slot and Claim are the slot that a schedule starts the run for.
+	Slot  RunSlot
+	Claim *SlotClaim `json:"-"`
 	// Dry skips every step that might have a side effect or call a model.
 	Dry bool
 	// Offline implies Dry, and also skips steps that read from other systems.

@@ -21,6 +21,7 @@ type RunFilter struct {
 	Labels      map[string]string
 	Actor       string
 	Parent      string
+	Schedule    string // the key of the schedule that started it
 	RelatedTo   string // forks and reruns of this run
 	IDTail      string // suffix or prefix of the ID
 	// Text searches the status message and the labels for these words in order. The last word may

@@ -39,7 +39,7 @@ type Run struct {
 	RerunOf    string
 
 	Actor    string // the person or token that started it
-	Origin   string // "api", "cli", "ui", "child", "rerun", "fork", "ask", "dry"
+	Origin   string // "api", "cli", "ui", "schedule", "child", "rerun", "fork", "ask", "dry"
 	Session  string
 	Priority int // higher runs first; default 0
 	Labels   map[string]string
@@ -48,6 +48,8 @@ type Run struct {
 	Key         string
 	Concurrency *Concurrency
 	StartAt     time.Time // zero means at once
+	// Slot is the slot of a schedule that the run belongs to. Reruns, forks, and child runs have it too.
+	Slot RunSlot
 
 	// LastSeq is the number of the last journal row. It is also the revision that operators'
 	// actions are checked against.
@@ -80,6 +82,9 @@ type Removal struct {
 // OriginDry marks dry runs, which skip everything that might have a side effect. They need no
 // attention, and statistics leave them out.
 const OriginDry = "dry"
+
+// OriginSchedule marks runs that a schedule started.
+const OriginSchedule = "schedule"
 
 // Dry reports whether the run is a dry run.
 func (r *Run) Dry() bool { return r.Origin == OriginDry }
@@ -147,6 +152,9 @@ type NewRun struct {
 	Key         string
 	Concurrency *Concurrency
 	StartAt     time.Time
+	Slot        RunSlot
+	// Claim, if not nil, is the slot that the run is started for.
+	Claim *SlotClaim
 	// Entries is the journal that a fork starts with, numbered from 1.
 	Entries []Entry
 	Audit   []AuditRecord

@@ -124,7 +124,8 @@ func (c *childRuns) create(ctx context.Context, id, hash string, input domain.Ra
 	}
 	return c.e.starts.create(ctx, p, domain.NewRun{ID: id, Input: input, Parent: &ref,
 		Actor: parent.Actor, Origin: origin, Session: parent.Session,
-		Priority: parent.Priority, Labels: parent.Labels, Limits: domain.Limits{Offline: parent.Limits.Offline}}, domain.System)
+		Priority: parent.Priority, Labels: parent.Labels, Slot: parent.Slot, Limits: domain.Limits{Offline: parent.Limits.Offline}},
+		domain.System)
 }
 
 func (m childMsg) apply(a *runner) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -16,6 +17,26 @@ func (e *Engine) program(ctx context.Context, hash string) (*runstate.Compiled, 
 // class. A less strict one counts only in plans that a person stored.
 func (e *Engine) effect(p *runstate.Compiled, n *walk.ProgramNode, input any) walk.Effect {
 	return effectIn(e.current().Registry, p, n, input)
+}
+
+// NonIdempotent reports whether a version of a plan may have non-idempotent steps. Version 0 is the
+// current one. A step that runs another plan counts as one.
+func (t Timed) NonIdempotent(ctx context.Context, plan string, version int) (bool, error) {
+	e := t.e
+	hash, err := e.starts.versionOf(ctx, domain.StartRequest{Plan: plan, Version: version, Dry: true})
+	if err != nil {
+		return false, err
+	}
+	p, err := e.program(ctx, hash)
+	if err != nil {
+		return false, err
+	}
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; n.Type == "plan" || e.effect(p, n, nil) == walk.EffectUnsafe {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // stepped reports whether all effects of a node happen in sub-steps.

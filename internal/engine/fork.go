@@ -38,7 +38,7 @@ func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.Act
 		return domain.Run{}, preview.StaleError()
 	}
 	n := domain.NewRun{Input: b.Input, Actor: actor.Name, Origin: string(req.Action), Session: v.Run.Session, Priority: v.Run.Priority,
-		Labels: v.Run.Labels, Limits: runstate.MergeLimits(v.Run.Limits, req.Limits), Entries: b.Entries, Key: req.Key,
+		Labels: v.Run.Labels, Slot: v.Run.Slot, Limits: runstate.MergeLimits(v.Run.Limits, req.Limits), Entries: b.Entries, Key: req.Key,
 		Receipt: req.Receipt,
 		Audit: []domain.AuditRecord{
 			{Action: action, Actor: actor.Name, Source: actor.Source, Request: actor.Request, Run: v.Run.ID, Reason: req.Reason},

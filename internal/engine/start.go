@@ -89,6 +89,8 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 		Key:         r.Key,
 		Concurrency: r.Concurrency,
 		StartAt:     r.StartAt,
+		Slot:        r.Slot,
+		Claim:       r.Claim,
 		Receipt:     r.Receipt,
 	}
 	if n.Limits.Offline = r.Offline; r.Dry {
@@ -97,6 +99,23 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 		return domain.Run{}, err
 	}
 	return s.create(ctx, p, n, actor)
+}
+
+// CheckStart returns the error that a start would have because of its plan, its version, or its input.
+// A paused plan is not an error.
+func (t Timed) CheckStart(ctx context.Context, r domain.StartRequest) error {
+	e := t.e
+	r.Dry = true
+	hash, err := e.starts.versionOf(ctx, r)
+	if err != nil {
+		return err
+	}
+	p, err := e.program(ctx, hash)
+	if err != nil {
+		return err
+	}
+	_, err = validInput(ctx, p, r.Input)
+	return err
 }
 
 // startedBefore returns the run that an earlier request with the same idempotency key created.

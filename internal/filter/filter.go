@@ -42,6 +42,7 @@ var Keys = []string{
 	"provider",
 	"by",
 	"trigger",
+	"schedule",
 	"parent",
 	"id",
 	"since",
@@ -79,7 +80,8 @@ func init() {
 		}),
 		"parent": text(
 			func(f *domain.RunFilter, v string) { f.Parent = v },
-		), "bulk": text(func(f *domain.RunFilter, v string) { f.Bulk = v }),
+		), "schedule": text(func(f *domain.RunFilter, v string) { f.Schedule = v }),
+		"bulk": text(func(f *domain.RunFilter, v string) { f.Bulk = v }),
 		"text": text(
 			func(f *domain.RunFilter, v string) { f.Text = strings.TrimSpace(f.Text + " " + v) },
 		), "id": readID, "since": readTime, "until": readUntil,

@@ -102,7 +102,8 @@ func (in *Inspector) Fold(ctx context.Context, p *runstate.Compiled, r domain.Ru
 }
 
 func (in *Inspector) Facts(ctx context.Context, r domain.Run, input any) runstate.Facts {
-	return runstate.Facts{Run: r.ID, Input: input, Held: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitHeld,
+	return runstate.Facts{Run: r.ID, Slot: r.Slot.String(), Input: input,
+		Held:        r.Status == domain.RunWaiting && r.WaitReason == domain.WaitHeld,
 		Quarantined: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined,
 		Program: func(hash string) (*walk.Program, error) {
 			p, err := in.c.Versions.Compile(ctx, hash)

@@ -32,7 +32,7 @@ func (v *View) Branch(req domain.ActionRequest, prog *runstate.Compiled, raw dom
 	plans map[string]string) (*Branch, error) {
 	b := &Branch{view: v, Program: prog, Input: raw, Preview: v.blank(req.Action)}
 	// Here, ${run.id} is the id of the old run, so that steps that read it can be compared.
-	b.State = runstate.New(b.Program.Program, runstate.Facts{Run: v.Run.ID, Input: input, KeepHistory: true})
+	b.State = runstate.New(b.Program.Program, runstate.Facts{Run: v.Run.ID, Slot: v.Run.Slot.String(), Input: input, KeepHistory: true})
 	if prog.HasPlans {
 		if err := b.append(runstate.PlansRow(plans, v.Run.CreatedAt)); err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 // Facts are the inputs of a fold besides the journal.
 type Facts struct {
 	Run   string // id
+	Slot  string // as ${run.slot} returns it
 	Input any
 	Held  bool // the run is held since a restore; the journal has no row for that
 	// Quarantined reports that the run is quarantined. A damaged journal has no row for that.
@@ -30,7 +31,7 @@ type Facts struct {
 func New(prog *walk.Program, f Facts) *State {
 	s := &State{
 		Program: prog, Request: f.Input,
-		Walk:    walk.New(prog, walk.Facts{RunID: f.Run, Input: f.Input}),
+		Walk:    walk.New(prog, walk.Facts{RunID: f.Run, Slot: f.Slot, Input: f.Input}),
 		Open:    map[StepKey]*Step{},
 		Foreach: map[walk.VisitKey]*Foreach{},
 		Held:    f.Held, KeepHistory: f.KeepHistory, begun: make([]bool, len(prog.Nodes)),

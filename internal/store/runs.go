@@ -103,6 +103,8 @@ func (n *newRun) describe() {
 		priority:   int64(r.Priority),
 		forkSeq:    r.ForkSeq,
 		startAt:    core.Micros(r.StartAt),
+		schedule:   r.Slot.Schedule,
+		slot:       r.Slot.String(),
 	}
 	if r.Parent != nil {
 		f.parentRun, f.parent = r.Parent.Run, core.EncodeJSON(r.Parent)
@@ -131,6 +133,14 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	claim, err := claimSlot(w, n.r.Claim)
+	switch {
+	case err != nil:
+		return nil, err
+	case claim.run != "": // an earlier request started it
+		n.id = claim.run
+		return nil, moveSchedule(w, claim.schedule, n.r.Claim.SlotMove)
+	}
 	others, err := n.otherRuns(w)
 	if err != nil {
 		return nil, err
@@ -145,6 +155,9 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	}
 	rowID, err := inserted.LastInsertId()
 	if err != nil {
+		return nil, err
+	}
+	if err := settleClaim(w, claim, n.r.Claim, rowID, p.CreatedAt); err != nil {
 		return nil, err
 	}
 	if err := n.insertDetails(w, rowID); err != nil {
@@ -198,6 +211,8 @@ func (n *newRun) columns(v dbsqlc.VersionOfRunRow, now time.Time) dbsqlc.RunInse
 		RerunOf:    r.RerunOf,
 		StartAt:    core.Micros(r.StartAt),
 		CreatedAt:  now.UnixMicro(),
+		Schedule:   r.Slot.Schedule,
+		Slot:       r.Slot.String(),
 	}
 	if r.Status == domain.RunWaiting {
 		p.WaitReason = string(domain.WaitHeld)
@@ -284,6 +299,8 @@ func (n *newRun) remember(w *writer, rowID int64, v dbsqlc.VersionOfRunRow, p db
 		RerunOf:    p.RerunOf,
 		StartAt:    p.StartAt,
 		CreatedAt:  p.CreatedAt,
+		Schedule:   p.Schedule,
+		Slot:       p.Slot,
 	}
 	d := n.detail
 	n.details = dbsqlc.RunDetail{Session: d.Session, Limits: d.Limits, Labels: d.Labels, Parent: d.Parent, Concurrency: d.Concurrency}

@@ -23,6 +23,7 @@ import (
 type sealed struct {
 	id, actor, origin, key, concKey, parentRun, forkedFrom, rerunOf string
 	session, labels, parent, concurrency                            string
+	schedule, slot                                                  string
 	input                                                           *string // as stored: the hash of a large value
 	priority, forkSeq, startAt                                      int64
 }
@@ -39,6 +40,11 @@ func (f *sealed) seal() string {
 	}
 	if f.input != nil {
 		b = append(append(b, 1), *f.input...)
+	}
+	if f.schedule != "" {
+		for _, s := range []string{f.schedule, f.slot} {
+			b = append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+		}
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -102,6 +108,7 @@ func (s auditLog) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (p
 			startAt:  row.Int(),
 		}
 		purged, e := row.Int() != 0, want[id]
+		f.schedule, f.slot = row.Text(), row.Text()
 		if delete(want, id); row.Err != nil || e == nil || purged {
 			return row.Err
 		}

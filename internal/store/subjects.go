@@ -30,6 +30,9 @@ type entities struct{ store *Store }
 // holds prevent the execution of a database that was reset to an earlier state.
 type holds struct{ store *Store }
 
+// schedules are schedules and their slots.
+type schedules struct{ store *Store }
+
 // rows convert parts of checkpoints to rows.
 type rows struct{ store *Store }
 
@@ -44,9 +47,11 @@ type subjects struct {
 	retention
 	entities
 	holds
+	schedules
 	rows
 }
 
 func subjectsOf(s *Store) subjects {
-	return subjects{accounts{s}, access{s}, approvals{s}, auditLog{s}, work{s}, attention{s}, retention{s}, entities{s}, holds{s}, rows{s}}
+	return subjects{accounts{s}, access{s}, approvals{s}, auditLog{s}, work{s}, attention{s}, retention{s}, entities{s}, holds{s},
+		schedules{s}, rows{s}}
 }

@@ -243,7 +243,7 @@ func (r *Reference) output() any {
 }
 
 func (r *Reference) env(last any) walk.Env {
-	s := walk.Env{RunID: r.facts.RunID, Input: r.facts.Input, Memory: r.facts.Memory, Last: last, Index: -1,
+	s := walk.Env{RunID: r.facts.RunID, Slot: r.facts.Slot, Input: r.facts.Input, Memory: r.facts.Memory, Last: last, Index: -1,
 		Outputs: map[string]any{}, Continued: map[string]bool{}, Statuses: map[string]walk.Status{}, Values: r.p.Values}
 	for i := range r.nodes {
 		s.Statuses[r.p.Nodes[i].ID] = walk.Skipped

@@ -6,8 +6,9 @@ import "cmp"
 // a compiled [Program] without a [Walk].
 type Env struct {
 	RunID  string
-	Input  any // the input of the run
-	Memory any // nil if there is none
+	Slot   string // the time for which a schedule started the run; empty if none did
+	Input  any    // the input of the run
+	Memory any    // nil if there is none
 	// Last is the value with which the visit was started. For outgoing edges of a node, it is the
 	// output of the node.
 	Last any
@@ -25,7 +26,7 @@ type Env struct {
 }
 
 func (s Env) scope() *scope {
-	return &scope{input: s.Input, last: s.Last, memory: s.Memory, item: s.Item, index: s.Index, runID: s.RunID,
+	return &scope{input: s.Input, last: s.Last, memory: s.Memory, item: s.Item, index: s.Index, runID: s.RunID, slot: s.Slot,
 		output:    func(node string) (any, bool) { v, ok := s.Outputs[node]; return v, ok },
 		continued: func(node string) bool { return s.Continued[node] },
 		outputs:   func() map[string]any { return s.Outputs },

@@ -9,7 +9,7 @@ func (w *Walk) SetMemory(v any) { w.facts.Memory = v }
 // scope returns what references and conditions of a visit can read. For outgoing conditions, last
 // is the output of the node.
 func (w *Walk) scope(last any) scope {
-	return scope{input: w.facts.Input, last: last, memory: w.facts.Memory, index: -1, runID: w.facts.RunID,
+	return scope{input: w.facts.Input, last: last, memory: w.facts.Memory, index: -1, runID: w.facts.RunID, slot: w.facts.Slot,
 		output: w.Output, continued: w.continues, outputs: w.outputs, values: w.p.Values,
 		status:   func(node string) Status { return statusOf(w, node) },
 		statuses: func() map[string]Status { return statuses(w) }}

@@ -21,7 +21,7 @@ const (
 	RefMemory RefRoot = "memory" // the text that the memory returned
 	RefItem   RefRoot = "item"   // the item in a foreach
 	RefIndex  RefRoot = "index"  // the index of the item, starting at 0
-	RefRun    RefRoot = "run"    // facts about the run: run.id
+	RefRun    RefRoot = "run"    // facts about the run: run.id, run.slot
 	RefSecret RefRoot = "secret" // a secret, resolved only when the attempt starts
 	RefOutput RefRoot = "output" // the latest output of a node
 	RefStatus RefRoot = "status" // how the latest visit of a node settled
@@ -38,7 +38,7 @@ type Reference struct {
 	Text string
 	Root RefRoot
 	node string // if Root is RefOutput or RefStatus
-	name string // if Root is RefSecret
+	name string // if Root is RefSecret or RefRun
 	path path
 	// fallback is the value after ??. It replaces null and missing values.
 	fallback    any
@@ -49,7 +49,12 @@ type Reference struct {
 func (r *Reference) Node() string { return r.node }
 
 // Secret returns the name of the secret, or "".
-func (r *Reference) Secret() string { return r.name }
+func (r *Reference) Secret() string {
+	if r.Root != RefSecret {
+		return ""
+	}
+	return r.name
+}
 
 // HasDefault reports whether the reference has a value for missing values.
 func (r *Reference) HasDefault() bool { return r.hasFallback }
@@ -135,13 +140,14 @@ func (r *Reference) parseTarget(body string) (rest string, _ *SyntaxError) {
 		}
 		r.name = p[0]
 	case RefRun:
-		if len(p) != 1 || p[0] != "id" {
+		if len(p) != 1 || p[0] != "id" && p[0] != "slot" {
 			return "", &SyntaxError{
-				Message:    message.New("run has only run.id"),
+				Message:    message.New("run has only run.id and run.slot"),
 				Column:     n,
-				Suggestion: message.New("write %s", "${run.id}"),
+				Suggestion: message.New("write %s or %s", "${run.id}", "${run.slot}"),
 			}
 		}
+		r.name = p[0]
 	default:
 		r.path = p
 	}
@@ -164,6 +170,7 @@ type scope struct {
 	item   any
 	index  int // -1 outside a foreach
 	runID  string
+	slot   string // empty if no schedule started the run
 	output func(node string) (any, bool)
 	// continued reports whether a node failed with on_error: continue.
 	continued func(node string) bool
@@ -201,6 +208,9 @@ func (r *Reference) lookup(s *scope) (v any, found bool) {
 		}
 		return json.Number(strconv.Itoa(s.index)), true
 	case RefRun:
+		if r.name == "slot" {
+			return s.slot, s.slot != ""
+		}
 		return s.runID, true
 	case RefStatus:
 		return string(s.status(r.node)), true
@@ -247,6 +257,8 @@ func (r *Reference) resolve(s *scope) (any, *Failure) {
 		NoEffect:  true,
 	}).WithMessage("unresolved reference ${%s}", r.Text)
 	switch r.Root {
+	case RefRun:
+		f.Suggestion = "no schedule started this run; give a default: ${run.slot ?? \"\"}"
 	case RefSecret:
 		f.WithMessage("secret %s is not available to this step", r.name)
 		f.Suggestion = "configure the secret, and name the tools that may use it"

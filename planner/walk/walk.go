@@ -203,8 +203,9 @@ func (c *Consequence) Failed() bool {
 // Facts are the values of a run that a walk starts with.
 type Facts struct {
 	RunID  string
-	Input  any // the input of the run, a JSON value
-	Memory any // the text that the memory returned; nil if there is none
+	Slot   string // the time for which a schedule started the run; empty if none did
+	Input  any    // the input of the run, a JSON value
+	Memory any    // the text that the memory returned; nil if there is none
 }
 
 // Outcome is the result of a walk.

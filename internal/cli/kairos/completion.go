@@ -29,7 +29,7 @@ var listers = map[string]lister{
 	"RUN": runIDs, "PLAN": planKeys, "FILE|PLAN": planKeys, "APPROVAL": approvalIDs, "OPERATION": operationIDs, "DRAFT": draftIDs,
 	"AGENT": agentIDs, "TOOL": toolNames, "PROVIDER": providerNames, "SERVER": toolServers, "SESSION": sessionNames,
 	"STEP": stepsInDoubt, "VERSION": planVersions, "FROM": planVersions, "TO": planVersions,
-	"views NAME": viewNames, "tools NAME": toolNames, "providers NAME": providerNames,
+	"SCHEDULE": scheduleKeys, "views NAME": viewNames, "tools NAME": toolNames, "providers NAME": providerNames,
 }
 
 // flagListers are the words that complete a flag, by its name.
@@ -161,6 +161,14 @@ func planKeys(ctx context.Context, b *client.Client, _ []string) (out []string, 
 	list, err := b.Plans(ctx, domain.PlanFilter{Page: domain.Page{Limit: completions}})
 	for _, p := range list.Items {
 		out = append(out, described(p.Key, p.Name))
+	}
+	return out, err
+}
+
+func scheduleKeys(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, _, err := b.Schedules(ctx, domain.ScheduleFilter{Page: domain.Page{Limit: completions}})
+	for _, s := range list {
+		out = append(out, described(s.Key, s.Cron))
 	}
 	return out, err
 }

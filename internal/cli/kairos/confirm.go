@@ -10,12 +10,13 @@ import (
 
 // destructive are the commands that ask before they act, with their question.
 var destructive = map[string]string{
-	"kairos cancel":         "Cancel %s?",
-	"kairos runs cancel":    "Cancel %s?",
-	"kairos runs delete":    "Delete %s?",
-	"kairos sessions clear": "Clear the memory of session %s?",
-	"kairos drafts discard": "Discard draft %s?",
-	"kairos views delete":   "Delete view %s?",
+	"kairos cancel":           "Cancel %s?",
+	"kairos runs cancel":      "Cancel %s?",
+	"kairos runs delete":      "Delete %s?",
+	"kairos sessions clear":   "Clear the memory of session %s?",
+	"kairos drafts discard":   "Discard draft %s?",
+	"kairos views delete":     "Delete view %s?",
+	"kairos schedules delete": "Delete schedule %s?",
 }
 
 // confirmed makes the destructive commands of a tree ask for confirmation on a

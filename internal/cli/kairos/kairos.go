@@ -63,7 +63,8 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 	}{
 		{"verbs", []*cobra.Command{run.runCommand(), draft.askCommand(), checkCommands{c}.validateCommand(),
 			statusCommands{c}.statusCommand(), cli.VersionCommand(c.Streams)}},
-		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), draft.group(), approval.group(), failureCommands{c}.group(),
+		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), scheduleCommands{c}.group(), draft.group(),
+			approval.group(), failureCommands{c}.group(),
 			operationCommands{c}.group(), toolCommands{c}.group(), agent.group(), agent.providerGroup(), sessionCommands{c}.group(),
 			viewCommands{c}.group(), auditCommands{c}.group(), serverCommands{c}.group()}},
 		{"short", []*cobra.Command{runs.showCommand(), runs.logsCommand(), runs.resumeCommand(), runs.rerunCommand(), runs.forkCommand(),
@@ -137,6 +138,7 @@ type (
 	toolCommands      struct{ *program }
 	agentCommands     struct{ *program }
 	sessionCommands   struct{ *program }
+	scheduleCommands  struct{ *program }
 	viewCommands      struct{ *program }
 	auditCommands     struct{ *program }
 	serverCommands    struct{ *program }

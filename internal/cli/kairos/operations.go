@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -78,7 +79,7 @@ func (c operationCommands) showCommand() *cobra.Command {
 					{"created", cli.Stamp(act.CreatedAt) + " by " + act.Actor}, {"reason", act.Reason}, {"filter", act.Query},
 					{"not before", notBefore}, {"waits for provider", act.Provider}, {"waits for tool", act.Tool}, {"note", act.Note}})
 				for _, it := range items {
-					rows = append(rows, []string{it.Run, it.State, it.Result, it.Detail})
+					rows = append(rows, []string{itemName(act, it), it.State, it.Result, it.Detail})
 				}
 				c.Table([]string{"RUN", "STATUS", "NEW RUN", "DETAIL"}, rows)
 				return nil
@@ -111,6 +112,14 @@ func (c operationCommands) stopCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	return cmd
+}
+
+// itemName is the run of an item, or the slot of a backfill.
+func itemName(act apitypes.BulkOperation, it domain.BulkItem) string {
+	if _, slot, ok := strings.Cut(it.Run, "@"); ok && act.Action == domain.ActionBackfill {
+		return slot
+	}
+	return it.Run
 }
 
 // progressOf is how far a bulk operation is.

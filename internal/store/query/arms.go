@@ -47,7 +47,7 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		c.plans = append(c.plans, p.ID)
 	}
 	c.byUse = len(c.uses) > 0 && len(c.uses[0].names) == 1 && len(c.labels) == 0 &&
-		f.Bulk == "" && f.IDs == nil && f.IDTail == "" && f.Parent == "" && f.RelatedTo == ""
+		f.Bulk == "" && f.IDs == nil && f.IDTail == "" && f.Parent == "" && f.Schedule == "" && f.RelatedTo == ""
 	if !c.byUse {
 		c.used(c.uses)
 	}
@@ -58,7 +58,7 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		}
 	}
 	for _, applied := range []func() bool{ // the narrowest first
-		c.bulk, c.ids, c.sameFailure, c.idTail, c.parent, c.related, c.label, c.use, c.crashed, c.retried, c.actor, c.errorCode,
+		c.bulk, c.ids, c.sameFailure, c.idTail, c.schedule, c.parent, c.related, c.label, c.use, c.crashed, c.retried, c.actor, c.errorCode,
 		c.deleted, c.attention, c.words, c.waitReason,
 	} {
 		if applied() {
@@ -170,6 +170,14 @@ func (c *chooser) idTail() bool {
 		c.q.none = len(c.tail) == 0
 	}
 	return c.take(c.f.IDTail != "", arm{from: "runs", where: "runs.id IN (" + core.Marks(len(c.tail)) + ")", args: values(c.tail)})
+}
+
+func (c *chooser) schedule() bool {
+	return c.take(c.f.Schedule != "", arm{
+		from:  "runs INDEXED BY runs_by_schedule",
+		where: "runs.schedule = ? AND runs.schedule <> ''",
+		args:  []any{c.f.Schedule},
+	})
 }
 
 func (c *chooser) parent() bool {

@@ -58,6 +58,7 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"PlannedRuns",       // the versions of all plans, for metrics
 		"PlansWithText",     // the newest versions of all plans
 		"VersionsUnderWay",  // the active runs
+		"ScheduleAll",       // the active schedules, at a start
 		"OutcomeList",
 	} // a range of the index for each plan
 	for _, q := range named(t, func(file string) bool { return file != "checks.sql" }) { // queries that read everything on purpose
@@ -250,8 +251,8 @@ func runFilters() map[string]domain.RunFilter {
 	two := []domain.RunStatus{domain.RunFailed, domain.RunCompleted}
 	return map[string]domain.RunFilter{
 		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"},
-		"plan, statuses": {PlanKey: "p", Statuses: two},
-		"attention":      {NeedsAttention: true}, "reason": {WaitReasons: []domain.WaitReason{domain.WaitApproval}},
+		"plan, statuses": {PlanKey: "p", Statuses: two}, "schedule": {Schedule: "s"},
+		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []domain.WaitReason{domain.WaitApproval}},
 		"reasons": {
 			WaitReasons: []domain.WaitReason{domain.WaitInDoubt, domain.WaitPaused, domain.WaitBudget},
 		}, "reason of a plan": {WaitReasons: []domain.WaitReason{domain.WaitApproval}, PlanKey: "p"}, "deleted": {Deleted: true},

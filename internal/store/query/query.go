@@ -25,11 +25,13 @@ type Readers struct {
 	*PlanReader
 	*JournalReader
 	*MemoryReader
+	*ScheduleReader
 	*SmallReader
 	*SummaryReader
 }
 
 // ReadersOf returns the readers of a database.
 func ReadersOf(db *core.DB) Readers {
-	return Readers{&RunReader{db}, &PlanReader{db}, &JournalReader{db}, &MemoryReader{db}, &SmallReader{db}, &SummaryReader{db}}
+	return Readers{&RunReader{db}, &PlanReader{db}, &JournalReader{db}, &MemoryReader{db}, &ScheduleReader{db}, &SmallReader{db},
+		&SummaryReader{db}}
 }

@@ -121,6 +121,13 @@ func Run(r *dbsqlc.Run, d *dbsqlc.RunDetail, planID, planKey string, number int6
 			DeletedAt: FromMicros(r.DeletedAt),
 			PurgedAt:  FromMicros(r.PurgedAt),
 		}, Fingerprint: r.Fingerprint, Attention: r.Attention != 0}
+	if r.Schedule != "" {
+		at, err := time.Parse(time.RFC3339, r.Slot)
+		if err != nil {
+			out.Damaged = []domain.DamagedPart{{Part: domain.PartDetails, Message: err.Error()}}
+		}
+		out.Slot = domain.RunSlot{Schedule: r.Schedule, At: at}
+	}
 	if r.ErrorCode != "" {
 		out.Error = &domain.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
 		if d.ErrorText != "" {

@@ -206,6 +206,20 @@ type Message struct {
 	At          int64
 }
 
+type MissedSlot struct {
+	ID         int64
+	PublicID   string
+	ScheduleID int64
+	FirstSlot  int64
+	LastSlot   int64
+	Slots      int64
+	More       int64
+	Decision   string
+	DecidedBy  string
+	DecidedAt  int64
+	CreatedAt  int64
+}
+
 type Operation struct {
 	Principal string
 	Operation string
@@ -316,6 +330,8 @@ type Run struct {
 	PurgedAt       int64
 	MaxAttempts    int64
 	Fingerprint    string
+	Schedule       string
+	Slot           string
 }
 
 type RunCount struct {
@@ -377,6 +393,39 @@ type SavedView struct {
 	Name      string
 	Query     string
 	CreatedAt int64
+}
+
+type Schedule struct {
+	ID           int64
+	PublicID     string
+	Key          string
+	PlanID       int64
+	Version      int64
+	Cron         string
+	Zone         string
+	Jitter       int64
+	Input        *string
+	Labels       string
+	Overlap      string
+	CatchUp      string
+	PausedAt     int64
+	PausedBy     string
+	PausedReason string
+	NextAt       int64
+	DueAt        int64
+	Actor        string
+	Rev          int64
+	CreatedAt    int64
+	UpdatedAt    int64
+}
+
+type ScheduleSlot struct {
+	ScheduleID int64
+	Slot       int64
+	State      string
+	RunID      int64
+	Reason     string
+	At         int64
 }
 
 type SecondFactor struct {
