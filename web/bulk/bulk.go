@@ -42,6 +42,8 @@ func headingOf(c *ui.Context, a domain.Action, n int) string {
 		return c.N(n, "Acknowledge %s run", "Acknowledge %s runs")
 	case domain.ActionLabel:
 		return c.N(n, "Label %s run", "Label %s runs")
+	case domain.ActionBackfill:
+		return c.N(n, "Run %s missed slot", "Run %s missed slots")
 	}
 	return string(a) + " " + strconv.Itoa(n)
 }

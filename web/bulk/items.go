@@ -69,13 +69,16 @@ func (s *section) items(c *ui.Context) (Items, error) {
 	return v, nil
 }
 
-// itemOf is a run of a bulk operation as the page lists it. The first run is the canary, if there is one.
+// itemOf is a run, or a slot of a schedule, of a bulk operation as the page lists it. The first run is the canary, if there is one.
 func itemOf(c *ui.Context, b domain.Bulk, it domain.BulkItem) Item {
 	row := Item{
 		Run:    kit.Link{Text: domain.ShortID(it.Run), Href: "/runs/" + it.Run},
 		Detail: c.Message(it.Message), At: c.Time(it.At),
 		Node: kit.Visible(it.Node), Code: kit.Visible(it.Code),
 		Canary: b.Canary && it.Position <= 1,
+	}
+	if _, slot, err := domain.SplitSlotName(it.Run); err == nil { // of a backfill
+		row.Run = kit.Link{Text: c.Time(slot).Text, Href: link.List("/runs", b.Query)}
 	}
 	if it.Result != "" {
 		row.Result = kit.Link{Text: domain.ShortID(it.Result), Href: "/runs/" + it.Result}
