@@ -85,10 +85,10 @@ var bugs = []bug{
 	seed(
 		"no epoch check",
 		"internal/store/writer.go",
-		"if epoch != strconv.FormatInt(w.s.generation, 10) {",
-		"if epoch == strconv.Itoa(-1) {",
+		"if openCount != strconv.FormatInt(w.s.generation, 10) {",
+		"if openCount == strconv.Itoa(-1) {",
 		"./internal/store",
-		"TestAnotherEpoch",
+		"TestAnotherGenerationStopsTheWriter",
 	),
 	seed(
 		"the epoch is checked once and never again",
@@ -96,7 +96,7 @@ var bugs = []bug{
 		"if err != nil || v == w.version {",
 		"if err != nil || v > 0 && w.version >= 0 {",
 		"./internal/store",
-		"TestAnotherEpoch",
+		"TestAnotherGenerationStopsTheWriter",
 	),
 	seed(
 		"row hashes not verified",

@@ -235,7 +235,7 @@ func TestAsk(t *testing.T) {
 	if _, stderr := ask(2, " "); !strings.Contains(stderr, "valid intent") {
 		t.Error(stderr)
 	}
-	if _, stderr := ask(2, "--agent", "nobody", "hello"); !strings.Contains(stderr, `no agent "nobody"`) {
+	if _, stderr := ask(2, "--agent", "nobody", "hello"); !strings.Contains(stderr, `agent "nobody" is not configured`) {
 		t.Error(stderr)
 	}
 	out, stderr, code := runKairos(t, dir, "ask", "--config", "scripted/kairos.yaml", "write a post about tea and then give a summary")

@@ -183,7 +183,7 @@ func TestAStartingDaemonReportsItsProgress(t *testing.T) {
 		"the home page":       {"GET", "/", nil, 503, "<h1>" + far + "</h1>"},
 		"a page with a query": {"GET", "/runs?q=status:failed", nil, 503, `href="/runs?q=status:failed"`},
 		"in Spanish": {"GET", "/runs", map[string]string{"Accept-Language": "es"}, 503,
-			"<h1>kairosd está arrancando: migración 3 de 5, 40%</h1>"},
+			"<h1>kairosd se está iniciando: migración 3 de 5, 40%</h1>"},
 		"in the reader's theme":    {"GET", "/login", map[string]string{"Cookie": "theme=dark"}, 503, `data-theme="dark"`},
 		"a form was sent":          {"POST", "/login", nil, 503, "kairosd did not process what you sent."},
 		"the part that asks again": {"GET", "/runs", map[string]string{"HX-Request": "true", "HX-Target": "starting"}, 200, far},

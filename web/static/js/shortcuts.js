@@ -144,12 +144,12 @@ document.addEventListener("keydown", (e) => {
       beside(".attempts a", 1);
       break;
     case ",":
-      beside(".checkpoints a:not(.against)", -1);
+      beside(".checkpoints a.go", -1);
       break;
     case ".": {
       const r = row();
       if (r && r.querySelector(".pk a")) peek(r, "enter");
-      else beside(".checkpoints a:not(.against)", 1);
+      else beside(".checkpoints a.go", 1);
       break;
     }
     case "i": {
