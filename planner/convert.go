@@ -25,7 +25,7 @@ func (s *StepPlan) ToGraph(c *Catalog) (*Graph, Problems) {
 		g.Defaults.OnError = string(walk.OnErrorContinue)
 	}
 	sequential := !slices.ContainsFunc(s.Steps, func(st Step) bool { return len(st.Dependencies) > 0 })
-	for _, st := range s.Steps {
+	for _, st := range slices.Concat(s.Steps, s.Finally) {
 		k.ids[st.ID] = true
 	}
 	steps := slices.Clone(s.Steps)
@@ -38,8 +38,19 @@ func (s *StepPlan) ToGraph(c *Catalog) (*Graph, Problems) {
 			}
 			before = st.ID
 		}
-		g.Nodes[st.ID] = k.node(st, sequential)
+		if sequential && slices.ContainsFunc(st.ErrorRules, func(r ErrorRule) bool { return r.To == walk.EndName }) {
+			k.report(SeverityError, "convert.end", st.ID, message.New("give the following steps dependencies"),
+				"on_error of step %s ends a plan without dependencies, which has no counterpart in a graph", jsonvalue.Quote(st.ID))
+		}
+		g.Nodes[st.ID] = k.node(st, sequential, false)
 		g.order = append(g.order, st.ID)
+	}
+	for _, st := range s.Finally {
+		if g.Finally == nil {
+			g.Finally = map[string]Node{}
+		}
+		g.Finally[st.ID] = k.node(st, false, true)
+		g.finallyOrder = append(g.finallyOrder, st.ID)
 	}
 	if _, ok := s.Plan.Extra[MetadataPriority]; ok {
 		k.report(SeverityWarning, "convert.metadata", "", message.New("start runs with --priority"), "a graph has no priority")
@@ -64,7 +75,7 @@ func (k *converter) report(severity Severity, code, step string, advice message.
 		Suggestion: advice})
 }
 
-func (k *converter) node(st Step, sequential bool) Node {
+func (k *converter) node(st Step, sequential, finally bool) Node {
 	n := Node{ID: st.ID, Needs: st.Dependencies, Timeout: st.Timeout, OnError: st.OnError, OnReject: st.OnReject,
 		ErrorRules: st.ErrorRules, OutputSchema: st.OutputSchema, Retry: stepRetry(st.Retry)}
 	k.action(&n, st)
@@ -81,7 +92,9 @@ func (k *converter) node(st Step, sequential bool) Node {
 	if n.Type == walk.TypeAgent && st.Task != "" {
 		n.Input = k.prompt(st)
 	}
-	k.condition(&n, st, sequential)
+	if len(n.Needs) > 0 || finally {
+		k.condition(&n, st, sequential)
+	}
 	return n
 }
 
@@ -116,9 +129,6 @@ func (k *converter) action(n *Node, st Step) {
 // condition sets the rule by which a step runs. In a plan without dependencies, a skipped step does
 // not keep the next one from running.
 func (k *converter) condition(n *Node, st Step, sequential bool) {
-	if len(n.Needs) == 0 {
-		return
-	}
 	if sequential {
 		n.When = string(walk.WhenNoneFailed)
 	}

@@ -113,6 +113,9 @@ func TestAConvertedPlanRunsAsItsStepPlan(t *testing.T) {
 			return
 		}
 		g, problems := doc.Steps.ToGraph(&planner.Catalog{})
+		if slices.ContainsFunc(problems, func(p planner.Problem) bool { return p.Code == "convert.end" }) {
+			return
+		}
 		if problems.Err() != nil {
 			t.Fatal(problems, text)
 		}

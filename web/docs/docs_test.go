@@ -61,7 +61,7 @@ func TestQuestionsFindTheirAnswers(t *testing.T) {
 		"disk full":                   "troubleshooting#the-disk-is-full",
 		"upgrade":                     "guides/backups#upgrade",
 		"call from Go":                "faq#how-do-i-call-kairosd-from-go-or-another-language",
-		"cron":                        "faq#can-i-run-a-plan-on-a-schedule",
+		"cron":                        "guides/schedules",
 		"slack":                       "guides/notifications#webhooks",
 		"2fa":                         "guides/access#second-factor",
 		"https certificate":           "guides/deploy#addresses-and-tls",

@@ -45,8 +45,8 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		t,
 		spanish,
 		"the draft that failed, in Spanish",
-		"No se puede hacer un plan válido para lo que se pide:",
-		"Diga de otro modo lo que quiere",
+		"No se puede crear un plan de ejecución válido para la solicitud:",
+		"Reformule la solicitud o habilite habilidades",
 	)
 	at, first, _ := ask(t, site, b, "collect the figures and then notify <everybody>")
 	for _, want := range []string{"No step has run.", "To be accepted", "complex: it needs several steps",
@@ -72,7 +72,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		t,
 		b.Do(webtest.Request(t, http.MethodGet, site.URL+at, "", "Accept-Language", "es")),
 		"the draft in Spanish",
-		"las habilidades concuerdan con lo que se pide",
+		"las habilidades concuerdan con la solicitud",
 	)
 	// Refined: another draft, and the first one stays.
 	f := webtest.Form(t, first.Body, "Make another draft")

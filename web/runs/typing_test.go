@@ -26,7 +26,7 @@ func TestATypedFilterKeepsTheList(t *testing.T) {
 		return b.Do(req)
 	}
 	for q, want := range map[string]int{
-		"sta": 5, "status:fai": 5, "status:failed pla": 2, "status:failed plan:led": 2, "status:failed": 2,
+		"provi": 5, "status:fai": 5, "status:failed pla": 2, "status:failed plan:led": 2, "status:failed": 2,
 	} {
 		p := typed(q)
 		if n := strings.Count(p.Body, `name="run"`); p.Code != http.StatusOK || n != want || strings.Contains(p.Body, `role="alert"`) {

@@ -31,8 +31,8 @@ func TestMessageInSpanish(t *testing.T) {
 		{domain.Messagef("did you mean %s?", "plan:refund"), "¿quería decir plan:refund?"},
 		{domain.Messagef("Safe mode: %s. You can view and cancel runs. No steps run.",
 			domain.Messagef("kairosd crashed %d times within %s, each time soon after its start", 3, 5*time.Minute)),
-			"Modo seguro: kairosd murió 3 veces en 5m0s, cada vez poco después de arrancar. Todo se puede mirar y " +
-				"cancelar; nada se ejecuta."},
+			"Modo seguro: kairosd falló 3 veces en 5m0s, cada vez poco después de iniciarse. Puede ver y cancelar " +
+				"ejecuciones. No se ejecuta ningún paso."},
 		{domain.Messagef("Runs are on hold: %s. %s.", domain.Messagef("%s, %d events after event %d are missing", restored, 2, 7),
 			domain.Messagef("%d runs are held", 12)),
 			"Nada se ejecuta: esta base de datos se restauró de b.db; faltan 2 eventos después del evento 7. 12 " +

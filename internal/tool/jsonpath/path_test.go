@@ -110,13 +110,13 @@ func TestSingular(t *testing.T) {
 func TestMalformedPaths(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
-		``: "begins with $", `a`: "begins with $", `$.`: "missing name", `$[`: "expected a name", `$[]`: "expected a name",
+		``: "begin with $", `a`: "begin with $", `$.`: "missing name", `$[`: "expected a name", `$[]`: "expected a name",
 		`$[01]`: "not an index", `$[-0]`: "not an index", `$[9007199254740992]`: "not an index",
 		`$['a`: "unclosed string", `$['\x']`: "unknown escape", `$["\ud800"]`: "malformed", `$[1 2]`: "expected , or ]",
 		`$.a b`: "unexpected", `$[?]`: "expected @", `$[?@.a ==]`: "expected @", `$[?1]`: "missing comparison",
 		`$[?@.* == 1]`: "only a query with names", `$[?1 == @..a]`: "only a query with names",
 		`$[?!@.a == 1]`: "negated comparison in parentheses", `$[?(@.a]`: "expected )", `$[?match(@.a, '[')]`: "malformed pattern",
-		`$[?count(1) == 1]`:    "takes a query",
+		`$[?count(1) == 1]`:    "requires a query",
 		`$[?length(@.*) == 1]`: "use count", `$[?foo(@)]`: "expected @", "$['\n']": "control character",
 		`$` + strings.Repeat(`[?@`, 100): "nested deeper", `$[?` + strings.Repeat(`(`, 100): "nested deeper",
 		`$[?@ == ` + strings.Repeat(`length(`, 100): "nested deeper", `$` + strings.Repeat(".a", 4096): "at most", "$.\xff": "UTF-8",
