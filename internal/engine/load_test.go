@@ -113,18 +113,20 @@ func TestManyListeners(t *testing.T) {
 		}
 	}
 	// Whatever the buffer still accepts of one commit, the following events exceed the buffer of a
-	// listener that does not read.
-	for range 300 {
-		e.Settle(e.Begin(v, `{"x": 1}`).ID)
-	}
-	for { // first the events before the disconnection, then the end
-		select {
-		case _, ok := <-stalled:
-			if !ok {
-				return
+	// listener that does not read. One that has not yet read all stored events is not cut off: it
+	// reads them, and stalls again.
+	for cut := false; !cut; {
+		for range 300 {
+			e.Settle(e.Begin(v, `{"x": 1}`).ID)
+		}
+		_, end := stored(t, e, from)
+		for at := int64(0); at < end && !cut; {
+			select {
+			case ev, ok := <-stalled:
+				at, cut = ev.Seq, !ok
+			case <-ctx.Done():
+				t.Fatal("a listener that did not read was not cut off")
 			}
-		case <-ctx.Done():
-			t.Fatal("a listener that did not read was not cut off")
 		}
 	}
 }
