@@ -43,7 +43,9 @@ type operation struct {
 }
 
 // keyed reports whether the operation's request carries an Idempotency-Key.
-func (d *operation) keyed() bool { return !d.page && !d.again && (d.method == http.MethodPost || d.method == http.MethodPatch) }
+func (d *operation) keyed() bool {
+	return !d.page && !d.again && (d.method == http.MethodPost || d.method == http.MethodPatch)
+}
 
 // house is a data directory and the daemon that lives in it.
 type house struct {

@@ -77,8 +77,8 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 		t.Errorf("at the end: %s", state.Output)
 	}
 	var step struct {
-		Node  string
-		Rows  []struct{ Node string }
+		Node string
+		Rows []struct{ Node string }
 	}
 	for _, r := range rows {
 		if r.Node != "" {

@@ -334,7 +334,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 		served[r.Operation] = true
 	}
 	for _, op := range []app.Operation{
-		app.TryPlan,                     // a document to POST /runs: its route is that of start-run
+		app.TryPlan,                                          // a document to POST /runs: its route is that of start-run
 		app.PreviewRun, app.PreviewBulk, app.PreviewBackfill, // an action with ?preview=true
 		app.ReleaseRun, app.RetryNow, app.StartNow, // POST /runs/{id}/resume, and the page of actions
 	} {
