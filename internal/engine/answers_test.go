@@ -50,7 +50,7 @@ func TestAPlanDeclaresItsAnswers(t *testing.T) {
 				t.Errorf("the answers lead to %+v, %v", leads, err)
 			}
 			_, err = e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Answer: "approve"})
-			if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), `does not take the answer "approve"`) {
+			if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), `has no answer "approve"`) {
 				t.Errorf("an answer that is not declared: %v", err)
 			}
 			got, err := e.Decide(
