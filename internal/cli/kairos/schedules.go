@@ -159,7 +159,6 @@ func (c scheduleCommands) printTimes(times []time.Time) {
 // scheduleFlags are the settings of a schedule.
 type scheduleFlags struct {
 	plan, cron, zone, input, overlap, catchUp string
-	version                                   int
 	jitter                                    time.Duration
 	labels                                    []string
 }
