@@ -17,14 +17,13 @@ type Schedules struct{ *kernel }
 type scheduleStore interface {
 	Schedule(ctx context.Context, idOrKey string) (domain.Schedule, error)
 	Schedules(ctx context.Context, f domain.ScheduleFilter) (domain.List[domain.Schedule], error)
-	DueSchedules(ctx context.Context, until time.Time, limit int) ([]domain.Schedule, error)
 	ScheduleSlots(ctx context.Context, id string, before time.Time, limit int) ([]domain.Slot, error)
 	StartedSlots(ctx context.Context, id string, from, to time.Time) (map[int64]bool, error)
 	MissedSlots(ctx context.Context, s domain.Schedule, limit int) ([]domain.MissedSlots, error)
 	OpenMissedSlots(ctx context.Context, limit int) ([]domain.MissedSlots, int, error)
 }
 
-// List gives a page of schedules, by key.
+// List returns a page of schedules, by key.
 //
 // Errors: forbidden.
 func (s *Schedules) List(ctx context.Context, by domain.Actor, f domain.ScheduleFilter) (domain.List[domain.Schedule], error) {
@@ -32,16 +31,6 @@ func (s *Schedules) List(ctx context.Context, by domain.Actor, f domain.Schedule
 		return domain.List[domain.Schedule]{}, err
 	}
 	return s.store.Schedules(ctx, f)
-}
-
-// Soon lists active schedules whose next slot is due before a time, the next one first.
-//
-// Errors: forbidden.
-func (s *Schedules) Soon(ctx context.Context, by domain.Actor, until time.Time, limit int) ([]domain.Schedule, error) {
-	if err := s.allow(ctx, ListSchedules, by, ""); err != nil {
-		return nil, err
-	}
-	return s.store.DueSchedules(ctx, until, limit)
 }
 
 // Get finds a schedule by key or ID.

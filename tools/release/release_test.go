@@ -40,15 +40,17 @@ var releaseDir = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	madeIn = dir
 	return dir, run(context.Background(), []string{"-version", testVersion, "-out", dir, "-platforms", "linux/" + runtime.GOARCH,
 		"-url", "http://kairosd.invalid", "-license", "unknown"})
 })
 
+// madeIn is the directory of the release. It is empty until a test needs one.
+var madeIn string
+
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := releaseDir(); err == nil {
-		os.RemoveAll(dir)
-	}
+	os.RemoveAll(madeIn)
 	os.Exit(code)
 }
 
