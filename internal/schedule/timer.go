@@ -223,7 +223,7 @@ func (t *Timer) settle(ctx context.Context, s domain.Schedule, now time.Time) (m
 	}
 	last := missed[len(missed)-1]
 	m := move(s, s.Next, spec.Next(last))
-	policy, err := t.policy(ctx, s)
+	policy, err := Policy(ctx, t.Engine, s)
 	if err != nil {
 		return false, err
 	}
@@ -244,11 +244,6 @@ func (t *Timer) settle(ctx context.Context, s domain.Schedule, now time.Time) (m
 		return true, nil
 	}
 	return true, t.Store.MoveSchedule(ctx, s.ID, m, nil)
-}
-
-// policy returns the rule for missed slots of a schedule.
-func (t *Timer) policy(ctx context.Context, s domain.Schedule) (domain.CatchUp, error) {
-	return Policy(ctx, t.Engine, s)
 }
 
 // Policy returns the rule for missed slots of a schedule, with the default resolved.
