@@ -790,13 +790,10 @@ CREATE TABLE missed_slots (
 
 -- Serves MissedOpen. A schedule has one open entry.
 CREATE UNIQUE INDEX missed_slots_open ON missed_slots (schedule_id) WHERE decision = '';
--- Serves MissedOpenCount, MissedOpenList.
-CREATE INDEX missed_slots_to_decide ON missed_slots (id) WHERE decision = '';
 -- Serves MissedList.
 CREATE INDEX missed_slots_by_schedule ON missed_slots (schedule_id, id);
 
--- What is told to people outside kairosd: a message per channel, until it has
--- arrived or has failed.
+-- Notifications: a message per channel, until it is delivered or has failed.
 CREATE TABLE deliveries (
     id         TEXT    NOT NULL PRIMARY KEY,
     channel    TEXT    NOT NULL,

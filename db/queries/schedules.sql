@@ -104,12 +104,3 @@ UPDATE missed_slots SET decision = @decision, decided_by = @decided_by, decided_
 SELECT * FROM missed_slots WHERE schedule_id = (SELECT x.id FROM schedules AS x WHERE x.public_id = @schedule) ORDER BY id DESC LIMIT @max;
 
 -- Entries that wait for a decision, newest first.
--- name: MissedOpenList :many
-SELECT sqlc.embed(missed_slots), schedules.key AS schedule_key, plans.key AS plan_key
-FROM missed_slots INDEXED BY missed_slots_to_decide JOIN schedules ON schedules.id = missed_slots.schedule_id JOIN plans ON plans.id = schedules.plan_id
-WHERE missed_slots.decision = '' AND missed_slots.id > 0
-ORDER BY missed_slots.id DESC
-LIMIT @max;
-
--- name: MissedOpenCount :one
-SELECT count(*) FROM missed_slots INDEXED BY missed_slots_to_decide WHERE decision = '' AND id > 0;

@@ -20,7 +20,6 @@ type scheduleStore interface {
 	ScheduleSlots(ctx context.Context, id string, before time.Time, limit int) ([]domain.Slot, error)
 	StartedSlots(ctx context.Context, id string, from, to time.Time) (map[int64]bool, error)
 	MissedSlots(ctx context.Context, s domain.Schedule, limit int) ([]domain.MissedSlots, error)
-	OpenMissedSlots(ctx context.Context, limit int) ([]domain.MissedSlots, int, error)
 }
 
 // List returns a page of schedules, by key.
@@ -91,17 +90,6 @@ func (s *Schedules) Missed(ctx context.Context, by domain.Actor, idOrKey string,
 		return nil, err
 	}
 	return s.store.MissedSlots(ctx, x, limit)
-}
-
-// OpenMissed lists missed slots of all schedules that wait for a decision, newest first, and counts
-// them.
-//
-// Errors: forbidden.
-func (s *Schedules) OpenMissed(ctx context.Context, by domain.Actor, limit int) ([]domain.MissedSlots, int, error) {
-	if err := s.allow(ctx, ListSchedules, by, ""); err != nil {
-		return nil, 0, err
-	}
-	return s.store.OpenMissedSlots(ctx, limit)
 }
 
 func (s *Schedules) object() object[domain.Schedule] {

@@ -88,9 +88,12 @@ func TestADecisionAboutMissedSlots(t *testing.T) {
 	c.tick(s.Next.Add(35 * time.Minute))
 	old := c.get().Missed
 	c.tick(s.Next.Add(65 * time.Minute))
-	open, n, err := c.Schedules.OpenMissed(t.Context(), apptest.Viewer, 10)
-	if err != nil || n != 1 || len(open) != 1 || open[0].Slots != 7 || open[0].ID != old.ID || !open[0].First.Equal(s.Next) {
-		t.Fatalf("%+v %d %v", open, n, err)
+	open, err := c.Schedules.List(t.Context(), apptest.Viewer, domain.ScheduleFilter{State: "missed", Page: domain.Page{Limit: 10}})
+	if err != nil || len(open.Items) != 1 {
+		t.Fatalf("%+v %v", open, err)
+	}
+	if m := open.Items[0].Missed; m == nil || m.Slots != 7 || m.ID != old.ID || !m.First.Equal(s.Next) {
+		t.Fatalf("%+v", m)
 	}
 	decide := app.MissedDecision{Meta: app.Meta{By: apptest.Operator, Key: "k"}, Schedule: "nightly", Missed: old.ID, Slots: old.Slots,
 		Decision: domain.CatchUpAll}

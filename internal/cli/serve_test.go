@@ -267,6 +267,11 @@ func TestSafeMode(t *testing.T) {
 			if err != nil || i.Safe == "" {
 				t.Errorf("safe %q, %v", i.Safe, err)
 			}
+			s := newShell(t)
+			out, _ := s.expect(0, "status", "--db", filepath.Join(data, "kairos.db"))
+			if !strings.Contains(out, "safe mode") || strings.Contains(out, "nothing needs attention") {
+				t.Errorf("kairos status in safe mode: %s", out)
+			}
 			kept, unwanted := d.start(t, "id: x\nnodes:\n  a: {type: set, input: 1}\n"), d.start(t, waits)
 			if kept.Status != domain.RunQueued {
 				t.Errorf("a new run is %s", kept.Status)

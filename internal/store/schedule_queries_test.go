@@ -66,9 +66,6 @@ func everyScheduleQuery(t *testing.T, s *Store, v domain.Version, must func(stri
 		t.Fatalf("%+v", list.Items)
 	}
 	x = list.Items[0]
-	if open, n, err := s.OpenMissedSlots(ctx, 5); err != nil || n != 1 || open[0].Schedule != "nightly" || open[0].PlanKey != v.PlanKey {
-		t.Errorf("%+v %d %v", open, n, err)
-	}
 	do("decide", func(tx ScheduleTx) error {
 		if _, err := tx.Missed(x); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/apitypes"
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
@@ -22,6 +23,10 @@ type needs struct {
 	Waiting   []printedRun          `json:"waiting"`
 	InDoubt   []doubt               `json:"inDoubt"`
 	Failures  []domain.FailureGroup `json:"failures"`
+	Missed    []apitypes.Schedule   `json:"missed"`         // schedules with missed slots to decide about
+	Safe      string                `json:"safe,omitempty"` // why the server is in safe mode
+	// Maintenance is nil unless the server is in maintenance.
+	Maintenance *domain.Maintenance `json:"maintenance,omitempty"`
 }
 
 // doubt is a step in doubt of a run in which other steps still run.
@@ -35,8 +40,9 @@ func (c statusCommands) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show what needs attention", Args: cobra.NoArgs,
 		Long: `Shows what needs attention: pending approvals, runs that wait for a person, steps in
-doubt, and failed runs that are not acknowledged, each with a command. It prints at most
-10 rows of each kind, and the number of active runs.`,
+doubt, failed runs that are not acknowledged, and missed slots of schedules, each with a
+command. It also shows safe mode and maintenance, in which no run starts. It prints at
+most 10 rows of each kind, and the number of active runs.`,
 		Example: "  kairos status\n  kairos status --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -57,7 +63,19 @@ doubt, and failed runs that are not acknowledged, each with a command. It prints
 // needs reads what needs attention.
 func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, error) {
 	n := needs{Active: []printedRun{}, Approvals: []apitypes.Approval{}, Waiting: []printedRun{}, InDoubt: []doubt{},
-		Failures: []domain.FailureGroup{}}
+		Failures: []domain.FailureGroup{}, Missed: []apitypes.Schedule{}}
+	if !b.InProcess() { // without a daemon, there is no server that could be held
+		server, err := b.Server(cmd.Context())
+		if err != nil {
+			return n, err
+		}
+		n.Safe, n.Maintenance = server.Safe, server.Maintenance
+	}
+	missed, _, err := b.Schedules(cmd.Context(), domain.ScheduleFilter{State: "missed", Page: domain.Page{Limit: statusRows}})
+	if err != nil {
+		return n, err
+	}
+	n.Missed = append(n.Missed, missed...)
 	approvals, err := b.Approvals(cmd.Context(), domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: statusRows}})
 	if err != nil {
 		return n, err
@@ -104,6 +122,13 @@ func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, erro
 
 func (c statusCommands) show(n needs) {
 	var rows [][]string
+	if n.Safe != "" {
+		rows = append(rows, []string{"safe mode", "", "", "", "nothing runs: " + n.Safe, c.command("server status")})
+	}
+	if n.Maintenance != nil {
+		rows = append(rows, []string{"maintenance", "", "", "", "no run starts since " + cli.Stamp(n.Maintenance.Since),
+			c.command("server maintenance off")})
+	}
 	for _, a := range n.Approvals {
 		rows = append(rows, []string{"approval", domain.ShortID(a.Run), a.Plan.Key, a.Node, a.Message,
 			c.command("approvals show %s", a.ID)})
@@ -124,6 +149,10 @@ func (c statusCommands) show(n needs) {
 	for _, w := range n.InDoubt {
 		rows = append(rows, []string{"in doubt", domain.ShortID(w.RunID), w.Plan, w.Step, "outcome unknown", c.command("show %s",
 			domain.ShortID(w.RunID))})
+	}
+	for _, s := range n.Missed {
+		rows = append(rows, []string{"missed", "", s.Plan.Key, "", missedText(*s.Missed),
+			c.command("schedules decide %s none|last|all", quoted(s.Key))})
 	}
 	c.Table([]string{"STATUS", "RUN", "PLAN", "STEP", "MESSAGE", "COMMAND"}, rows)
 	if len(rows) == 0 {

@@ -148,20 +148,3 @@ func (s *ScheduleReader) MissedSlots(ctx context.Context, schedule domain.Schedu
 	}
 	return out, nil
 }
-
-// OpenMissedSlots lists missed slots that wait for a decision, newest first, and counts them.
-func (s *ScheduleReader) OpenMissedSlots(ctx context.Context, limit int) ([]domain.MissedSlots, int, error) {
-	n, err := s.db.Q.MissedOpenCount(ctx)
-	if err != nil || n == 0 {
-		return nil, 0, core.Translate(err, "count missed slots")
-	}
-	rows, err := s.db.Q.MissedOpenList(ctx, int64(limit))
-	if err != nil {
-		return nil, 0, core.Translate(err, "read missed slots")
-	}
-	out := make([]domain.MissedSlots, len(rows))
-	for i, r := range rows {
-		out[i] = core.Missed(r.MissedSlot, r.ScheduleKey, r.PlanKey)
-	}
-	return out, int(n), nil
-}

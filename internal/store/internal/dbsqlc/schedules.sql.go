@@ -147,69 +147,6 @@ func (q *Queries) MissedOpen(ctx context.Context, scheduleID int64) (MissedSlot,
 	return i, err
 }
 
-const MissedOpenCount = `-- name: MissedOpenCount :one
-SELECT count(*) FROM missed_slots INDEXED BY missed_slots_to_decide WHERE decision = '' AND id > 0
-`
-
-func (q *Queries) MissedOpenCount(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, MissedOpenCount)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
-const MissedOpenList = `-- name: MissedOpenList :many
-SELECT missed_slots.id, missed_slots.public_id, missed_slots.schedule_id, missed_slots.first_slot, missed_slots.last_slot, missed_slots.slots, missed_slots.more, missed_slots.decision, missed_slots.decided_by, missed_slots.decided_at, missed_slots.created_at, schedules.key AS schedule_key, plans.key AS plan_key
-FROM missed_slots INDEXED BY missed_slots_to_decide JOIN schedules ON schedules.id = missed_slots.schedule_id JOIN plans ON plans.id = schedules.plan_id
-WHERE missed_slots.decision = '' AND missed_slots.id > 0
-ORDER BY missed_slots.id DESC
-LIMIT ?1
-`
-
-type MissedOpenListRow struct {
-	MissedSlot  MissedSlot
-	ScheduleKey string
-	PlanKey     string
-}
-
-// Entries that wait for a decision, newest first.
-func (q *Queries) MissedOpenList(ctx context.Context, max int64) ([]MissedOpenListRow, error) {
-	rows, err := q.db.QueryContext(ctx, MissedOpenList, max)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []MissedOpenListRow{}
-	for rows.Next() {
-		var i MissedOpenListRow
-		if err := rows.Scan(
-			&i.MissedSlot.ID,
-			&i.MissedSlot.PublicID,
-			&i.MissedSlot.ScheduleID,
-			&i.MissedSlot.FirstSlot,
-			&i.MissedSlot.LastSlot,
-			&i.MissedSlot.Slots,
-			&i.MissedSlot.More,
-			&i.MissedSlot.Decision,
-			&i.MissedSlot.DecidedBy,
-			&i.MissedSlot.DecidedAt,
-			&i.MissedSlot.CreatedAt,
-			&i.ScheduleKey,
-			&i.PlanKey,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const ScheduleAll = `-- name: ScheduleAll :many
 SELECT public_id, cron, zone, jitter, next_at FROM schedules WHERE paused_at = 0 ORDER BY id
 `
