@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -74,9 +73,6 @@ func (b inspectorPart) source(st *step, v kit.Block) kit.Block {
 	}
 	return v
 }
-
-// findFrom is from how many lines of values on one looks for a text in them.
-const findFrom = 12
 
 func (b inspectorPart) errorBlocks(a *attempt) []kit.Block {
 	f := a.entry.Failure
@@ -212,7 +208,7 @@ func (b inspectorPart) stepLog(st *step, a *attempt) StepLog {
 		All:   "/runs/" + b.d.Run.ID + "?" + url.Values{"view": {"log"}, "logstep": {st.node}}.Encode(),
 	}
 	for _, l := range kept.Lines[max(0, len(kept.Lines)-shownLog):] {
-		v.Lines = append(v.Lines, b.logLine(l, a.entry))
+		v.Lines = append(v.Lines, logLine(b.record, l, a.entry))
 	}
 	if st.status == domain.NodeRunning {
 		v.Topic, v.Refresh = "run-"+b.d.Run.ID, b.href(nil)
@@ -304,15 +300,6 @@ func (b inspectorPart) definition(node string) kit.Block {
 	root := value.Tree(b.Display.Lang, d)
 	v.JSON = &root
 	return v
-}
-
-// decision reads the walk's decision of a row.
-func decision(j domain.RawJSON) *walk.Decision {
-	d := &walk.Decision{}
-	if len(j) > 0 && json.Unmarshal(j, d) != nil {
-		return &walk.Decision{}
-	}
-	return d
 }
 
 // comparedSteps bounds the runs of which a step's input is compared.

@@ -11,7 +11,6 @@ import (
 	"github.com/kairosd/kairosd/web/part/value"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // conversationPart makes the lists of what agents and models called, used and sent.
@@ -165,16 +164,4 @@ func callText(e *domain.Entry) string {
 		return brief(e.Input)
 	}
 	return brief(e.Output)
-}
-
-// brief is a value as one short text.
-func brief(raw domain.RawJSON) string {
-	if raw == nil {
-		return ""
-	}
-	v, err := jsonvalue.Decode(raw)
-	if err != nil {
-		return kit.Shorten(kit.Visible(string(raw)))
-	}
-	return kit.Shorten(kit.Visible(jsonvalue.Text(v)))
 }

@@ -11,26 +11,6 @@ import (
 
 // This file is what the pages say of a run whose journal is damaged.
 
-// damagedParts say what of a run's own row is damaged, each with how it shows.
-func (r *request) damagedParts(parts []domain.DamagedPart) []string {
-	out := make([]string, len(parts))
-	for i, p := range parts {
-		out[i] = r.T(part.Damaged[p.Part]) + ": " + kit.Visible(p.Message)
-	}
-	return out
-}
-
-// damagedValue stands in place of a value of the run that is damaged; empty: it is
-// not.
-func (r *request) damagedValue(run domain.Run, part domain.RunPart) string {
-	for _, p := range run.Damaged {
-		if p.Part == part || p.Part == domain.PartDetails {
-			return r.damagedParts([]domain.DamagedPart{p})[0]
-		}
-	}
-	return ""
-}
-
 // damaged is the banner of a run whose journal is damaged: which row it is, what the
 // last good checkpoint is, and what can be done.
 func (b *headPart) damaged() *Why {
@@ -75,11 +55,11 @@ func (b *headPart) damaged() *Why {
 }
 
 // forkFrom names the act that continues.
-func (r *request) forkFrom(d *domain.Damage) string {
+func (b *headPart) forkFrom(d *domain.Damage) string {
 	if d.Checkpoint.Seq == 0 {
-		return r.T("Fork from the input…")
+		return b.T("Fork from the input…")
 	}
-	return r.T("Fork from checkpoint %d…", d.Checkpoint.Seq)
+	return b.T("Fork from checkpoint %d…", d.Checkpoint.Seq)
 }
 
 // damagedActions are the acts that a damaged run allows.

@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/approval"
 	"github.com/kairosd/kairosd/web/part/form"
@@ -108,8 +109,11 @@ func (r doubts) alike() (list []inDoubt, more bool, err error) {
 	return list, more, nil
 }
 
-// page lists each step that one answer resolves; it is safe to open.
-func (r doubts) page() error { return r.show(http.StatusOK, "", nil) }
+// doubtsPage lists each step that one answer resolves; it is safe to open.
+func doubtsPage(r *request) error { return doubts{r}.show(http.StatusOK, "", nil) }
+
+// resolveDoubts resolves the chosen steps.
+func resolveDoubts(r *request) error { return doubts{r}.resolve() }
 
 // show lists what one answer resolves, below what became of those that were resolved before.
 func (r doubts) show(code int, problem string, outcomes []approval.Decided) error {
@@ -262,4 +266,16 @@ func (r doubts) resolveOne(
 		return out, err
 	}
 	return out, nil
+}
+
+// together leads to the page that resolves all steps of a node that are in doubt, if there are several.
+func together(b *record, node string) kit.Link {
+	n := len(doubtsOf(b.d, node))
+	if n < 2 {
+		return kit.Link{}
+	}
+	return kit.Link{
+		Text: b.N(n, "Decide %s together…", "Decide all %s together…"), Dialog: true,
+		Href: link.With("/doubts", url.Values{"plan": {b.d.Run.PlanKey}, "node": {node}, "run": {b.d.Run.ID}}),
+	}
 }

@@ -94,6 +94,9 @@ type eventsPart struct {
 	audited []domain.AuditEvent // what the audit log has of it, once it was read
 }
 
+// newEventsPart makes the view of a run; it reads the audit log at most once.
+func newEventsPart(b *record) *eventsPart { return &eventsPart{record: b} }
+
 // events are what happened to the run, in order: the rows of its journal, what
 // people did besides, and where it stood, by kind and in pages.
 func (b *eventsPart) events() (*Events, error) {
@@ -145,7 +148,7 @@ const manyRows = 500
 // eventCount is how many events the view lists: at least the rows of the journal, where
 // counting them all would take longer than the page that was requested.
 func (b *eventsPart) eventCount() string {
-	if b.view.id != "events" && len(b.d.Journal) > manyRows {
+	if b.tab.id != "events" && len(b.d.Journal) > manyRows {
 		return b.Number(int64(len(b.d.Journal))) + "+"
 	}
 	acts, err := b.actions()
@@ -261,7 +264,7 @@ func (b *eventsPart) event(e *domain.Entry) kit.EventRow {
 	row := kit.EventRow{
 		Seq:   strconv.FormatInt(e.Seq, 10),
 		At:    b.Time(e.At),
-		What:  b.eventWord(e),
+		What:  eventWord(b.record, e),
 		Where: e.Node,
 		Who:   kit.Visible(e.Actor),
 		Text:  kit.Visible(e.Reason),
@@ -312,7 +315,7 @@ func eventMark(e *domain.Entry) kit.Status {
 }
 
 // eventWord names what a row of the journal records.
-func (b *record) eventWord(e *domain.Entry) string {
+func eventWord(b *record, e *domain.Entry) string {
 	switch e.Kind {
 	case domain.EntryResult:
 		return b.T(stepStatus(e.Status).Word)
@@ -320,12 +323,12 @@ func (b *record) eventWord(e *domain.Entry) string {
 		return b.T("call") + " " + b.T(stepStatus(e.Status).Word)
 	case domain.EntryAction, domain.EntryResolve:
 		p := payloadOf(e)
-		return b.actionName(cmp.Or(p.Action, string(e.Kind)))
+		return actionName(b.request, cmp.Or(p.Action, string(e.Kind)))
 	}
-	return b.actionName(string(e.Kind))
+	return actionName(b.request, string(e.Kind))
 }
 
-func (r *request) actionName(code string) string {
+func actionName(r *request, code string) string {
 	if w, ok := eventWords[code]; ok {
 		return r.T(w)
 	}
@@ -342,7 +345,7 @@ func (b *eventsPart) actionEvent(a *domain.AuditEvent) kit.EventRow {
 
 		Status: kit.Status{Key: "idle", Icon: "i-user"},
 	}
-	row.What = b.actionName(strings.TrimPrefix(a.Action, "run."))
+	row.What = actionName(b.request, strings.TrimPrefix(a.Action, "run."))
 	if a.Action == "run.status" {
 		var d struct {
 			Status     domain.RunStatus

@@ -70,40 +70,6 @@ func (b *headPart) failureTitle(e *domain.RunError) string {
 	return b.T(form, e.Node, target)
 }
 
-// target is what a step called: the host of its address, else its tool.
-func (b *record) target(node string) string {
-	st := b.lastOf(node)
-	if st == nil {
-		return ""
-	}
-	if a := st.attempt(""); a != nil {
-		if v, err := jsonvalue.Decode(a.input); err == nil {
-			if in, ok := v.(map[string]any); ok {
-				if text, ok := in["url"].(string); ok {
-					if u, err := url.Parse(text); err == nil && u.Host != "" {
-						return kit.Visible(kit.Cut(u.Host, 80))
-					}
-				}
-			}
-		}
-	}
-	if i, ok := b.program.Index[node]; ok && b.program.Nodes[i].Tool != "" {
-		return kit.Visible(b.program.Nodes[i].Tool)
-	}
-	return ""
-}
-
-// lastOf is the newest failed step of a node, else its newest.
-func (b *record) lastOf(node string) *step {
-	var last *step
-	for _, st := range b.steps {
-		if st.node == node && (last == nil || st.failed() || !last.failed()) {
-			last = st
-		}
-	}
-	return last
-}
-
 // failureTags are the code, the attempts, and the side-effect class.
 func (b *headPart) failureTags(e *domain.RunError) []kit.Tag {
 	out := []kit.Tag{{Text: e.Code, Class: "m fail"}}
@@ -247,15 +213,6 @@ func (b *headPart) inputDiffers(other domain.Run) string {
 	return strings.Join(out, "; ")
 }
 
-// short is a value in a line.
-func short(v any) string {
-	j, err := jsonvalue.Encode(v)
-	if err != nil {
-		return "…"
-	}
-	return kit.Visible(kit.Cut(string(j), 60))
-}
-
 // stripSteps bounds the cells of the strip of a resume.
 const stripSteps = 60
 
@@ -323,7 +280,7 @@ var (
 )
 
 // one is what follows a number of things.
-func (b *record) one(n int, one, other string) string {
+func (b *headPart) one(n int, one, other string) string {
 	if n == 1 {
 		return b.T(one)
 	}

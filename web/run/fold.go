@@ -25,8 +25,6 @@ const (
 	foldPage = 50
 	// foldFailures is how many failures show themselves below a folded row.
 	foldFailures = 5
-	// smallGraph is how many nodes a picture below the timeline may have.
-	smallGraph = 60
 )
 
 // single is the row of a step, with the calls inside of it when it is open.

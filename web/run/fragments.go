@@ -16,7 +16,7 @@ func (s *section) fragments() []ui.Fragment {
 			Operation: app.GetRun,
 			Topics:    []string{"run-:run"},
 			Build: func(c *ui.Context) (templ.Component, error) {
-				b, err := (&request{c, s}).open(c.Param("run"))
+				b, err := (&request{c, &s.Ports}).open(c.Param("run"))
 				if err != nil {
 					return nil, err
 				}
@@ -28,7 +28,7 @@ func (s *section) fragments() []ui.Fragment {
 }
 
 func headFragment(b *page) (templ.Component, error) {
-	top, err := b.head()
+	top, err := newHead(b.record)
 	if err != nil {
 		return nil, err
 	}

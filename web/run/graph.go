@@ -361,7 +361,7 @@ func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 }
 
 // graphFile is a run's picture as a file, with what became of each node.
-func (r *request) graphFile() error {
+func graphFile(r *request) error {
 	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 
 	words "github.com/kairosd/kairosd/web/part/handoff"
 
-	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handoff"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/value"
@@ -24,6 +23,9 @@ const (
 
 // handoffsPart makes the view of the work that agents gave to each other.
 type handoffsPart struct{ *record }
+
+// handoffsOf is the view of the handoffs of a run.
+func handoffsOf(b *record) (*Handoffs, error) { return handoffsPart{b}.handoffs() }
 
 // handoffs is who gave work to whom, as a sequence of agents, and below it what they
 // said, called and used.
@@ -122,16 +124,4 @@ func (b handoffsPart) refused(h handoff.Refused) HandoffRow {
 // handoffHref is this page with one of its handoffs beside it.
 func (b handoffsPart) handoffHref(id string) string {
 	return b.href(url.Values{"view": {"handoffs"}, "handoff": {id}, "step": nil, "node": nil, "try": nil, "tab": nil}) + "#inspector"
-}
-
-// usage is what a step's calls and result used.
-func (st *step) usage() domain.Usage {
-	var u domain.Usage
-	for _, c := range st.calls {
-		u = u.Add(c.Usage)
-	}
-	if st.final != nil {
-		u = u.Add(st.final.Usage)
-	}
-	return u
 }

@@ -23,7 +23,7 @@ type headPart struct {
 	all         []kit.Link     // act on all of them
 }
 
-func (b *record) head() (*headPart, error) {
+func newHead(b *record) (*headPart, error) {
 	h := &headPart{record: b}
 	var err error
 	if b.d.Damage == nil && !b.d.Run.Status.Final() { // else no answer can be taken

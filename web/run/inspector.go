@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/web/kit"
-	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/part/detail"
 	"github.com/kairosd/kairosd/web/part/failure"
 	part "github.com/kairosd/kairosd/web/part/run"
@@ -37,6 +36,12 @@ var tabWords = map[string]string{
 
 // inspectorPart makes what stands beside a view: one step, its attempts and its values.
 type inspectorPart struct{ *record }
+
+// inspectorOf shows the chosen step.
+func inspectorOf(b *record) Inspector { return inspectorPart{b}.inspector() }
+
+// nodeInspectorOf shows a node without a step.
+func nodeInspectorOf(b *record, node string) Inspector { return inspectorPart{b}.nodeInspector(node) }
 
 // inspector shows the chosen step; tabs are links.
 func (b inspectorPart) inspector() Inspector {
@@ -75,7 +80,7 @@ func (b inspectorPart) inspector() Inspector {
 	i.Resume = b.fate(st)
 	if st.status == domain.NodeInDoubt && a != nil && b.Who.Role.Includes(domain.RoleOperator) {
 		what := b.doubtOf(st, a)
-		together := b.together(st.node)
+		together := together(b.record, st.node)
 		i.Doubt = &DoubtForm{
 			Calls:    b.callsInDoubt(st),
 			What:     what,
@@ -197,18 +202,6 @@ func (b inspectorPart) doubtOf(st *step, a *attempt) string {
 	return how + " " + b.T(
 		"The call may or may not have reached the server. It is not idempotent: running it again may repeat its effect.",
 	)
-}
-
-// together leads to the page that resolves all steps of a node that are in doubt, if there are several.
-func (b *record) together(node string) kit.Link {
-	n := len(doubtsOf(b.d, node))
-	if n < 2 {
-		return kit.Link{}
-	}
-	return kit.Link{
-		Text: b.N(n, "Decide %s together…", "Decide all %s together…"), Dialog: true,
-		Href: link.With("/doubts", url.Values{"plan": {b.d.Run.PlanKey}, "node": {node}, "run": {b.d.Run.ID}}),
-	}
 }
 
 // callsInDoubt are the calls of a step's conversation whose outcome is not known.

@@ -49,6 +49,9 @@ func levelRank(level string) int {
 // logPart makes the view of what all steps have logged.
 type logPart struct{ *record }
 
+// logOf is the log of a run as its address filters it.
+func logOf(b *record) *Log { return logPart{b}.log() }
+
 // eachLine walks the log of a run in order. Lines are numbered over the whole
 // log, so that a line keeps its number under every filter.
 func (b logPart) eachLine(f func(number int, e *domain.Entry, l domain.LogLine)) {
@@ -135,7 +138,7 @@ func (b logPart) log() *Log {
 		if i%chunkLines == 0 {
 			l.Chunks = append(l.Chunks, nil)
 		}
-		row := b.logLine(f.l, f.e)
+		row := logLine(b.record, f.l, f.e)
 		if delta {
 			row.At.Text = "+0 ms"
 			if i+from > 0 {
@@ -190,7 +193,7 @@ func lineRange(text string) (from, to int) {
 
 // logLine is a line as it is shown: its colours as classes, nothing of it as
 // markup.
-func (b *record) logLine(l domain.LogLine, e *domain.Entry) LogLine {
+func logLine(b *record, l domain.LogLine, e *domain.Entry) LogLine {
 	row := LogLine{Level: kit.Visible(kit.Cut(l.Level, 20)), At: b.Time(cmpTime(l.At, e.At))}
 	row.At.Text = cmpTime(l.At, e.At).In(b.Display.Zone).Format("15:04:05.000")
 	for _, part := range ansi.Split(kit.Cut(l.Message, lineBytes)) {
@@ -206,7 +209,7 @@ func (b *record) logLine(l domain.LogLine, e *domain.Entry) LogLine {
 }
 
 // logFile is the whole log as text: time, level, step, message.
-func (r *request) logFile() error {
+func logFile(r *request) error {
 	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err
@@ -228,8 +231,8 @@ func (r *request) logFile() error {
 	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(text.String()))
 }
 
-// logLines is the whole log for programs: an object a line.
-func (r *request) logLines() error {
+// logRows is the whole log for programs: an object a line.
+func logRows(r *request) error {
 	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ var similarFailures = strings.NewReplacer("i", "1", "l", "1", "o", "0", "u", "v"
 
 // noRun reports that a run does not exist: whether the audit log contains it, and which ids are similar to
 // the requested one.
-func (r *request) noRun(id string, missing error) error {
+func noRun(r *request, id string, missing error) error {
 	e, ok := missing.(*domain.Error)
 	if !ok || e.Code != domain.CodeNotFound && e.Code != domain.CodeConflict {
 		return missing
@@ -71,30 +71,6 @@ func (r *request) noRun(id string, missing error) error {
 		return r.Render(p.Code, kit.ErrorPanel(p))
 	}
 	return r.Render(max(p.Code, http.StatusNotFound), kit.Error(p))
-}
-
-// removed reports that what was requested was there until retention took it, and which
-// digest is kept of it; row 0 is the run itself.
-func (r *request) removed(run domain.Run, row int64) error {
-	k, err := r.Reader.Kept(r.Context, run.ID)
-	if err != nil {
-		return err
-	}
-	kept := r.keptOfRow(k, row)
-	if row == 0 {
-		if kept = r.keptOfRow(k, run.LastSeq); r.Param("part") == "input" {
-			kept = r.keptInput(k)
-		}
-	}
-	p := kit.ErrorPage{
-		Lists:    r.Lists(),
-		Shell:    r.Shell("runs", "Removed"),
-		Code:     http.StatusGone,
-		Headline: r.T("Removed"),
-		Message:  r.wasRemoved(run, kept),
-		Links:    []kit.Link{{Text: run.PlanKey + " " + run.ID, Href: "/runs/" + run.ID}},
-	}
-	return r.Render(p.Code, kit.Error(p))
 }
 
 // parts are the ends and beginnings of an id by which others like it are found,

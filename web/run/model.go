@@ -39,9 +39,6 @@ type Condition struct {
 	Link kit.Link
 }
 
-// Refresh is how a part of the page that follows events asks for itself.
-type Refresh struct{ Topic, Address string }
-
 // RunPage is one run.
 type RunPage struct {
 	kit.Shell

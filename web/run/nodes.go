@@ -2,9 +2,11 @@ package run
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/kit"
 )
@@ -218,4 +220,38 @@ func (b *record) conversations(node string) bool {
 		return true
 	}
 	return false
+}
+
+// target is what a step called: the host of its address, else its tool.
+func (b *record) target(node string) string {
+	st := b.lastOf(node)
+	if st == nil {
+		return ""
+	}
+	if a := st.attempt(""); a != nil {
+		if v, err := jsonvalue.Decode(a.input); err == nil {
+			if in, ok := v.(map[string]any); ok {
+				if text, ok := in["url"].(string); ok {
+					if u, err := url.Parse(text); err == nil && u.Host != "" {
+						return kit.Visible(kit.Cut(u.Host, 80))
+					}
+				}
+			}
+		}
+	}
+	if i, ok := b.program.Index[node]; ok && b.program.Nodes[i].Tool != "" {
+		return kit.Visible(b.program.Nodes[i].Tool)
+	}
+	return ""
+}
+
+// lastOf is the newest failed step of a node, else its newest.
+func (b *record) lastOf(node string) *step {
+	var last *step
+	for _, st := range b.steps {
+		if st.node == node && (last == nil || st.failed() || !last.failed()) {
+			last = st
+		}
+	}
+	return last
 }

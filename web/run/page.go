@@ -11,11 +11,11 @@ import (
 	"github.com/kairosd/kairosd/web/part/approval"
 )
 
-// run is the page of a run, or the part of it that a link or the slider swaps.
-func (r *request) run() error {
+// show is the page of a run, or the part of it that a link or the slider swaps.
+func show(r *request) error {
 	found, err := r.Reader.FindRun(r.Context, r.Param("run"))
 	if err != nil {
-		return r.noRun(r.Param("run"), err)
+		return noRun(r, r.Param("run"), err)
 	}
 	if found.ID != r.Param("run") {
 		return r.Echo.Redirect(http.StatusSeeOther, "/runs/"+found.ID)
@@ -51,13 +51,16 @@ type page struct {
 }
 
 func newPage(b *record) *page {
-	return &page{record: b, events: &eventsPart{record: b}}
+	return &page{record: b, events: newEventsPart(b)}
 }
+
+// view makes what the chosen tab shows.
+func (b *page) view() view { return views[b.tab.id] }
 
 // whole is all of it.
 func (b *page) whole() (p RunPage, err error) {
 	run := b.d.Run
-	top, err := b.head()
+	top, err := newHead(b.record)
 	if err != nil {
 		return p, err
 	}
@@ -103,8 +106,8 @@ func (b *page) content() (p Pane, err error) {
 	if p.View, err = b.shown(); err != nil {
 		return p, err
 	}
-	if b.view.values != nil {
-		if p.Values, err = b.view.values(b); err != nil {
+	if b.view().values != nil {
+		if p.Values, err = b.view().values(b); err != nil {
 			return p, err
 		}
 	}
@@ -113,17 +116,17 @@ func (b *page) content() (p Pane, err error) {
 	} else {
 		p.Inspector.Beside = "/runs/" + b.d.Run.ID
 	}
-	p.Split = b.view.steps || p.Inspector != nil
-	p.Reading = !b.view.steps
+	p.Split = b.tab.steps || p.Inspector != nil
+	p.Reading = !b.tab.steps
 	return p, nil
 }
 
 // shown is the part of the view that follows events.
 func (b *page) shown() (View, error) {
 	v := View{}
-	if b.view.build != nil {
+	if b.view().build != nil {
 		var err error
-		if v, err = b.view.build(b); err != nil {
+		if v, err = b.view().build(b); err != nil {
 			return v, err
 		}
 	}
@@ -133,9 +136,9 @@ func (b *page) shown() (View, error) {
 
 // tabs are the links to the views.
 func (b *page) tabs() (out []kit.Link) {
-	for _, v := range views {
-		l := kit.Link{Text: b.T(v.title), Href: b.href(url.Values{"view": {v.id}, "handoff": nil}), Current: v.id == b.view.id}
-		if v.count != nil {
+	for _, t := range tabs {
+		l := kit.Link{Text: b.T(t.title), Href: b.href(url.Values{"view": {t.id}, "handoff": nil}), Current: t.id == b.tab.id}
+		if v := views[t.id]; v.count != nil {
 			l.Count = v.count(b)
 		}
 		out = append(out, l)
@@ -146,18 +149,18 @@ func (b *page) tabs() (out []kit.Link) {
 // beside is the step that stands beside the view: always beside the steps, and once
 // an operator chose one beside what else there is to read of the run.
 func (b *page) beside() *Inspector {
-	if !b.view.steps && b.Query("step") == "" && b.Query("node") == "" {
+	if !b.tab.steps && b.Query("step") == "" && b.Query("node") == "" {
 		return nil
 	}
 	var i Inspector
 	switch {
 	case b.chosen != nil:
-		i = inspectorPart{b.record}.inspector()
-		if b.view.values != nil {
+		i = inspectorOf(b.record)
+		if b.view().values != nil {
 			i.Find = nil // what is looked for on the page is marked beside it, too
 		}
 	case b.node != "":
-		i = inspectorPart{b.record}.nodeInspector(b.node)
+		i = nodeInspectorOf(b.record, b.node)
 	default:
 		return nil
 	}
@@ -214,10 +217,10 @@ func (b *page) approvals(open []domain.Approval) (out []approval.Card, err error
 
 // checkpoint is the state at another checkpoint.
 func (b *page) checkpoint() error {
-	if b.view.id != "state" {
+	if b.tab.id != "state" {
 		return b.Echo.NoContent(http.StatusNoContent)
 	}
-	st, err := statePart{b.record}.shown()
+	st, err := stateOf(b.record)
 	if err != nil {
 		return err
 	}
@@ -252,14 +255,4 @@ func (b *page) way(top *headPart) (kit.Crumbs, error) {
 		way.Next = kit.Link{Text: b.T("Next failure"), Href: "/runs/" + list.Items[(at+1)%n].ID, Key: "next"}
 	}
 	return way, nil
-}
-
-// wayHere is the way to the page of the run.
-func (b *record) wayHere() []kit.Link {
-	run := b.d.Run
-	return []kit.Link{
-		{Text: b.T("Runs"), Href: "/runs"},
-		{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
-		{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID, Class: "m"},
-	}
 }

@@ -22,13 +22,13 @@ const shownMessages = 60
 
 // callsOf are the rows of the calls of an attempt, by number: its own, and those before it that survived a
 // crash.
-func (st *step) callsOf(a *attempt) map[int]*domain.Entry {
+func callsOf(st *step, a *attempt) map[int]*domain.Entry {
 	first, last := 0, int(^uint(0)>>1)
 	if a != nil {
 		last = a.number
 		for i := range st.attempts {
 			p := &st.attempts[i]
-			if p.number < a.number && p.status == domain.NodeFailed && !st.changed(first, p.number) {
+			if p.number < a.number && p.status == domain.NodeFailed && !changed(st, first, p.number) {
 				first = p.number // an error retry starts over
 			}
 		}
@@ -44,7 +44,7 @@ func (st *step) callsOf(a *attempt) map[int]*domain.Entry {
 
 // changed reports whether a non-idempotent call completed in the attempts after
 // first up to last: an error retry then continues behind it.
-func (st *step) changed(first, last int) bool {
+func changed(st *step, first, last int) bool {
 	return slices.ContainsFunc(st.calls, func(c *domain.Entry) bool {
 		return c.Attempt > first && c.Attempt <= last && c.Effect == string(walk.EffectUnsafe) && c.Status == domain.NodeCompleted
 	})
@@ -56,7 +56,7 @@ func promptOf(st *step, a *attempt) prompt.Conversation {
 	if a != nil {
 		input = a.input
 	}
-	return prompt.Of(st.callsOf(a), input)
+	return prompt.Of(callsOf(st, a), input)
 }
 
 var speakerWords = map[string]string{

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/part/value"
 )
 
-// raw downloads a journal row's value: as an attachment that no browser runs.
-func (r *request) raw() error {
+// rawValue downloads a journal row's value: as an attachment that no browser runs.
+func rawValue(r *request) error {
 	seq, err := strconv.ParseInt(r.Param("seq"), 10, 64)
 	if err != nil || seq < 0 {
 		return domain.Errorf(domain.CodeNotFound, "no such row")

@@ -24,7 +24,7 @@ type record struct {
 	program *walk.Program
 	effects []walk.Effect // what its nodes may do
 	steps   []*step
-	view    view // which the address names
+	tab     tab // which the address names
 	chosen  *step
 	node    string // chosen, when it has no step
 
@@ -57,7 +57,7 @@ func (r *request) open(id string) (*record, error) {
 	b := &record{request: r, past: r.past(d.Run), d: d, program: program, effects: effects, preview: sync.OnceValues(resume),
 		steps: stepsOf(d.Run, d.Journal)}
 	b.settleLost()
-	b.view = viewNamed(r.Query("view"))
+	b.tab = tabNamed(r.Query("view"))
 	b.chosen = b.choose()
 	return b, nil
 }
@@ -161,7 +161,7 @@ func (b *record) reading() value.Reading {
 		Into: b.Query("into"),
 		Nth:  nth,
 		Href: func(set url.Values) string {
-			if b.view.steps {
+			if b.tab.steps {
 				return b.href(set) + "#inspector"
 			}
 			return b.href(set)
@@ -190,3 +190,19 @@ func (b *record) findForm(blocks []kit.Block) *kit.FindForm {
 	}
 	return f
 }
+
+// findFrom is from how many lines of values on one looks for a text in them.
+const findFrom = 12
+
+// wayHere is the way to the page of the run.
+func (b *record) wayHere() []kit.Link {
+	run := b.d.Run
+	return []kit.Link{
+		{Text: b.T("Runs"), Href: "/runs"},
+		{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
+		{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID, Class: "m"},
+	}
+}
+
+// Refresh is how a part of the page that follows events asks for itself.
+type Refresh struct{ Topic, Address string }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"net/http"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
@@ -66,4 +67,28 @@ func (b *record) removedBlocks(rows bool) ([]kit.Block, error) {
 		out,
 		kit.Block{ID: "run-out", Title: b.T("Output"), Text: b.wasRemoved(run, b.keptOfRow(k, run.LastSeq)), More: more},
 	), nil
+}
+
+// removed reports that what was requested was there until retention took it, and which
+// digest is kept of it; row 0 is the run itself.
+func (r *request) removed(run domain.Run, row int64) error {
+	k, err := r.Reader.Kept(r.Context, run.ID)
+	if err != nil {
+		return err
+	}
+	kept := r.keptOfRow(k, row)
+	if row == 0 {
+		if kept = r.keptOfRow(k, run.LastSeq); r.Param("part") == "input" {
+			kept = r.keptInput(k)
+		}
+	}
+	p := kit.ErrorPage{
+		Lists:    r.Lists(),
+		Shell:    r.Shell("runs", "Removed"),
+		Code:     http.StatusGone,
+		Headline: r.T("Removed"),
+		Message:  r.wasRemoved(run, kept),
+		Links:    []kit.Link{{Text: run.PlanKey + " " + run.ID, Href: "/runs/" + run.ID}},
+	}
+	return r.Render(p.Code, kit.Error(p))
 }

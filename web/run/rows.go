@@ -213,12 +213,12 @@ func (t *timelinePage) forks(node string) bool {
 	return ok && len(t.program.Nodes[i].Out) > 1
 }
 
-func (r *request) tokenText(u domain.Usage) string {
+func (t *timelinePage) tokenText(u domain.Usage) string {
 	n := u.InputTokens + u.OutputTokens
 	if n < 1000 {
-		return r.T("%s tokens", r.Number(n))
+		return t.T("%s tokens", t.Number(n))
 	}
-	return r.T("%s tokens", r.Display.Lang.Decimal(float64(n)/1000, 1)+"k")
+	return t.T("%s tokens", t.Display.Lang.Decimal(float64(n)/1000, 1)+"k")
 }
 
 // groupNotes counts the states of many steps.

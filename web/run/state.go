@@ -38,6 +38,9 @@ const shownCheckpoints = 300
 // statePart makes the view of what the run knew at a checkpoint.
 type statePart struct{ *record }
 
+// stateOf is the state of a run at the requested checkpoint.
+func stateOf(b *record) (StateView, error) { return statePart{b}.shown() }
+
 // shown is the state, or what is kept of it where retention removed it.
 func (b statePart) shown() (StateView, error) {
 	st := b.state()
@@ -220,7 +223,7 @@ func (b statePart) foldOld(bl *kit.Block, j domain.RawJSON) {
 }
 
 // continues reports whether a failure of a node is continued.
-func (b *record) continues(node string, f *domain.Failure) bool {
+func (b statePart) continues(node string, f *domain.Failure) bool {
 	i, ok := b.program.Index[node]
 	return ok && b.program.Nodes[i].ContinuesItem(&walk.Failure{Code: f.Code})
 }
@@ -339,7 +342,7 @@ func changeCount(before, after domain.RawJSON) string {
 
 // stateAt is the state at a checkpoint by an address of its own: as the page of the
 // run shows it or, with .json at its end, whole and for programs.
-func (r *request) stateAt() error {
+func stateAt(r *request) error {
 	number, whole := strings.CutSuffix(r.Param("cp"), ".json")
 	at, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || at < 0 {

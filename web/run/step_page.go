@@ -14,12 +14,9 @@ import (
 // window is how much of a long value one page shows.
 const window = 64 << 10
 
-// stepPage is a step as a page of its own, and its values as files.
-type stepPage struct{ *request }
-
-// stepPage is a step as a page of its own: to link to, to print, and to read long
+// showStep is a step as a page of its own: to link to, to print, and to read long
 // values on, part by part.
-func (r stepPage) page() error {
+func showStep(r *request) error {
 	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err
@@ -33,7 +30,7 @@ func (r stepPage) page() error {
 	}
 	e := &b.d.Journal[seq-1]
 	run := b.d.Run
-	p := StepPage{Shell: r.Shell("runs", b.chosen.label()+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Way: b.wayTo(b.chosen),
+	p := StepPage{Shell: r.Shell("runs", b.chosen.label()+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Way: wayTo(b, b.chosen),
 		RunHref: fmt.Sprintf("/runs/%s?step=%d", run.ID, b.chosen.seq), Inspector: inspectorPart{b}.inspector()}
 	if l := p.Inspector.Log; l != nil {
 		l.Topic = "" // this page stands still
@@ -54,7 +51,7 @@ func (r stepPage) page() error {
 }
 
 // wayTo is the way to the page of a step, and to that of the next one.
-func (b *record) wayTo(st *step) kit.Crumbs {
+func wayTo(b *record, st *step) kit.Crumbs {
 	at := func(st *step) string { return fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq) }
 	way := kit.Crumbs{Way: append(b.wayHere(), kit.Link{Text: st.label(), Href: at(st)})}
 	if i := slices.Index(b.steps, st); len(b.steps) > 1 {

@@ -11,9 +11,9 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// raw downloads a part of a step, of the requested attempt or its last one, as an attachment that no browser
+// rawPart downloads a part of a step, of the requested attempt or its last one, as an attachment that no browser
 // runs.
-func (r stepPage) raw() error {
+func rawPart(r *request) error {
 	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -295,4 +296,25 @@ func (st *step) pauses(now time.Time) []pause {
 		out = append(out, pause{timeline.Span{From: w.At, To: end}, domain.WaitReason(w.Reason), w.DueAt, w.Attempt})
 	}
 	return out
+}
+
+// usage is what a step's calls and result used.
+func (st *step) usage() domain.Usage {
+	var u domain.Usage
+	for _, c := range st.calls {
+		u = u.Add(c.Usage)
+	}
+	if st.final != nil {
+		u = u.Add(st.final.Usage)
+	}
+	return u
+}
+
+// decision reads the walk's decision of a row.
+func decision(j domain.RawJSON) *walk.Decision {
+	d := &walk.Decision{}
+	if len(j) > 0 && json.Unmarshal(j, d) != nil {
+		return &walk.Decision{}
+	}
+	return d
 }

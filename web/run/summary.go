@@ -41,7 +41,7 @@ func (b *headPart) summary() string {
 	for _, e := range b.d.Journal { // what people did about it
 		if (e.Kind == domain.EntryReset || e.Kind == domain.EntryResolve) && e.Actor != "" && e.Actor != domain.System.Name {
 			t := b.Time(e.At)
-			said := strings.TrimSpace(b.eventWord(&e) + " " + e.Node)
+			said := strings.TrimSpace(eventWord(b.record, &e) + " " + e.Node)
 			if e.Reason != "" {
 				said += ": " + kit.Visible(kit.Cut(e.Reason, 200))
 			}
@@ -64,7 +64,7 @@ func (b *headPart) summary() string {
 }
 
 // summaryFile is the summary as a file of its own, for a chat or a ticket.
-func (r *request) summaryFile() error {
+func summaryFile(r *request) error {
 	found, err := r.Reader.FindRun(r.Context, r.Param("run"))
 	if err != nil {
 		return err

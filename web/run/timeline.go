@@ -13,7 +13,6 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/timeline"
-	"github.com/kairosd/kairosd/web/locale"
 )
 
 // timelinePage builds the timeline of a run.
@@ -44,7 +43,8 @@ type line struct {
 	never, why string
 }
 
-func (b *record) timeline() *Timeline {
+// timelineOf is the timeline of a run.
+func timelineOf(b *record) *Timeline {
 	t := &timelinePage{record: b, now: b.Site.Now(), open: map[string]int{}}
 	for _, fold := range strings.Split(b.Query("open"), ",") {
 		key, from, _ := strings.Cut(fold, "@")
@@ -405,11 +405,3 @@ func (t *timelinePage) tookText(l line) string {
 	}
 	return kit.Took(t.tookOf(l))
 }
-
-// reason is a wait reason as people read it.
-func (r *request) reason(w domain.WaitReason) string { return r.T(reasonWords[w]) }
-
-var reasonWords = map[domain.WaitReason]string{domain.WaitQuarantined: locale.Mark("quarantined"), domain.WaitHeld: locale.Mark("held"),
-	domain.WaitPaused: locale.Mark("paused"), domain.WaitInDoubt: locale.Mark("in doubt"), domain.WaitBudget: locale.Mark("budget"),
-	domain.WaitApproval: locale.Mark("approval"), domain.WaitReplan: locale.Mark("replan"), domain.WaitChild: locale.Mark("child run"),
-	domain.WaitRetry: locale.Mark("retry"), domain.WaitTimer: locale.Mark("timer")}

@@ -22,7 +22,7 @@ var marks = map[string]string{
 }
 
 // titled is a status as a tab's title begins with it.
-func (r *request) titled(s kit.Status) string { return marks[s.Icon] + " " + r.T(s.Word) }
+func (b *headPart) titled(s kit.Status) string { return marks[s.Icon] + " " + b.T(s.Word) }
 
 func favicon(s domain.RunStatus) string {
 	switch s {

@@ -19,16 +19,16 @@ type activeVersions struct {
 
 // activeAt reads the last start, or applied configuration, before a time. Errors are logged: a step matters
 // more than the versions that executed it.
-func (r *request) activeAt(at time.Time) (f activeVersions) {
+func (b inspectorPart) activeAt(at time.Time) (f activeVersions) {
 	var since time.Time
 	for _, action := range []string{"daemon.start", "config.reload"} {
-		list, err := r.App.Audit.List(
-			r.Context,
-			r.Who.Actor(),
+		list, err := b.App.Audit.List(
+			b.Context,
+			b.Who.Actor(),
 			domain.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: domain.Page{Limit: 1}},
 		)
 		if err != nil {
-			r.Site.Logger.Error("the active versions", "action", action, "err", err)
+			b.Site.Logger.Error("the active versions", "action", action, "err", err)
 			return activeVersions{}
 		}
 		if len(list.Items) == 0 {

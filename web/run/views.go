@@ -1,20 +1,14 @@
 package run
 
 import (
-	"slices"
-
 	"github.com/a-h/templ"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/lineage"
 )
 
-// view is one way to look at a run, with a tab of its own.
+// view makes what a tab shows.
 type view struct {
-	id, title string
-	// steps reports that it shows steps: one of them always stands beside it.
-	steps bool
 	// count is the number in its tab; nil: none.
 	count func(*page) string
 	// build makes the part that follows events; nil: nothing follows them.
@@ -23,34 +17,34 @@ type view struct {
 	values func(*page) (templ.Component, error)
 }
 
-// views are all of them, in the order of the tabs.
-var views = []view{
-	{id: "timeline", title: locale.Mark("Timeline"), steps: true, build: func(b *page) (View, error) {
-		v := View{Live: timelineView(*b.timeline())}
+// views are those of the tabs, by id.
+var views = map[string]view{
+	"timeline": {build: func(b *page) (View, error) {
+		v := View{Live: timelineView(*timelineOf(b.record))}
 		if len(b.program.Nodes) <= smallGraph {
 			v.Graph = graphPart{b.record}.graph(false)
 		}
 		return v, nil
 	}},
-	{id: "graph", title: locale.Mark("Graph"), steps: true, build: func(b *page) (View, error) {
+	"graph": {build: func(b *page) (View, error) {
 		return View{Live: graphView(*graphPart{b.record}.graph(true))}, nil
 	}},
-	{id: "state", title: locale.Mark("State"), values: func(b *page) (templ.Component, error) {
-		st, err := statePart{b.record}.shown()
+	"state": {values: func(b *page) (templ.Component, error) {
+		st, err := stateOf(b.record)
 		return stateView(st), err
 	}},
-	{id: "log", title: locale.Mark("Log"), build: func(b *page) (View, error) {
-		l := logPart{b.record}.log()
+	"log": {build: func(b *page) (View, error) {
+		l := logOf(b.record)
 		return View{Live: logLines(*l), Above: logFilter(*l)}, nil
 	}},
-	{id: "handoffs", title: locale.Mark("Handoffs"), build: func(b *page) (View, error) {
-		h, err := handoffsPart{b.record}.handoffs()
+	"handoffs": {build: func(b *page) (View, error) {
+		h, err := handoffsOf(b.record)
 		if err != nil {
 			return View{}, err
 		}
 		return View{Live: handoffs(*h), Inspector: h.Chosen}, nil
 	}},
-	{id: "events", title: locale.Mark("Events"), count: func(b *page) string {
+	"events": {count: func(b *page) string {
 		return b.events.eventCount()
 	}, build: func(b *page) (View, error) {
 		v, err := b.events.events()
@@ -59,11 +53,11 @@ var views = []view{
 		}
 		return View{Live: events(*v)}, nil
 	}},
-	{id: "io", title: locale.Mark("Input and output"), values: func(b *page) (templ.Component, error) {
+	"io": {values: func(b *page) (templ.Component, error) {
 		v, err := valuesPart{b.record}.inputAndOutput()
 		return valuesView(v), err
 	}},
-	{id: "lineage", title: locale.Mark("Lineage"), values: func(b *page) (templ.Component, error) {
+	"lineage": {values: func(b *page) (templ.Component, error) {
 		t, err := lineage.Of(b.Context, b.Reader, b.d.Run)
 		if b.Who.Role.Includes(domain.RoleOperator) {
 			t.Fork = "/runs/" + b.d.Run.ID + "/fork"
@@ -72,7 +66,5 @@ var views = []view{
 	}},
 }
 
-// viewNamed is the view with an id, else the first.
-func viewNamed(id string) view {
-	return views[max(0, slices.IndexFunc(views, func(v view) bool { return v.id == id }))]
-}
+// smallGraph is how many nodes a picture below the timeline may have.
+const smallGraph = 60
