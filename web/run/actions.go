@@ -20,7 +20,7 @@ func (b *headPart) actions() []kit.Link {
 	link := func(text, action string, primary bool) kit.Link {
 		l := kit.Link{
 			Text:    text,
-			Href:    "/runs/" + b.d.Run.ID + "/" + action,
+			Href:    "/runs/" + b.Detail.Run.ID + "/" + action,
 			Primary: primary,
 			Danger:  action == "cancel" || action == "delete",
 			Dialog:  action != "fork",
@@ -33,17 +33,17 @@ func (b *headPart) actions() []kit.Link {
 		}
 		return l
 	}
-	run := b.d.Run
+	run := b.Detail.Run
 	switch {
-	case b.d.Damage != nil:
+	case b.Detail.Damage != nil:
 		return b.damagedActions(link)
 	case !run.DeletedAt.IsZero():
 		return []kit.Link{link(b.T("Rerun…"), "rerun", true), link(b.T("Fork…"), "fork", false)}
-	case b.hopeless():
+	case b.Hopeless():
 		return b.instead(link)
 	case run.Status == domain.RunFailed || run.Status == domain.RunCancelled:
 		text := b.T("Resume")
-		if pre := b.resume(); pre != nil && len(pre.Again) > 0 {
+		if pre := b.Resume(); pre != nil && len(pre.Again) > 0 {
 			text = b.T("Resume from %s", pre.Again[0].Node)
 		}
 		return []kit.Link{link(text, "resume", true), link(b.T("Fork…"), "fork", false), link(b.T("Rerun…"), "rerun", false)}
@@ -89,7 +89,7 @@ func (b *headPart) instead(link func(text, action string, primary bool) kit.Link
 	if at := b.decideAt(); at != "" {
 		out = append(out, kit.Link{Text: b.T("Decide"), Href: at, Primary: true})
 	}
-	began := len(b.steps) > 0
+	began := len(b.Steps) > 0
 	fork, rerun := link(b.T("Fork…"), "fork", began && len(out) == 0), link(b.T("Rerun…"), "rerun", !began && len(out) == 0)
 	if began {
 		return append(out, fork, rerun)
@@ -99,7 +99,7 @@ func (b *headPart) instead(link func(text, action string, primary bool) kit.Link
 
 // actionAt is where an act at one click is sent to: it comes back to what is looked at.
 func (b *headPart) actionAt(action string) string {
-	at, query, found := strings.Cut(b.href(nil), "?")
+	at, query, found := strings.Cut(b.Href(nil), "?")
 	if at += "/" + action; found {
 		at += "?" + query
 	}
@@ -109,10 +109,10 @@ func (b *headPart) actionAt(action string) string {
 // decideAt is where on this page a person answers the open request of the run: the form of an approval, or
 // that of an attempt in doubt; empty: there is none.
 func (b *headPart) decideAt() string {
-	for _, st := range b.steps {
-		if st.status == domain.NodeInDoubt {
-			return b.href(
-				url.Values{"view": nil, "step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil},
+	for _, st := range b.Steps {
+		if st.Status == domain.NodeInDoubt {
+			return b.Href(
+				url.Values{"view": nil, "step": {strconv.FormatInt(st.Seq, 10)}, "node": nil, "try": nil, "tab": nil},
 			) + "#inspector"
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/run/doubts"
+	"github.com/kairosd/kairosd/web/run/events"
 )
 
 // This file is what has to be so before a run continues: each condition met or not,
@@ -28,7 +30,7 @@ func condition(is bool, text string) Condition {
 
 // untilStart adds what has to be so before the run starts.
 func (b *headPart) untilStart(w *Why) error {
-	run := b.d.Run
+	run := b.Detail.Run
 	now := b.Site.Now()
 	if !run.StartAt.IsZero() {
 		w.Conditions = append(w.Conditions, condition(!run.StartAt.After(now), b.T("Its time: %s", b.Time(run.StartAt).Title)))
@@ -84,14 +86,14 @@ var wanted = map[domain.WaitReason]string{
 
 // untilOn adds what has to be so before a run that waits continues.
 func (b *headPart) untilOn(w *Why) {
-	doubts := map[string]int{} // of each node, which has one condition for all
-	for _, wait := range b.d.Waits {
+	listed := map[string]int{} // of each node, which has one condition for all
+	for _, wait := range b.Detail.Waits {
 		if wait.Reason == domain.WaitInDoubt {
-			if doubts[wait.Node]++; doubts[wait.Node] > 1 {
+			if listed[wait.Node]++; listed[wait.Node] > 1 {
 				continue
 			}
 		}
-		if len(b.d.Waits) == 1 && wait.Due.IsZero() && kit.Visible(wait.Message) == w.Headline && wait.Reason != domain.WaitBudget {
+		if len(b.Detail.Waits) == 1 && wait.Due.IsZero() && kit.Visible(wait.Message) == w.Headline && wait.Reason != domain.WaitBudget {
 			break // the headline has it all
 		}
 		if wait.Reason == domain.WaitBudget {
@@ -104,7 +106,7 @@ func (b *headPart) untilOn(w *Why) {
 			about = append(about, kit.StepName(wait.Node, wait.Visit))
 		}
 		text := b.T(form, about...)
-		if n := len(doubtsOf(b.d, wait.Node)); wait.Reason == domain.WaitInDoubt && n > 1 {
+		if n := doubts.Count(b.Detail, wait.Node); wait.Reason == domain.WaitInDoubt && n > 1 {
 			text = b.N(n, "The outcome of %[1]s call of %[2]s is confirmed", "The outcomes of %[1]s calls of %[2]s are confirmed",
 				wait.Node)
 		}
@@ -130,9 +132,9 @@ func (b *headPart) untilOn(w *Why) {
 
 // pausedBy reports who paused the run, when, and why.
 func (b *headPart) pausedBy() string {
-	for i := len(b.d.Journal) - 1; i >= 0; i-- {
-		e := &b.d.Journal[i]
-		if e.Kind != domain.EntryAction || payloadOf(e).Action != "pause" {
+	for i := len(b.Detail.Journal) - 1; i >= 0; i-- {
+		e := &b.Detail.Journal[i]
+		if e.Kind != domain.EntryAction || events.PayloadOf(e).Action != "pause" {
 			continue
 		}
 		text := b.T("paused by %s at %s", kit.Visible(cmp.Or(e.Actor, domain.System.Name)), b.Time(e.At).Text)
@@ -146,7 +148,7 @@ func (b *headPart) pausedBy() string {
 
 // untilWithin adds the run's limits, each with what is used of it.
 func (b *headPart) untilWithin(w *Why) {
-	run := b.d.Run
+	run := b.Detail.Run
 	add := func(name string, limited, within bool, used, limit string) {
 		if limited {
 			w.Conditions = append(w.Conditions, condition(within, b.T("%s: %s of %s used", name, used, limit)))

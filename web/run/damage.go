@@ -14,10 +14,10 @@ import (
 // damaged is the banner of a run whose journal is damaged: which row it is, what the
 // last good checkpoint is, and what can be done.
 func (b *headPart) damaged() *Why {
-	d, run := b.d.Damage, b.d.Run
+	d, run := b.Detail.Damage, b.Detail.Run
 	w := &Why{}
 	if len(d.Parts) > 0 {
-		if w.Items = b.damagedParts(d.Parts); len(w.Items) == 1 {
+		if w.Items = b.DamagedParts(d.Parts); len(w.Items) == 1 {
 			w.Headline, w.Items = w.Items[0], nil
 		} else {
 			w.Headline = part.DamageHeadline(b.Context, d)
@@ -64,7 +64,7 @@ func (b *headPart) forkFrom(d *domain.Damage) string {
 
 // damagedActions are the acts that a damaged run allows.
 func (b *headPart) damagedActions(link func(text, action string, primary bool) kit.Link) []kit.Link {
-	d, run := b.d.Damage, b.d.Run
+	d, run := b.Detail.Damage, b.Detail.Run
 	var out []kit.Link
 	if d.Row > 0 {
 		fork := link(b.forkFrom(d), "fork", true)

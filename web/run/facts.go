@@ -25,7 +25,7 @@ var triggerWords = map[string]string{
 
 // facts are what else there is to know of the run, each in a word or two.
 func (b *headPart) facts() (out []kit.Fact) {
-	run := b.d.Run
+	run := b.Detail.Run
 	add := func(term, text, href string) {
 		if text != "" {
 			out = append(out, kit.Fact{Term: term, Text: text, Href: href})
@@ -74,7 +74,7 @@ func (b *headPart) facts() (out []kit.Fact) {
 	if run.RerunOf != "" {
 		add(b.T("Rerun of"), domain.ShortID(run.RerunOf), "/runs/"+run.RerunOf)
 	}
-	for _, re := range domain.ReplansOf(b.d) {
+	for _, re := range domain.ReplansOf(b.Detail) {
 		text := b.T("v%d → v%d, after %s failed", re.From, re.To, kit.Visible(re.Node))
 		if re.Proposed {
 			text = b.T("v%d → v%d, after %s failed, if it is accepted", re.From, re.To, kit.Visible(re.Node))

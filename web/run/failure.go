@@ -18,6 +18,8 @@ import (
 	"github.com/kairosd/kairosd/web/part/failure"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/run/record"
+	"github.com/kairosd/kairosd/web/run/timeline"
 )
 
 // shownDifferences bounds the values of the input that the card names.
@@ -25,7 +27,7 @@ const shownDifferences = 3
 
 // failure makes the card of a failed run.
 func (b *headPart) failure(w *Why) error {
-	run := b.d.Run
+	run := b.Detail.Run
 	f := &Failure{Title: w.Headline, Items: w.Items}
 	if title := b.failureTitle(run.Error); title != "" {
 		f.Title, f.Raw = title, w.Headline
@@ -59,7 +61,7 @@ var titles = map[string]string{
 
 // failureTitle is a sentence made of the code and the target; empty: the status message has it.
 func (b *headPart) failureTitle(e *domain.RunError) string {
-	target := b.target(e.Node)
+	target := b.TargetOf(e.Node)
 	form := titles[e.Code]
 	if form == "" {
 		form = titles[failure.Family(e.Code)]
@@ -73,17 +75,17 @@ func (b *headPart) failureTitle(e *domain.RunError) string {
 // failureTags are the code, the attempts, and the side-effect class.
 func (b *headPart) failureTags(e *domain.RunError) []kit.Tag {
 	out := []kit.Tag{{Text: e.Code, Class: "m fail"}}
-	i, ok := b.program.Index[e.Node]
+	i, ok := b.Program.Index[e.Node]
 	if !ok {
 		return out
 	}
-	if st := b.lastOf(e.Node); st != nil && len(st.attempts) > 0 {
-		n := len(st.attempts)
-		most, _ := b.program.Nodes[i].Retries(e.Code)
+	if st := b.LastOf(e.Node); st != nil && len(st.Attempts) > 0 {
+		n := len(st.Attempts)
+		most, _ := b.Program.Nodes[i].Retries(e.Code)
 		text := b.T("%s of %s attempts", strconv.Itoa(n), strconv.Itoa(max(most, n)))
 		out = append(out, kit.Tag{Text: text})
 	}
-	switch b.effects[i] {
+	switch b.Effects[i] {
 	case walk.EffectUnsafe:
 		out = append(out, kit.Tag{Text: b.T("may have changed something"), Class: "need"})
 	case walk.EffectIdempotent:
@@ -96,46 +98,46 @@ func (b *headPart) failureTags(e *domain.RunError) []kit.Tag {
 
 // failedStep draws the attempts and the waits of the step that failed, over its own time.
 func (b *headPart) failedStep(f *Failure) {
-	st := b.lastOf(b.d.Run.Error.Node)
+	st := b.LastOf(b.Detail.Run.Error.Node)
 	if st == nil {
 		return
 	}
-	f.Step = kit.Link{Text: st.label(), Href: b.href(url.Values{
-		"step": {strconv.FormatInt(st.seq, 10)}, "try": nil, "tab": nil, "node": nil, "view": nil,
+	f.Step = kit.Link{Text: st.Label(), Href: b.Href(url.Values{
+		"step": {strconv.FormatInt(st.Seq, 10)}, "try": nil, "tab": nil, "node": nil, "view": nil,
 	}) + "#inspector"}
 	now := b.Site.Now()
-	whole := st.took(now)
+	whole := st.Took(now)
 	f.Took = kit.Took(whole)
 	at := func(t time.Time) float64 {
-		return 100 * float64(t.Sub(st.started)) / float64(max(whole, time.Millisecond))
+		return 100 * float64(t.Sub(st.Started)) / float64(max(whole, time.Millisecond))
 	}
 	add := func(kind int, from, to time.Time) {
-		bar := bars[kind]
+		bar := timeline.Bars[kind]
 		x := min(max(at(from), 0), 99)
 		bar.X, bar.W = kit.Percent(x), kit.Percent(min(max(at(to)-x, 1), 100-x))
-		bar.Y, bar.H, bar.Hatch = "15%", "70%", kind == barFailed
+		bar.Y, bar.H, bar.Hatch = "15%", "70%", kind == timeline.BarFailed
 		f.Bars = append(f.Bars, bar)
 	}
-	for _, w := range st.pauses(now) {
-		add(barWait, w.From, w.To)
+	for _, w := range st.Pauses(now) {
+		add(timeline.BarWait, w.From, w.To)
 	}
-	for _, a := range st.attempts {
-		kind := barOK
-		if a.status == domain.NodeFailed || a.status == domain.NodeInDoubt {
-			kind = barFailed
+	for _, a := range st.Attempts {
+		kind := timeline.BarOK
+		if a.Status == domain.NodeFailed || a.Status == domain.NodeInDoubt {
+			kind = timeline.BarFailed
 		}
-		until := a.ended
+		until := a.Ended
 		if until.IsZero() {
 			until = now
 		}
-		add(kind, a.started, until)
+		add(kind, a.Started, until)
 	}
 }
 
 // differences are what is not as it was in the last successful run of the plan.
 func (b *headPart) differences(f *Failure) error {
-	run := b.d.Run
-	good, err := b.good()
+	run := b.Detail.Run
+	good, err := b.Good()
 	if err != nil || good.ID == "" {
 		return err
 	}
@@ -190,8 +192,8 @@ func (b *headPart) differences(f *Failure) error {
 // inputDiffers is how the input differs from that of another run; empty: it does not.
 func (b *headPart) inputDiffers(other domain.Run) string {
 	was, err := jsonvalue.Decode(other.Input)
-	is, err2 := jsonvalue.Decode(b.d.Run.Input)
-	if err != nil || err2 != nil || len(other.Input)+len(b.d.Run.Input) > value.CopyBytes {
+	is, err2 := jsonvalue.Decode(b.Detail.Run.Input)
+	if err != nil || err2 != nil || len(other.Input)+len(b.Detail.Run.Input) > value.CopyBytes {
 		return ""
 	}
 	changes, more := jsondiff.Diff(was, is, shownDifferences)
@@ -200,11 +202,11 @@ func (b *headPart) inputDiffers(other domain.Run) string {
 		path := kit.Visible(kit.Cut(cmp.Or(strings.TrimPrefix(c.Path, "."), b.T("the whole")), 60))
 		switch c.Op {
 		case jsondiff.Added:
-			out = append(out, b.T("%s is %s, was not set", path, short(c.New)))
+			out = append(out, b.T("%s is %s, was not set", path, record.Short(c.New)))
 		case jsondiff.Removed:
-			out = append(out, b.T("%s is not set, was %s", path, short(c.Old)))
+			out = append(out, b.T("%s is not set, was %s", path, record.Short(c.Old)))
 		default:
-			out = append(out, b.T("%s is %s, was %s", path, short(c.New), short(c.Old)))
+			out = append(out, b.T("%s is %s, was %s", path, record.Short(c.New), record.Short(c.Old)))
 		}
 	}
 	if more {
@@ -219,10 +221,10 @@ const stripSteps = 60
 // consequence is what a resume would do; or why it can do nothing, when the plan names what is
 // no longer configured.
 func (b *headPart) consequence(f *Failure) error {
-	if !b.resumable() {
+	if !b.Resumable() {
 		return nil
 	}
-	pre, err := b.preview()
+	pre, err := b.Preview()
 	if e, ok := errors.AsType[*domain.Error](err); ok && (e.Code == domain.CodeInvalid || e.Code == domain.CodeCorrupt) {
 		f.Resume = &Consequence{Text: b.Sentence(e)}
 		return nil
@@ -236,13 +238,13 @@ func (b *headPart) consequence(f *Failure) error {
 		c.Text = part.Consequence(b.Context, pre)
 	}
 	if !pre.Allowed {
-		c.Text = strings.Replace(c.Text, ": "+kit.Visible(b.d.Run.Error.Message), "", 1) // the card has it already
+		c.Text = strings.Replace(c.Text, ": "+kit.Visible(b.Detail.Run.Error.Message), "", 1) // the card has it already
 		c.Links = b.actions()
 		return nil
 	}
 	keep, again, fresh := len(pre.Keep), len(pre.Again), len(pre.New)
 	c.Strip = resumeStrip(keep, again, fresh)
-	expected, err := b.expectedOf(pre)
+	expected, err := b.ExpectedOf(pre)
 	if err != nil {
 		return err
 	}
@@ -311,8 +313,8 @@ func resumeStrip(keep, again, fresh int) []part.Cell {
 
 // otherResumes are the ways to resume besides the whole run now.
 func (b *headPart) otherResumes() (out []kit.Link) {
-	at := "/runs/" + b.d.Run.ID + "/resume"
-	if pre := b.resume(); pre != nil {
+	at := "/runs/" + b.Detail.Run.ID + "/resume"
+	if pre := b.Resume(); pre != nil {
 		i := slices.IndexFunc(pre.Again, domain.PreviewStep.Reopened)
 		if i >= 0 && len(pre.Again)+len(pre.New) > 1 {
 			s := pre.Again[i]
@@ -323,7 +325,7 @@ func (b *headPart) otherResumes() (out []kit.Link) {
 	if len(b.trouble) > 0 {
 		q := b.trouble[0].Until
 		q.Set("do", "resume")
-		q.Set("run", b.d.Run.ID)
+		q.Set("run", b.Detail.Run.ID)
 		out = append(out, kit.Link{Text: b.T("When calls go through…"), Href: "/bulk/new?" + q.Encode(), Dialog: true})
 	}
 	return out

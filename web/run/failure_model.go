@@ -3,6 +3,7 @@ package run
 import (
 	"github.com/kairosd/kairosd/web/kit"
 	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/run/timeline"
 )
 
 // Failure is the card of a failed run: what happened, what differs from the last successful
@@ -14,7 +15,7 @@ type Failure struct {
 	// Step leads to the step that failed; Bars are its attempts and waits.
 	Step kit.Link
 	Took string
-	Bars []Bar
+	Bars []timeline.Bar
 	// Similar leads to the runs that failed the same way; empty: there are no others.
 	Similar kit.Link
 	// Good is the last successful run, and Compare puts both side by side.

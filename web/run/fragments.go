@@ -4,6 +4,8 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/web/run/log"
+	"github.com/kairosd/kairosd/web/run/record"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -16,7 +18,7 @@ func (s *section) fragments() []ui.Fragment {
 			Operation: app.GetRun,
 			Topics:    []string{"run-:run"},
 			Build: func(c *ui.Context) (templ.Component, error) {
-				b, err := (&request{c, &s.Ports}).open(c.Param("run"))
+				b, err := (&record.Request{Context: c, Ports: &s.Ports}).Open(c.Param("run"))
 				if err != nil {
 					return nil, err
 				}
@@ -28,7 +30,7 @@ func (s *section) fragments() []ui.Fragment {
 }
 
 func headFragment(b *page) (templ.Component, error) {
-	top, err := newHead(b.record)
+	top, err := newHead(b.Record)
 	if err != nil {
 		return nil, err
 	}
@@ -49,5 +51,5 @@ func stepLogFragment(b *page) (templ.Component, error) {
 	if i == nil || i.Log == nil {
 		return nil, nil
 	}
-	return StepLogView(*i.Log), nil
+	return log.StepLogView(*i.Log), nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/run/record"
 )
 
 // paints are what the shade of a node may say.
@@ -27,20 +28,20 @@ var paints = []struct{ key, word string }{
 }
 
 // graphPart makes the view of the plan with what became of each node.
-type graphPart struct{ *record }
+type graphPart struct{ *record.Record }
 
 // graph is the plan's picture with what became of each node, or the run as it
 // went; in its own view it can be set.
 func (b graphPart) graph(own bool) *graph.Graph {
-	o := diagram.Options{Focus: b.node, Room: graph.Strip}
+	o := diagram.Options{Focus: b.Node, Room: graph.Strip}
 	if own {
 		o.Room = graph.Pane
 	}
-	if b.chosen != nil {
-		o.Focus = b.chosen.node
+	if b.Chosen != nil {
+		o.Focus = b.Chosen.Node
 	}
 	asRan := own && b.Query("mode") == "ran"
-	size := len(b.program.Nodes)
+	size := len(b.Program.Nodes)
 	var p graph.Painter
 	if asRan {
 		p, size = b.asRan(o)
@@ -48,7 +49,7 @@ func (b graphPart) graph(own bool) *graph.Graph {
 		if size > graph.FoldFrom && b.Query("all") == "" {
 			o.Most = graph.FoldTo
 		}
-		p = graph.Painter{Drawing: b.Layouts.Draw(b.program, b.effects, o), States: b.states(), Taken: b.takenEdges(), Selected: o.Focus}
+		p = graph.Painter{Drawing: b.Layouts.Draw(b.Program, b.Effects, o), States: b.states(), Taken: b.takenEdges(), Selected: o.Focus}
 	}
 	p.Focus = own && (b.Query("step") != "" || b.Query("node") != "")
 	g := p.Paint(b.Context)
@@ -58,11 +59,11 @@ func (b graphPart) graph(own bool) *graph.Graph {
 		return g
 	}
 	if size > graph.FoldFrom && b.Query("all") == "" {
-		g.Fold(b.Context, p.Drawing, size, b.href(url.Values{"all": {"1"}}))
+		g.Fold(b.Context, p.Drawing, size, b.Href(url.Values{"all": {"1"}}))
 	}
 	b.settings(g, p.Drawing)
 	if b.Query("mode") == "" {
-		g.File = "/runs/" + b.d.Run.ID + "/graph.svg"
+		g.File = "/runs/" + b.Detail.Run.ID + "/graph.svg"
 	}
 	if key := b.Query("paint"); key != "" && !asRan {
 		_, least, most := b.heat(key)
@@ -83,7 +84,7 @@ func (b graphPart) settings(g *graph.Graph, d *diagram.Drawing) {
 		if value == "" {
 			set[key] = nil
 		}
-		return kit.Link{Text: text, Href: b.href(set), Current: b.Query(key) == value}
+		return kit.Link{Text: text, Href: b.Href(set), Current: b.Query(key) == value}
 	}
 	row(b.T("Draw"), "mode", []kit.Link{link("mode", "", b.T("Plan")), link("mode", "ran", b.T("As it ran"))})
 	var list []kit.Link
@@ -97,15 +98,15 @@ func (b graphPart) settings(g *graph.Graph, d *diagram.Drawing) {
 // takenEdges counts how often each edge of the document was taken.
 func (b graphPart) takenEdges() map[int]int {
 	taken := map[int]int{}
-	for _, st := range b.steps {
-		if st.final == nil {
+	for _, st := range b.Steps {
+		if st.Final == nil {
 			continue
 		}
-		if d := st.decision(); d.Edge > 0 {
+		if d := st.Decision(); d.Edge > 0 {
 			taken[d.Edge-1]++
-		} else if i, ok := b.program.Index[st.node]; ok && len(b.program.Nodes[i].Out) == 1 &&
-			(st.status == domain.NodeCompleted || d.Handled != "") {
-			taken[b.program.Nodes[i].Out[0].Position]++
+		} else if i, ok := b.Program.Index[st.Node]; ok && len(b.Program.Nodes[i].Out) == 1 &&
+			(st.Status == domain.NodeCompleted || d.Handled != "") {
+			taken[b.Program.Nodes[i].Out[0].Position]++
 		}
 	}
 	return taken
@@ -113,9 +114,9 @@ func (b graphPart) takenEdges() map[int]int {
 
 // states reports what became of each box: of many steps, what must be seen first.
 func (b graphPart) states() func(*diagram.Node) graph.State {
-	steps := map[string][]*step{}
-	for _, st := range b.steps {
-		steps[st.node] = append(steps[st.node], st)
+	steps := map[string][]*record.Step{}
+	for _, st := range b.Steps {
+		steps[st.Node] = append(steps[st.Node], st)
 	}
 	key := b.Query("paint")
 	heat, least, most := b.heat(key)
@@ -127,28 +128,28 @@ func (b graphPart) states() func(*diagram.Node) graph.State {
 		}
 		list := steps[n.ID]
 		if len(list) == 0 {
-			state, _ := b.noStep(n.ID)
-			s := graph.State{Status: wordOf(state)}
+			state, _ := b.NoStep(n.ID)
+			s := graph.State{Status: record.WordOf(state)}
 			s.Detail = b.T(s.Status.Word)
-			s.Href = b.href(url.Values{"node": {n.ID}, "step": nil, "try": nil, "tab": nil}) + "#inspector"
+			s.Href = b.Href(url.Values{"node": {n.ID}, "step": nil, "try": nil, "tab": nil}) + "#inspector"
 			return s
 		}
 		st := b.latest(list)
 		s := graph.State{
-			Status: st.shown(),
-			Href:   b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector",
+			Status: st.Shown(),
+			Href:   b.Href(url.Values{"step": {strconv.FormatInt(st.Seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector",
 		}
 		s.Share = share[n.ID]
 		s.Detail = b.T(s.Status.Word)
 		b.countsDown(&s, st)
-		if st.status == domain.NodeCompleted || st.status == domain.NodeFailed {
-			s.Detail = kit.Took(st.took(now))
+		if st.Status == domain.NodeCompleted || st.Status == domain.NodeFailed {
+			s.Detail = kit.Took(st.Took(now))
 		}
 		if len(list) > 1 {
 			times(&s, len(list))
 		}
-		for _, a := range st.attempts {
-			s.Attempts = append(s.Attempts, a.status == domain.NodeFailed || a.status == domain.NodeInDoubt)
+		for _, a := range st.Attempts {
+			s.Attempts = append(s.Attempts, a.Status == domain.NodeFailed || a.Status == domain.NodeInDoubt)
 		}
 		if key != "" {
 			s.Detail, s.Until = b.amount(key, heat[n.ID]), time.Time{}
@@ -162,18 +163,18 @@ func (b graphPart) states() func(*diagram.Node) graph.State {
 
 // shares are what part of the time of all nodes each took; of items at once, the longest counts.
 func (b graphPart) shares(now time.Time) map[string]float64 {
-	took := map[visitKey]time.Duration{}
-	for _, st := range b.steps {
-		k := visitKey{st.node, st.visit, -1}
-		if !st.reused {
-			took[k] = max(took[k], st.took(now))
+	took := map[record.VisitKey]time.Duration{}
+	for _, st := range b.Steps {
+		k := record.VisitKey{Node: st.Node, Visit: st.Visit, Item: -1}
+		if !st.Reused {
+			took[k] = max(took[k], st.Took(now))
 		}
 	}
 	out := map[string]float64{}
 	var all time.Duration
 	for k, d := range took {
 		all += d
-		out[k.node] += float64(d)
+		out[k.Node] += float64(d)
 	}
 	for node := range out {
 		out[node] /= float64(max(all, 1))
@@ -182,12 +183,12 @@ func (b graphPart) shares(now time.Time) map[string]float64 {
 }
 
 // countsDown is when a waiting step continues automatically: "in 52 s".
-func (b graphPart) countsDown(s *graph.State, st *step) {
-	if reason := st.waitsFor(); reason != domain.WaitRetry && reason != domain.WaitTimer {
+func (b graphPart) countsDown(s *graph.State, st *record.Step) {
+	if reason := st.WaitsFor(); reason != domain.WaitRetry && reason != domain.WaitTimer {
 		return
 	}
-	for _, w := range b.d.Waits {
-		if w.Node == st.node && w.Visit == st.visit && w.Item == st.item && w.Due.After(b.Site.Now()) {
+	for _, w := range b.Detail.Waits {
+		if w.Node == st.Node && w.Visit == st.Visit && w.Item == st.Item && w.Due.After(b.Site.Now()) {
 			s.Detail, s.Until = b.T("in %s", ""), w.Due
 			return
 		}
@@ -205,10 +206,10 @@ func times(s *graph.State, n int) {
 
 // latest is the step by which a node is judged: the last visit, and of its items
 // what must be seen first.
-func (b graphPart) latest(list []*step) *step {
+func (b graphPart) latest(list []*record.Step) *record.Step {
 	last := list[len(list)-1]
 	for _, st := range list {
-		if st.visit == last.visit && slices.Index(loudest, st.status) < slices.Index(loudest, last.status) {
+		if st.Visit == last.Visit && slices.Index(record.Loudest, st.Status) < slices.Index(record.Loudest, last.Status) {
 			last = st
 		}
 	}
@@ -216,27 +217,28 @@ func (b graphPart) latest(list []*step) *step {
 }
 
 // groupState is the state of several nodes in one box, with a count.
-func (b graphPart) groupState(n *diagram.Node, steps map[string][]*step) graph.State {
+func (b graphPart) groupState(n *diagram.Node, steps map[string][]*record.Step) graph.State {
 	count := map[domain.NodeStatus]int{}
-	first, least := n.Members[0], len(loudest)
+	first, least := n.Members[0], len(record.Loudest)
 	for _, id := range n.Members {
 		status := domain.NodePending
 		if list := steps[id]; len(list) > 0 {
-			status = b.latest(list).status
+			status = b.latest(list).Status
 		}
 		count[status]++
-		if i := slices.Index(loudest, status); i >= 0 && i < least {
+		if i := slices.Index(record.Loudest, status); i >= 0 && i < least {
 			least, first = i, id
 		}
 	}
-	s := graph.State{Status: stepStatus(domain.NodePending), Href: b.href(url.Values{"node": {first}, "step": nil, "try": nil, "tab": nil})}
-	if least < len(loudest) {
-		s.Status = b.latest(steps[first]).shown()
-		s.Detail = b.Number(int64(count[loudest[least]])) + " " + b.T(s.Status.Word)
+	s := graph.State{Status: record.StepStatus(domain.NodePending),
+		Href: b.Href(url.Values{"node": {first}, "step": nil, "try": nil, "tab": nil})}
+	if least < len(record.Loudest) {
+		s.Status = b.latest(steps[first]).Shown()
+		s.Detail = b.Number(int64(count[record.Loudest[least]])) + " " + b.T(s.Status.Word)
 	} else {
 		s.Detail = b.T("not started")
 	}
-	if count[domain.NodePending] > 0 && least < len(loudest) && s.Status.Key == "ok" {
+	if count[domain.NodePending] > 0 && least < len(record.Loudest) && s.Status.Key == "ok" {
 		s.Detail += " …"
 	}
 	return s
@@ -249,14 +251,14 @@ func (b graphPart) heat(key string) (of map[string]float64, least, most float64)
 		return of, 0, 0
 	}
 	now := b.Site.Now()
-	for _, st := range b.steps {
+	for _, st := range b.Steps {
 		switch key {
 		case "took":
-			of[st.node] += st.took(now).Seconds()
+			of[st.Node] += st.Took(now).Seconds()
 		case "cost":
-			of[st.node] += st.usage().Cost
+			of[st.Node] += st.Usage().Cost
 		case "attempts":
-			of[st.node] += float64(len(st.attempts))
+			of[st.Node] += float64(len(st.Attempts))
 		}
 	}
 	first := true
@@ -284,15 +286,15 @@ func (b graphPart) amount(key string, v float64) string {
 // foreach in one.
 func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 	var visits []diagram.Visit
-	of := map[string][]*step{} // by label
-	at := map[visitKey]int{}
-	var firsts []*step
-	for _, st := range b.steps {
-		k := visitKey{st.node, st.visit, -1}
+	of := map[string][]*record.Step{} // by label
+	at := map[record.VisitKey]int{}
+	var firsts []*record.Step
+	for _, st := range b.Steps {
+		k := record.VisitKey{Node: st.Node, Visit: st.Visit, Item: -1}
 		if _, ok := at[k]; !ok {
 			at[k] = len(visits)
-			label := kit.StepName(st.node, st.visit)
-			visits = append(visits, diagram.Visit{Node: st.node, Label: label})
+			label := kit.StepName(st.Node, st.Visit)
+			visits = append(visits, diagram.Visit{Node: st.Node, Label: label})
 			firsts = append(firsts, st)
 		}
 		label := visits[at[k]].Label
@@ -300,14 +302,14 @@ func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 	}
 	used := map[int]bool{}
 	for i := range visits {
-		needs, edges := b.before(visits[i].Node)
+		needs, edges := b.Before(visits[i].Node)
 		for _, n := range needs {
-			if j, ok := at[visitKey{n, 1, -1}]; ok && j < i {
+			if j, ok := at[record.VisitKey{Node: n, Visit: 1, Item: -1}]; ok && j < i {
 				visits[i].From = append(visits[i].From, j)
 			}
 		}
 		for j := i - 1; j >= 0 && len(needs) == 0; j-- { // the last that led here
-			if !used[j] && slices.Contains(edges, visits[j].Node) && (firsts[j].led() == visits[i].Node || firsts[j].led() == "") {
+			if !used[j] && slices.Contains(edges, visits[j].Node) && (firsts[j].Led() == visits[i].Node || firsts[j].Led() == "") {
 				used[j] = true
 				visits[i].From = []int{j}
 				break
@@ -318,11 +320,11 @@ func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 		o.Most = graph.FoldTo
 	}
 	selected := ""
-	if b.chosen != nil {
-		selected = kit.StepName(b.chosen.node, b.chosen.visit)
+	if b.Chosen != nil {
+		selected = kit.StepName(b.Chosen.Node, b.Chosen.Visit)
 	}
 	o.Focus = selected
-	p := graph.Painter{Drawing: diagram.LayoutRun(graph.WithEffects(b.program, b.effects), visits, o), Selected: selected}
+	p := graph.Painter{Drawing: diagram.LayoutRun(graph.WithEffects(b.Program, b.Effects), visits, o), Selected: selected}
 	now := b.Site.Now()
 	p.States = func(n *diagram.Node) graph.State {
 		if len(n.Members) > 1 {
@@ -332,28 +334,28 @@ func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 		list := of[n.ID]
 		st := b.latest(list)
 		s := graph.State{
-			Status: st.shown(),
-			Href:   b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector",
+			Status: st.Shown(),
+			Href:   b.Href(url.Values{"step": {strconv.FormatInt(st.Seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector",
 		}
 		var span timeline.Span
 		for i, x := range list {
-			if i == 0 || x.started.Before(span.From) {
-				span.From = x.started
+			if i == 0 || x.Started.Before(span.From) {
+				span.From = x.Started
 			}
-			if end := x.until(now); end.After(span.To) {
+			if end := x.Until(now); end.After(span.To) {
 				span.To = end
 			}
 		}
 		s.Detail = b.T(s.Status.Word)
 		b.countsDown(&s, st)
-		if st.status == domain.NodeCompleted || st.status == domain.NodeFailed {
+		if st.Status == domain.NodeCompleted || st.Status == domain.NodeFailed {
 			s.Detail = kit.Took(span.Len())
 		}
 		if len(list) > 1 {
 			times(&s, len(list))
 		}
-		for _, a := range st.attempts {
-			s.Attempts = append(s.Attempts, a.status == domain.NodeFailed || a.status == domain.NodeInDoubt)
+		for _, a := range st.Attempts {
+			s.Attempts = append(s.Attempts, a.Status == domain.NodeFailed || a.Status == domain.NodeInDoubt)
 		}
 		return s
 	}
@@ -361,16 +363,16 @@ func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 }
 
 // graphFile is a run's picture as a file, with what became of each node.
-func graphFile(r *request) error {
-	b, err := r.open(r.Param("run"))
+func graphFile(r *record.Request) error {
+	b, err := r.Open(r.Param("run"))
 	if err != nil {
 		return err
 	}
-	d := b.Layouts.Draw(b.program, b.effects, diagram.Options{})
+	d := b.Layouts.Draw(b.Program, b.Effects, diagram.Options{})
 	h := b.Echo.Response().Header()
 	h.Set(
 		"Content-Disposition",
-		fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", kit.SafeName(b.d.Run.PlanKey), domain.ShortID(b.d.Run.ID)),
+		fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", kit.SafeName(b.Detail.Run.PlanKey), domain.ShortID(b.Detail.Run.ID)),
 	)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
 	p := graph.Painter{Drawing: d, States: graphPart{b}.states(), Taken: graphPart{b}.takenEdges()}

@@ -7,13 +7,14 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/run/record"
 	"github.com/kairosd/kairosd/web/static"
 )
 
 // headPart makes what stands above the views: the state of the run, what is wrong, and
 // what can be done.
 type headPart struct {
-	*record
+	*record.Record
 	asked       []domain.Approval // open ones of the run
 	related     []domain.Run
 	sameFailure string         // other runs of the failure group, for the summary
@@ -23,29 +24,29 @@ type headPart struct {
 	all         []kit.Link     // act on all of them
 }
 
-func newHead(b *record) (*headPart, error) {
-	h := &headPart{record: b}
+func newHead(b *record.Record) (*headPart, error) {
+	h := &headPart{Record: b}
 	var err error
-	if b.d.Damage == nil && !b.d.Run.Status.Final() { // else no answer can be taken
-		list, err := b.App.Approvals.List(b.Context, b.Who.Actor(), domain.ApprovalFilter{Run: b.d.Run.ID, Status: "open"})
+	if b.Detail.Damage == nil && !b.Detail.Run.Status.Final() { // else no answer can be taken
+		list, err := b.App.Approvals.List(b.Context, b.Who.Actor(), domain.ApprovalFilter{Run: b.Detail.Run.ID, Status: "open"})
 		if err != nil {
 			return nil, err
 		}
 		h.asked = list.Items
 	}
-	h.related, err = b.Reader.Lineage(b.Context, b.d.Run.ID)
+	h.related, err = b.Reader.Lineage(b.Context, b.Detail.Run.ID)
 	return h, err
 }
 
 // build makes all of it.
 func (b *headPart) build() (Head, error) {
-	run := b.d.Run
+	run := b.Detail.Run
 	status := part.Status(b.Context, run)
 	h := Head{
 		ID:          run.ID,
 		Title:       b.titled(status) + " · " + run.PlanKey + " · " + domain.ShortID(run.ID),
 		Status:      status,
-		Refresh:     b.refresh(),
+		Refresh:     b.Refresh(),
 		FaviconPath: static.Path("fav-" + favicon(run.Status) + ".svg"),
 		Plan:        kit.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
 		Version: kit.Link{
@@ -54,8 +55,8 @@ func (b *headPart) build() (Head, error) {
 		},
 	}
 	h.Sub, h.Ended = b.times()
-	if b.d.Plan != nil {
-		h.Answer = kit.Visible(b.d.Plan.AggregatedResult)
+	if b.Detail.Plan != nil {
+		h.Answer = kit.Visible(b.Detail.Plan.AggregatedResult)
 	}
 	var err error
 	if h.Why, err = b.why(); err != nil {
@@ -65,7 +66,7 @@ func (b *headPart) build() (Head, error) {
 		if err := b.failureLinks(h.Why); err != nil {
 			return h, err
 		}
-		if run.Status == domain.RunFailed && run.Error != nil && b.d.Damage == nil {
+		if run.Status == domain.RunFailed && run.Error != nil && b.Detail.Damage == nil {
 			if err := b.failure(h.Why); err != nil {
 				return h, err
 			}
@@ -84,7 +85,7 @@ func (b *headPart) build() (Head, error) {
 
 // times reports since when the run is as it is.
 func (b *headPart) times() (string, kit.Time) {
-	run := b.d.Run
+	run := b.Detail.Run
 	switch {
 	case !run.EndedAt.IsZero():
 		return b.T("%s, ended", kit.Took(run.EndedAt.Sub(run.CreatedAt))), b.Time(run.EndedAt)
@@ -96,7 +97,7 @@ func (b *headPart) times() (string, kit.Time) {
 
 // more are the actions that are requested less often.
 func (b *headPart) more() (out []kit.Link) {
-	run := b.d.Run
+	run := b.Detail.Run
 	if b.Who.Role.Includes(domain.RoleOperator) {
 		if run.Status == domain.RunFailed && run.Attention {
 			out = append(out, kit.Link{Text: b.T("Acknowledge…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
@@ -113,7 +114,7 @@ func (b *headPart) more() (out []kit.Link) {
 	if b.Who.Role.Includes(domain.RoleAuthor) && b.API {
 		out = append(out, kit.Link{Text: b.T("Export"), Href: "/runs/" + run.ID + "/export"})
 	}
-	if b.Who.Role.Includes(domain.RoleOperator) && run.Status.Final() && run.DeletedAt.IsZero() && b.d.Damage == nil {
+	if b.Who.Role.Includes(domain.RoleOperator) && run.Status.Final() && run.DeletedAt.IsZero() && b.Detail.Damage == nil {
 		out = append(out, kit.Link{Text: b.T("Delete…"), Href: "/runs/" + run.ID + "/delete", Dialog: true, Danger: true})
 	}
 	return out
@@ -121,7 +122,7 @@ func (b *headPart) more() (out []kit.Link) {
 
 // split takes a resume out of the actions, with the ways to resume besides the whole run now.
 func (b *headPart) split(actions []kit.Link) (*kit.SplitButton, []kit.Link) {
-	if len(actions) == 0 || actions[0].Key != "resume" || !b.resumable() {
+	if len(actions) == 0 || actions[0].Key != "resume" || !b.Resumable() {
 		return nil, actions
 	}
 	main := actions[0]

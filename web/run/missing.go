@@ -6,6 +6,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/run/record"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -17,7 +18,7 @@ var similarFailures = strings.NewReplacer("i", "1", "l", "1", "o", "0", "u", "v"
 
 // noRun reports that a run does not exist: whether the audit log contains it, and which ids are similar to
 // the requested one.
-func noRun(r *request, id string, missing error) error {
+func noRun(r *record.Request, id string, missing error) error {
 	e, ok := missing.(*domain.Error)
 	if !ok || e.Code != domain.CodeNotFound && e.Code != domain.CodeConflict {
 		return missing

@@ -9,6 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/part/approval"
 	"github.com/kairosd/kairosd/web/part/graph"
 	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/run/record"
+	"github.com/kairosd/kairosd/web/run/step"
 )
 
 // Why is the band that reports what is wrong and what acting will do.
@@ -51,7 +53,7 @@ type RunPage struct {
 
 // Head is what stands above the views.
 type Head struct {
-	Refresh
+	record.Refresh
 	ID, Title     string
 	FaviconPath   string // icon of the tab that goes with the state
 	Status        kit.Status
@@ -74,18 +76,18 @@ type Pane struct {
 	View View
 	// Values can be searched and unfolded: they do not follow events.
 	Values    templ.Component
-	Inspector *Inspector
+	Inspector *step.Inspector
 	Split     bool // there is room for a step beside the view
 	Reading   bool // the view is read: what is wrong with the run takes one line above it
 }
 
 // View is the part of a view that follows events, and what comes along with it.
 type View struct {
-	Refresh
+	record.Refresh
 	Live      templ.Component
 	Graph     *graph.Graph    // small, below the view
 	Above     templ.Component // forms above the view, which do not follow events
-	Inspector *Inspector      // what the view itself has beside it; nil: the chosen step
+	Inspector *step.Inspector // what the view itself has beside it; nil: the chosen step
 }
 
 // Values are the input and the output of a run.

@@ -9,10 +9,14 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/approval"
+	"github.com/kairosd/kairosd/web/run/events"
+	"github.com/kairosd/kairosd/web/run/record"
+	"github.com/kairosd/kairosd/web/run/state"
+	"github.com/kairosd/kairosd/web/run/step"
 )
 
 // show is the page of a run, or the part of it that a link or the slider swaps.
-func show(r *request) error {
+func show(r *record.Request) error {
 	found, err := r.Reader.FindRun(r.Context, r.Param("run"))
 	if err != nil {
 		return noRun(r, r.Param("run"), err)
@@ -20,7 +24,7 @@ func show(r *request) error {
 	if found.ID != r.Param("run") {
 		return r.Echo.Redirect(http.StatusSeeOther, "/runs/"+found.ID)
 	}
-	b, err := r.open(found.ID)
+	b, err := r.Open(found.ID)
 	if err != nil {
 		return err
 	}
@@ -35,7 +39,7 @@ func show(r *request) error {
 		if i == nil {
 			return r.Echo.NoContent(http.StatusNoContent)
 		}
-		return r.Render(http.StatusOK, InspectorPanel(*i))
+		return r.Render(http.StatusOK, step.InspectorPanel(*i))
 	}
 	whole, err := p.whole()
 	if err != nil {
@@ -46,21 +50,21 @@ func show(r *request) error {
 
 // page is the page of one run: its head, the view, and the step beside it.
 type page struct {
-	*record
-	events *eventsPart // for its view, and for the count of its tab
+	*record.Record
+	events *events.Part // for its view, and for the count of its tab
 }
 
-func newPage(b *record) *page {
-	return &page{record: b, events: newEventsPart(b)}
+func newPage(b *record.Record) *page {
+	return &page{Record: b, events: events.New(b)}
 }
 
 // view makes what the chosen tab shows.
-func (b *page) view() view { return views[b.tab.id] }
+func (b *page) view() view { return views[b.Tab.ID] }
 
 // whole is all of it.
 func (b *page) whole() (p RunPage, err error) {
-	run := b.d.Run
-	top, err := newHead(b.record)
+	run := b.Detail.Run
+	top, err := newHead(b.Record)
 	if err != nil {
 		return p, err
 	}
@@ -114,10 +118,10 @@ func (b *page) content() (p Pane, err error) {
 	if p.Inspector = p.View.Inspector; p.Inspector == nil {
 		p.Inspector = b.beside()
 	} else {
-		p.Inspector.Beside = "/runs/" + b.d.Run.ID
+		p.Inspector.Beside = "/runs/" + b.Detail.Run.ID
 	}
-	p.Split = b.tab.steps || p.Inspector != nil
-	p.Reading = !b.tab.steps
+	p.Split = b.Tab.Steps || p.Inspector != nil
+	p.Reading = !b.Tab.Steps
 	return p, nil
 }
 
@@ -130,15 +134,15 @@ func (b *page) shown() (View, error) {
 			return v, err
 		}
 	}
-	v.Refresh = b.refresh()
+	v.Refresh = b.Refresh()
 	return v, nil
 }
 
 // tabs are the links to the views.
 func (b *page) tabs() (out []kit.Link) {
-	for _, t := range tabs {
-		l := kit.Link{Text: b.T(t.title), Href: b.href(url.Values{"view": {t.id}, "handoff": nil}), Current: t.id == b.tab.id}
-		if v := views[t.id]; v.count != nil {
+	for _, t := range record.Tabs {
+		l := kit.Link{Text: b.T(t.Title), Href: b.Href(url.Values{"view": {t.ID}, "handoff": nil}), Current: t.ID == b.Tab.ID}
+		if v := views[t.ID]; v.count != nil {
 			l.Count = v.count(b)
 		}
 		out = append(out, l)
@@ -148,29 +152,29 @@ func (b *page) tabs() (out []kit.Link) {
 
 // beside is the step that stands beside the view: always beside the steps, and once
 // an operator chose one beside what else there is to read of the run.
-func (b *page) beside() *Inspector {
-	if !b.tab.steps && b.Query("step") == "" && b.Query("node") == "" {
+func (b *page) beside() *step.Inspector {
+	if !b.Tab.Steps && b.Query("step") == "" && b.Query("node") == "" {
 		return nil
 	}
-	var i Inspector
+	var i step.Inspector
 	switch {
-	case b.chosen != nil:
-		i = inspectorOf(b.record)
+	case b.Chosen != nil:
+		i = step.Of(b.Record)
 		if b.view().values != nil {
 			i.Find = nil // what is looked for on the page is marked beside it, too
 		}
-	case b.node != "":
-		i = nodeInspectorOf(b.record, b.node)
+	case b.Node != "":
+		i = step.OfNode(b.Record, b.Node)
 	default:
 		return nil
 	}
-	i.Beside = "/runs/" + b.d.Run.ID
+	i.Beside = "/runs/" + b.Detail.Run.ID
 	return &i
 }
 
 // notices are what retention, deletion and damage took of the run.
 func (b *page) notices() (out []kit.Notice) {
-	run := b.d.Run
+	run := b.Detail.Run
 	if !run.PurgedAt.IsZero() {
 		out = append(
 			out,
@@ -180,8 +184,8 @@ func (b *page) notices() (out []kit.Notice) {
 	if !run.DeletedAt.IsZero() {
 		out = append(out, kit.Notice{Text: b.T("This run was deleted on %s: no list shows it any more.", b.Time(run.DeletedAt).Text)})
 	}
-	if b.d.Damage == nil {
-		for _, text := range b.damagedParts(run.Damaged) { // what ends nothing: its output
+	if b.Detail.Damage == nil {
+		for _, text := range b.DamagedParts(run.Damaged) { // what ends nothing: its output
 			out = append(out, kit.Notice{Bad: true, Text: text})
 		}
 	}
@@ -200,9 +204,9 @@ func (b *page) approvals(open []domain.Approval) (out []approval.Card, err error
 			return nil, err
 		}
 		v.OnRun = true
-		for i := range b.d.Journal {
-			if e := &b.d.Journal[i]; e.Ref == a.ID && e.Kind == domain.EntryWait {
-				approval.Tail(b.Context, e, b.d.Run, &v)
+		for i := range b.Detail.Journal {
+			if e := &b.Detail.Journal[i]; e.Ref == a.ID && e.Kind == domain.EntryWait {
+				approval.Tail(b.Context, e, b.Detail.Run, &v)
 			}
 		}
 		if len(out) < manyPredictions {
@@ -217,15 +221,15 @@ func (b *page) approvals(open []domain.Approval) (out []approval.Card, err error
 
 // checkpoint is the state at another checkpoint.
 func (b *page) checkpoint() error {
-	if b.tab.id != "state" {
+	if b.Tab.ID != "state" {
 		return b.Echo.NoContent(http.StatusNoContent)
 	}
-	st, err := stateOf(b.record)
+	st, err := state.Of(b.Record)
 	if err != nil {
 		return err
 	}
-	b.Echo.Response().Header().Set("HX-Replace-Url", b.href(url.Values{"nthcp": nil, "cp": {strconv.FormatInt(st.At, 10)}}))
-	return b.Render(http.StatusOK, StatePart(st))
+	b.Echo.Response().Header().Set("HX-Replace-Url", b.Href(url.Values{"nthcp": nil, "cp": {strconv.FormatInt(st.At, 10)}}))
+	return b.Render(http.StatusOK, state.StatePart(st))
 }
 
 // neighbors bounds how many runs that failed the same way are numbered.
@@ -234,8 +238,8 @@ const neighbors = 50
 // way is the way to the page; of a failure with others like it, which of them it is, and the
 // way to the next.
 func (b *page) way(top *headPart) (kit.Crumbs, error) {
-	run := b.d.Run
-	way := kit.Crumbs{Way: b.wayHere()}
+	run := b.Detail.Run
+	way := kit.Crumbs{Way: b.WayHere()}
 	if top.similar.Href == "" {
 		return way, nil
 	}

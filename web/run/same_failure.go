@@ -15,7 +15,7 @@ import (
 // that are fingerprint: the same one in other runs, what changed, the last run that went
 // well.
 func (b *headPart) failureLinks(w *Why) error {
-	run := b.d.Run
+	run := b.Detail.Run
 	ref, failed := run.Failure()
 	if !failed {
 		return nil

@@ -3,14 +3,22 @@ package run
 
 import (
 	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/web/run/doubts"
+	"github.com/kairosd/kairosd/web/run/log"
+	"github.com/kairosd/kairosd/web/run/record"
+	"github.com/kairosd/kairosd/web/run/state"
+	"github.com/kairosd/kairosd/web/run/step"
 	"github.com/kairosd/kairosd/web/ui"
 )
+
+// Ports are what these pages need of the server.
+type Ports = record.Ports
 
 type section struct{ Ports }
 
 // handle opens a request for a handler.
-func (s *section) handle(f func(*request) error) func(*ui.Context) error {
-	return func(c *ui.Context) error { return f(&request{c, &s.Ports}) }
+func (s *section) handle(f func(*record.Request) error) func(*ui.Context) error {
+	return func(c *ui.Context) error { return f(&record.Request{Context: c, Ports: &s.Ports}) }
 }
 
 // Section returns the pages.
@@ -20,20 +28,20 @@ func Section(p Ports) ui.Section {
 		{Get: "/runs/:run", Operation: app.GetRun, Handle: s.handle(show)},
 		{Get: "/runs/:run/graph.svg", Operation: app.GetRun, Handle: s.handle(graphFile)},
 		{Get: "/runs/:run/lineage", Operation: app.GetRun, Handle: ui.See("/runs/:run?view=lineage")},
-		{Get: "/doubts", Operation: app.ResolveNode, Handle: s.handle(doubtsPage)},
-		{Post: "/doubts", Operation: app.ResolveNode, Handle: s.handle(resolveDoubts)},
-		{Get: "/runs/:run/steps/:seq", Operation: app.GetStep, Handle: s.handle(showStep)},
+		{Get: "/doubts", Operation: app.ResolveNode, Handle: s.handle(doubts.Page)},
+		{Post: "/doubts", Operation: app.ResolveNode, Handle: s.handle(doubts.Resolve)},
+		{Get: "/runs/:run/steps/:seq", Operation: app.GetStep, Handle: s.handle(step.Show)},
 		{
 			Get:       "/runs/:run/steps/:seq/raw/:part",
 			Operation: app.GetStep,
-			Handle:    s.handle(rawPart),
+			Handle:    s.handle(step.RawPart),
 		},
 		{Get: "/runs/:run/log", Operation: app.GetJournal, Handle: ui.See("/runs/:run?view=log")},
-		{Get: "/runs/:run/log.txt", Operation: app.GetJournal, Handle: s.handle(logFile)},
-		{Get: "/runs/:run/log.jsonl", Operation: app.GetJournal, Handle: s.handle(logRows)},
+		{Get: "/runs/:run/log.txt", Operation: app.GetJournal, Handle: s.handle(log.File)},
+		{Get: "/runs/:run/log.jsonl", Operation: app.GetJournal, Handle: s.handle(log.Rows)},
 		{Get: "/runs/:run/state", Operation: app.GetJournal, Handle: ui.See("/runs/:run?view=state")},
-		{Get: "/runs/:run/state/:cp", Operation: app.GetJournal, Handle: s.handle(stateAt)},
-		{Get: "/runs/:run/raw/:seq/:part", Operation: app.GetStep, Handle: s.handle(rawValue)},
+		{Get: "/runs/:run/state/:cp", Operation: app.GetJournal, Handle: s.handle(state.At)},
+		{Get: "/runs/:run/raw/:seq/:part", Operation: app.GetStep, Handle: s.handle(step.RawValue)},
 		{Get: "/runs/:run/summary.md", Operation: app.GetRun, Handle: s.handle(summaryFile)},
 	}}
 }

@@ -16,8 +16,8 @@ import (
 // why is the band that reports what is wrong, or for what the run waits, and what
 // resuming will do.
 func (b *headPart) why() (*Why, error) {
-	run := b.d.Run
-	if b.d.Damage != nil {
+	run := b.Detail.Run
+	if b.Detail.Damage != nil {
 		return b.damaged(), nil
 	}
 	w := &Why{Headline: part.Headline(b.Context, run)}
@@ -57,11 +57,11 @@ func (b *headPart) why() (*Why, error) {
 			w.Class = "now"
 		}
 		if w.Headline == "" {
-			w.Headline = b.T("Waits: %s", b.reason(run.WaitReason))
+			w.Headline = b.T("Waits: %s", b.Reason(run.WaitReason))
 		}
 		b.untilOn(w)
 	case run.Status == domain.RunCompleted:
-		failed := domain.ResultOf(b.d).FailedSteps
+		failed := domain.ResultOf(b.Detail).FailedSteps
 		if len(failed) == 0 {
 			return nil, nil
 		}
@@ -81,10 +81,10 @@ func (b *headPart) why() (*Why, error) {
 // predictResume reports what resuming would do; or why it can do nothing, when the plan
 // names what is no longer configured.
 func (b *headPart) predictResume(w *Why) error {
-	if !b.resumable() {
+	if !b.Resumable() {
 		return nil
 	}
-	pre, err := b.preview()
+	pre, err := b.Preview()
 	if e, ok := errors.AsType[*domain.Error](err); ok && (e.Code == domain.CodeInvalid || e.Code == domain.CodeCorrupt) {
 		w.Then = b.Sentence(e)
 		return nil
@@ -92,7 +92,7 @@ func (b *headPart) predictResume(w *Why) error {
 	if err != nil {
 		return err
 	}
-	expected, err := b.expected(pre)
+	expected, err := b.Expected(pre)
 	if err != nil {
 		return err
 	}
@@ -102,10 +102,10 @@ func (b *headPart) predictResume(w *Why) error {
 
 // troubles are what is still wrong around a failed run.
 func (b *headPart) troubles() error {
-	uses, err := b.Reader.Uses(b.Context, b.d.Run.ID)
+	uses, err := b.Reader.Uses(b.Context, b.Detail.Run.ID)
 	if err != nil {
 		return err
 	}
-	b.trouble, err = part.Troubles(b.Context, b.App, uses, b.d.Journal)
+	b.trouble, err = part.Troubles(b.Context, b.App, uses, b.Detail.Journal)
 	return err
 }

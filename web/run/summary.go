@@ -9,6 +9,8 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/run/events"
+	"github.com/kairosd/kairosd/web/run/record"
 )
 
 // sameFailureCap bounds how many runs that failed as this one did are counted.
@@ -17,7 +19,7 @@ const sameFailureCap = 1000
 // summary is a text to send on, with times in both forms; secrets were masked
 // before anything was stored.
 func (b *headPart) summary() string {
-	run := b.d.Run
+	run := b.Detail.Run
 	st := part.Status(b.Context, run)
 	lines := []string{fmt.Sprintf("%s: %s v%d, run %s", b.T(st.Word), run.PlanKey, run.Version, run.ID)}
 	if run.Headline != "" {
@@ -38,10 +40,10 @@ func (b *headPart) summary() string {
 	if run.ForkedFrom != "" {
 		lines = append(lines, b.T("Forked from")+": "+run.ForkedFrom)
 	}
-	for _, e := range b.d.Journal { // what people did about it
+	for _, e := range b.Detail.Journal { // what people did about it
 		if (e.Kind == domain.EntryReset || e.Kind == domain.EntryResolve) && e.Actor != "" && e.Actor != domain.System.Name {
 			t := b.Time(e.At)
-			said := strings.TrimSpace(eventWord(b.record, &e) + " " + e.Node)
+			said := strings.TrimSpace(events.Word(b.Record, &e) + " " + e.Node)
 			if e.Reason != "" {
 				said += ": " + kit.Visible(kit.Cut(e.Reason, 200))
 			}
@@ -64,17 +66,17 @@ func (b *headPart) summary() string {
 }
 
 // summaryFile is the summary as a file of its own, for a chat or a ticket.
-func summaryFile(r *request) error {
+func summaryFile(r *record.Request) error {
 	found, err := r.Reader.FindRun(r.Context, r.Param("run"))
 	if err != nil {
 		return err
 	}
-	run, err := r.open(found.ID)
+	run, err := r.Open(found.ID)
 	if err != nil {
 		return err
 	}
-	b := &headPart{record: run}
-	if b.d.Damage == nil {
+	b := &headPart{Record: run}
+	if b.Detail.Damage == nil {
 		if err := b.failureLinks(&Why{}); err != nil { // how many, since when: the summary contains it, too
 			return err
 		}

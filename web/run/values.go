@@ -3,28 +3,29 @@ package run
 import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/run/record"
 )
 
 // valuesPart makes the view of a run's input and output.
-type valuesPart struct{ *record }
+type valuesPart struct{ *record.Record }
 
 func (b valuesPart) inputAndOutput() (v Values, err error) {
-	run := b.d.Run
+	run := b.Detail.Run
 	if !run.PurgedAt.IsZero() { // there is nothing to show, and nothing to download
-		v.Blocks, err = b.removedBlocks(false)
-		v.Find = b.findForm(v.Blocks)
+		v.Blocks, err = b.RemovedBlocks(false)
+		v.Find = b.FindForm(v.Blocks)
 		return v, err
 	}
-	read, raw := b.reading(), "/runs/"+run.ID+"/raw/0/"
+	read, raw := b.Reading(), "/runs/"+run.ID+"/raw/0/"
 	v.Blocks = []kit.Block{
 		read.Block("run-in", b.T("Input"), run.Input, raw+"input"),
 		read.Block("run-out", b.T("Output"), run.Output, raw+"output"),
 	}
 	for i, part := range []domain.RunPart{domain.PartInput, domain.PartOutput} {
-		if text := b.damagedValue(run, part); text != "" {
+		if text := b.DamagedValue(run, part); text != "" {
 			v.Blocks[i].Text, v.Blocks[i].Raw = text, ""
 		}
 	}
-	v.Find = b.findForm(v.Blocks)
+	v.Find = b.FindForm(v.Blocks)
 	return v, nil
 }

@@ -5,6 +5,11 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/part/lineage"
+	"github.com/kairosd/kairosd/web/run/events"
+	"github.com/kairosd/kairosd/web/run/handoffs"
+	"github.com/kairosd/kairosd/web/run/log"
+	"github.com/kairosd/kairosd/web/run/state"
+	"github.com/kairosd/kairosd/web/run/timeline"
 )
 
 // view makes what a tab shows.
@@ -20,47 +25,47 @@ type view struct {
 // views are those of the tabs, by id.
 var views = map[string]view{
 	"timeline": {build: func(b *page) (View, error) {
-		v := View{Live: timelineView(*timelineOf(b.record))}
-		if len(b.program.Nodes) <= smallGraph {
-			v.Graph = graphPart{b.record}.graph(false)
+		v := View{Live: timeline.View(*timeline.Of(b.Record))}
+		if len(b.Program.Nodes) <= smallGraph {
+			v.Graph = graphPart{b.Record}.graph(false)
 		}
 		return v, nil
 	}},
 	"graph": {build: func(b *page) (View, error) {
-		return View{Live: graphView(*graphPart{b.record}.graph(true))}, nil
+		return View{Live: graphView(*graphPart{b.Record}.graph(true))}, nil
 	}},
 	"state": {values: func(b *page) (templ.Component, error) {
-		st, err := stateOf(b.record)
-		return stateView(st), err
+		st, err := state.Of(b.Record)
+		return state.View(st), err
 	}},
 	"log": {build: func(b *page) (View, error) {
-		l := logOf(b.record)
-		return View{Live: logLines(*l), Above: logFilter(*l)}, nil
+		l := log.Of(b.Record)
+		return View{Live: log.Lines(*l), Above: log.Filter(*l)}, nil
 	}},
 	"handoffs": {build: func(b *page) (View, error) {
-		h, err := handoffsOf(b.record)
+		h, err := handoffs.Of(b.Record)
 		if err != nil {
 			return View{}, err
 		}
-		return View{Live: handoffs(*h), Inspector: h.Chosen}, nil
+		return View{Live: handoffs.View(*h), Inspector: h.Chosen}, nil
 	}},
 	"events": {count: func(b *page) string {
-		return b.events.eventCount()
+		return b.events.Count()
 	}, build: func(b *page) (View, error) {
-		v, err := b.events.events()
+		v, err := b.events.Events()
 		if err != nil {
 			return View{}, err
 		}
-		return View{Live: events(*v)}, nil
+		return View{Live: events.View(*v)}, nil
 	}},
 	"io": {values: func(b *page) (templ.Component, error) {
-		v, err := valuesPart{b.record}.inputAndOutput()
+		v, err := valuesPart{b.Record}.inputAndOutput()
 		return valuesView(v), err
 	}},
 	"lineage": {values: func(b *page) (templ.Component, error) {
-		t, err := lineage.Of(b.Context, b.Reader, b.d.Run)
+		t, err := lineage.Of(b.Context, b.Reader, b.Detail.Run)
 		if b.Who.Role.Includes(domain.RoleOperator) {
-			t.Fork = "/runs/" + b.d.Run.ID + "/fork"
+			t.Fork = "/runs/" + b.Detail.Run.ID + "/fork"
 		}
 		return lineage.View(t), err
 	}},

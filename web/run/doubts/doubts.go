@@ -1,0 +1,286 @@
+// Package doubts has the page that resolves calls in doubt of one step together.
+package doubts
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/approval"
+	"github.com/kairosd/kairosd/web/part/form"
+	"github.com/kairosd/kairosd/web/run/record"
+)
+
+const (
+	// doubtsMost is how many steps in doubt one answer resolves, doubtRuns in how many runs.
+	doubtsMost = 100
+	doubtRuns  = 50
+	// doubtFacts is how many facts of its input a step in doubt shows.
+	doubtFacts = 6
+)
+
+// doubts is the page that resolves the steps in doubt of one node together.
+type doubts struct{ *record.Request }
+
+// inDoubt is one step in doubt. Its address names it, and what a person saw of it.
+type inDoubt struct {
+	run     domain.Run
+	step    *record.Step
+	attempt *record.Attempt
+	calls   []domain.OpenCall
+}
+
+// digest is of what a person sees of it: another attempt, input, or call has another one.
+func (d inDoubt) digest() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%s\n%d\n%d\n%d\n%s\n%s\n", d.run.ID, d.step.Node, d.step.Visit, d.step.Item, d.attempt.Number, d.attempt.Key,
+		d.attempt.Input)
+	for _, c := range d.calls {
+		fmt.Fprintf(h, "%s\n%s\n%s\n", c.Tool, c.Arguments, c.IdempotencyKey)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// address is how a form names it.
+func (d inDoubt) address() string {
+	return fmt.Sprintf("%s/%d/%d/%d/%s", d.run.ID, d.step.Visit, d.step.Item, d.attempt.Number, d.digest())
+}
+
+// Count is how many steps of a node of a run are in doubt.
+func Count(d domain.RunDetail, node string) int { return len(doubtsOf(d, node)) }
+
+// doubtsOf are the steps of a node of a run that are in doubt.
+func doubtsOf(d domain.RunDetail, node string) (out []inDoubt) {
+	for _, st := range record.StepsOf(d.Run, d.Journal) {
+		a := st.Attempt("")
+		if st.Node != node || st.Status != domain.NodeInDoubt || a == nil || st.Last.Kind == domain.EntryResolve {
+			continue
+		}
+		x := inDoubt{run: d.Run, step: st, attempt: a}
+		for _, w := range d.Waits {
+			if w.Reason == domain.WaitInDoubt && w.Node == st.Node && w.Visit == st.Visit && w.Item == st.Item {
+				x.calls = w.Calls
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// alike are the steps in doubt of one node: of one run, or of all runs of a plan.
+func (r doubts) alike() (list []inDoubt, more bool, err error) {
+	node, plan := r.Field("node"), r.Field("plan")
+	if node == "" || plan == "" {
+		return nil, false, domain.Errorf(domain.CodeInvalid, "the plan and the step are required")
+	}
+	var runs []domain.Run
+	if id := r.Field("run"); id != "" {
+		run, err := r.Reader.FindRun(r.Context, id)
+		if err != nil {
+			return nil, false, err
+		}
+		runs = append(runs, run)
+	} else {
+		found, err := r.Reader.Runs(r.Context, domain.RunFilter{
+			WaitReasons: []domain.WaitReason{domain.WaitInDoubt}, PlanKey: plan, Page: domain.Page{Limit: doubtRuns},
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		runs, more = found.Items, found.Next != ""
+	}
+	for _, run := range runs {
+		d, err := r.Engine.Detail(r.Context, run.ID)
+		if err != nil {
+			return nil, false, err
+		}
+		list = append(list, doubtsOf(d, node)...)
+	}
+	if len(list) > doubtsMost {
+		list, more = list[:doubtsMost], true
+	}
+	return list, more, nil
+}
+
+// Page lists each step that one answer resolves; it is safe to open.
+func Page(r *record.Request) error { return doubts{r}.show(http.StatusOK, "", nil) }
+
+// Resolve resolves the chosen steps.
+func Resolve(r *record.Request) error { return doubts{r}.resolve() }
+
+// show lists what one answer resolves, below what became of those that were resolved before.
+func (r doubts) show(code int, problem string, outcomes []approval.Decided) error {
+	list, more, err := r.alike()
+	if err != nil {
+		return err
+	}
+	p := DoubtsPage{
+		Plan: kit.Visible(r.Field("plan")), Node: kit.Visible(r.Field("node")), Run: r.Field("run"), Error: problem, Outcomes: outcomes,
+		Idem: kit.NewID(), Output: cmp.Or(r.Field("output"), "null"), Reason: r.Field("reason"),
+		Heading: r.N(len(list), "%s call in doubt", "%s calls in doubt"),
+		Back:    kit.Link{Text: r.T("Back"), Href: "/approvals"},
+	}
+	p.Way.Way = []kit.Link{{Text: r.T("Inbox"), Href: "/approvals"}}
+	if p.Run != "" {
+		p.Back = kit.Link{Text: r.T("Back to the run"), Href: "/runs/" + url.PathEscape(p.Run)}
+		p.Way.Way = []kit.Link{{Text: r.T("Runs"), Href: "/runs"}, {Text: domain.ShortID(p.Run), Href: p.Back.Href, Class: "m"}}
+	}
+	if n := len(outcomes); n > 0 && problem == "" {
+		p.Heading = r.N(n, "%s call resolved", "%s calls resolved")
+	} else if len(list) == 0 {
+		p.Heading = r.T("No call of this step is in doubt.")
+	}
+	if more {
+		p.More = r.T("There are more; only %s are shown.", r.Number(int64(len(list))))
+	}
+	for _, d := range list {
+		p.Items = append(p.Items, r.item(d))
+	}
+	p.Shell = r.Shell("approvals", p.Heading)
+	return r.Render(code, Doubts(p))
+}
+
+// item is one step in doubt as the page lists it.
+func (r doubts) item(d inDoubt) DoubtItem {
+	v := DoubtItem{
+		Address: d.address(), Step: r.stepIn(d), Run: kit.Link{Text: r.T("Run %s", domain.ShortID(d.run.ID)), Href: "/runs/" + d.run.ID},
+		Key: d.attempt.Key, Sent: r.Time(d.attempt.Started),
+	}
+	facts, whole := approval.Facts(d.attempt.Input, doubtFacts)
+	if v.Facts = facts; !whole && len(facts) == 0 {
+		v.Text = record.Brief(d.attempt.Input)
+	}
+	for _, c := range d.calls {
+		v.Calls = append(v.Calls, kit.Fact{Term: kit.Visible(c.Tool), Text: record.Brief(c.Arguments) + " · " + c.IdempotencyKey})
+	}
+	return v
+}
+
+// stepIn is a step with the address at which it is beside its run.
+func (r doubts) stepIn(d inDoubt) kit.Link {
+	return kit.Link{Text: d.step.Label(), Href: fmt.Sprintf("/runs/%s?step=%d#inspector", d.run.ID, d.step.Seq)}
+}
+
+// resolvedWords are the outcomes of the answers.
+var resolvedWords = map[string]string{
+	"happened": locale.Mark("it happened"), "retry": locale.Mark("run again"), "skip": locale.Mark("skipped"),
+	"fail": locale.Mark("marked as failed by a user"),
+}
+
+// resolve resolves the chosen steps, one after the other. A step that is no longer as it was shown is left,
+// and named.
+func (r doubts) resolve() error {
+	if err := r.Echo.Request().ParseForm(); err != nil {
+		return domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
+	}
+	chosen, action := r.Echo.Request().PostForm["doubt"], r.Field("action")
+	if resolvedWords[action] == "" || len(chosen) > doubtsMost {
+		return domain.Errorf(domain.CodeInvalid, "choose at most %d calls, and an answer", doubtsMost)
+	}
+	if len(chosen) == 0 {
+		return r.show(http.StatusUnprocessableEntity, r.T("Choose at least one call."), nil)
+	}
+	req := domain.ResolveRequest{Node: r.Field("node"), Action: action, Reason: r.Field("reason")}
+	if action == "happened" {
+		var err error
+		if req.Output, err = form.JSON(r.Field("output")); err != nil {
+			err = domain.Errorf(domain.CodeInvalid, "the output is not JSON: %w", err)
+			return r.show(http.StatusUnprocessableEntity, r.Sentence(err), nil)
+		}
+	}
+	known := map[string][]inDoubt{} // by run, as they were before the first answer
+	var outcomes []approval.Decided
+	refused := 0
+	for _, address := range chosen {
+		out, err := r.resolveOne(r.Context, known, address, req)
+		if err != nil {
+			return err
+		}
+		if out.Problem != "" {
+			refused++
+		}
+		outcomes = append(outcomes, out)
+	}
+	if refused > 0 {
+		err := domain.Errorf(domain.CodeConflict, "%d of %d calls were not resolved", refused, len(chosen))
+		return r.show(http.StatusConflict, r.Sentence(err), outcomes)
+	}
+	return r.show(http.StatusOK, "", outcomes)
+}
+
+// resolveOne resolves one step, if it is still as it was shown.
+func (r doubts) resolveOne(
+	ctx context.Context, known map[string][]inDoubt, address string, req domain.ResolveRequest,
+) (out approval.Decided, err error) {
+	parts := strings.Split(address, "/")
+	var numbers [3]int // visit, item, attempt
+	for i := range numbers {
+		if len(parts) == 5 {
+			numbers[i], err = strconv.Atoi(parts[1+i])
+		}
+		if len(parts) != 5 || err != nil {
+			return out, domain.Errorf(domain.CodeInvalid, "%q names no call in doubt", kit.Cut(address, 80))
+		}
+	}
+	id := parts[0]
+	req.Run, req.Visit, req.Item, req.Attempt = id, numbers[0], numbers[1], numbers[2]
+	out = approval.Decided{
+		Outcome: approval.NotDecided, Request: kit.Link{Text: req.Node},
+		Run: kit.Link{Text: r.T("Run %s", domain.ShortID(id)), Href: "/runs/" + url.PathEscape(id)},
+	}
+	list, ok := known[id]
+	if !ok {
+		d, err := r.Engine.Detail(ctx, id)
+		if err != nil {
+			return out, err
+		}
+		list = doubtsOf(d, req.Node)
+		known[id] = list
+	}
+	meta := r.Meta()
+	if meta.Key != "" {
+		meta.Key += ":" + address
+	}
+	at := slices.IndexFunc(list, func(d inDoubt) bool { return d.step.Visit == req.Visit && d.step.Item == req.Item })
+	if at >= 0 {
+		out.Request = r.stepIn(list[at])
+		if list[at].digest() != parts[4] {
+			out.Problem = r.T("It has changed since it was shown.")
+			return out, nil
+		}
+	}
+	_, err = r.App.Runs.Resolve(ctx, app.ResolveRequest{Meta: meta, ResolveRequest: req})
+	switch domain.CodeOf(err) {
+	case "":
+		out.Outcome = kit.Word("ok", "i-ok", resolvedWords[req.Action], true)
+	case domain.CodeConflict, domain.CodeStale, domain.CodeNotFound, domain.CodeForbidden:
+		out.Problem = r.Sentence(err)
+	default:
+		return out, err
+	}
+	return out, nil
+}
+
+// Together leads to the page that resolves all steps of a node that are in doubt, if there are several.
+func Together(b *record.Record, node string) kit.Link {
+	n := Count(b.Detail, node)
+	if n < 2 {
+		return kit.Link{}
+	}
+	return kit.Link{
+		Text: b.N(n, "Decide %s together…", "Decide all %s together…"), Dialog: true,
+		Href: link.With("/doubts", url.Values{"plan": {b.Detail.Run.PlanKey}, "node": {node}, "run": {b.Detail.Run.ID}}),
+	}
+}

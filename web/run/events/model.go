@@ -1,0 +1,11 @@
+package events
+
+import "github.com/kairosd/kairosd/web/kit"
+
+// Events is a page of a run's journal.
+type Events struct {
+	Audit kit.Link // the same run in the audit log
+	Kinds []kit.Link
+	Rows  []kit.EventRow
+	Pages kit.RowPages
+}

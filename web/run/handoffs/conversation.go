@@ -1,0 +1,168 @@
+package handoffs
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/run/record"
+)
+
+// conversationPart makes the lists of what agents and models called, used and sent.
+type conversationPart struct{ *record.Record }
+
+// build shows what the run's agents and models did: what they called, used and
+// modelMessage to each other.
+func (b conversationPart) build(said []domain.AgentMessage) Conversation {
+	var t Conversation
+	b.calls(&t)
+	for i, m := range said {
+		if i == listedCalls {
+			t.More += len(said) - i
+			break
+		}
+		row := ConversationMessage{
+			Type: string(m.Type),
+			From: kit.Visible(m.From),
+			To:   kit.Visible(m.To),
+			Node: m.Node,
+			At:   b.Time(m.Metadata.Timestamp),
+			Text: record.Brief(m.Payload),
+		}
+		var notes []string
+		if m.Metadata.IsPlanContext {
+			notes = append(notes, b.T("context of step %s", m.Metadata.StepID))
+		}
+		if m.Metadata.Priority != "medium" {
+			notes = append(notes, b.T("priority %s", m.Metadata.Priority))
+		}
+		if m.Metadata.RetryCount > 0 {
+			notes = append(notes, b.N(m.Metadata.RetryCount, "%s earlier attempt", "%s earlier attempts"))
+		}
+		switch {
+		case m.Metadata.Acknowledged:
+			notes = append(notes, b.T("acknowledged"))
+		case m.Metadata.RequiresAck:
+			notes = append(notes, b.T("not acknowledged"))
+		}
+		row.Note = strings.Join(notes, ", ")
+		t.Messages = append(t.Messages, row)
+	}
+	return t
+}
+
+// listedCalls bounds the calls and the messages listed.
+const listedCalls = 500
+
+// usedBy sums what a step's agents used.
+type usedBy struct {
+	step          *record.Step
+	agent         string
+	models, tools int
+	usage         domain.Usage
+}
+
+// calls lists model and tool calls, and sums them per step and for the run.
+func (b conversationPart) calls(t *Conversation) {
+	type key struct {
+		node        string
+		visit, item int
+	}
+	steps := map[key]*record.Step{}
+	for _, st := range b.Steps {
+		steps[key{st.Node, st.Visit, st.Item}] = st
+	}
+	used := map[*record.Step]*usedBy{}
+	var order []*usedBy
+	var total usedBy
+	for i := range b.Detail.Journal {
+		e := &b.Detail.Journal[i]
+		st := steps[key{e.Node, e.Visit, e.Item}]
+		what, called := part.Call(e)
+		if st == nil || !called && e.Usage.Zero() && (e.Agent == "" || used[st] == nil) {
+			continue
+		}
+		u := used[st]
+		if u == nil {
+			u = &usedBy{step: st}
+			used[st] = u
+			order = append(order, u)
+		}
+		u.agent = cmp.Or(e.Agent, u.agent)
+		u.usage, total.usage = u.usage.Add(e.Usage), total.usage.Add(e.Usage)
+		if !called {
+			continue
+		}
+		switch {
+		case what == "model":
+			u.models++
+			total.models++
+		case strings.HasPrefix(what, "tool:"):
+			u.tools++
+			total.tools++
+		}
+		c := ConversationCall{
+			Seq:    strconv.FormatInt(e.Seq, 10),
+			What:   kit.Visible(what),
+			Agent:  kit.Visible(e.Agent),
+			Step:   b.StepLink(st),
+			Status: record.StepStatus(e.Status),
+			At:     b.Time(e.At),
+			Text:   callText(e),
+		}
+		if len(t.Calls) == listedCalls {
+			t.More++
+			continue
+		}
+		if !e.StartedAt.IsZero() {
+			c.Took = kit.Took(e.At.Sub(e.StartedAt))
+		}
+		if !e.Usage.Zero() {
+			c.In, c.Out, c.Cost = b.Number(e.Usage.InputTokens), b.Number(e.Usage.OutputTokens), value.Cost(b.Context, e.Usage.Cost)
+		}
+		t.Calls = append(t.Calls, c)
+	}
+	for _, u := range order {
+		row := b.node(u)
+		row.Step = b.StepLink(u.step)
+		t.Nodes = append(t.Nodes, row)
+	}
+	t.Total = b.node(&total)
+	t.Total.Step.Text = b.T("All steps")
+}
+
+func (b conversationPart) node(u *usedBy) ConversationNode {
+	return ConversationNode{Agent: kit.Visible(u.agent), Models: b.Number(int64(u.models)), Tools: b.Number(int64(u.tools)),
+		In: b.Number(u.usage.InputTokens), Out: b.Number(u.usage.OutputTokens), Cost: value.Cost(b.Context, u.usage.Cost)}
+}
+
+// callText is the result of a call, briefly: the text of an answer, or the tools that it calls.
+func callText(e *domain.Entry) string {
+	if e.Failure != nil {
+		return kit.Shorten(kit.Visible(e.Failure.Message))
+	}
+	var answer struct {
+		Text  string
+		Calls []struct{ Tool, Arguments string }
+	}
+	if e.Kind == domain.EntrySubstep && json.Unmarshal(e.Output, &answer) == nil && (answer.Text != "" || len(answer.Calls) > 0) {
+		parts := []string{}
+		if answer.Text != "" {
+			parts = append(parts, answer.Text)
+		}
+		for _, c := range answer.Calls {
+			parts = append(parts, c.Tool+" "+c.Arguments)
+		}
+		return kit.Shorten(kit.Visible(strings.Join(parts, " · ")))
+	}
+	if e.Output == nil {
+		return record.Brief(e.Input)
+	}
+	return record.Brief(e.Output)
+}

@@ -1,0 +1,268 @@
+// Package log has the view of what the steps of a run have logged.
+package log
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/ansi"
+	"github.com/kairosd/kairosd/web/run/record"
+)
+
+const (
+	// pageLines bounds the lines of one page of a log, keptLines those of its end
+	// when older ones are requested, chunkLines those of a part that a browser lays
+	// out at once.
+	pageLines  = 2000
+	keptLines  = 10_000
+	chunkLines = 200
+	// lineBytes bounds a line; the whole is in the file.
+	lineBytes = 4 << 10
+)
+
+// levels are those of a log, the least first.
+var levels = []struct{ key, word string }{
+	{"", locale.Mark("All levels")},
+	{"info", locale.Mark("Info and above")},
+	{"warn", locale.Mark("Warnings and errors")},
+	{"error", locale.Mark("Errors")},
+}
+
+func levelRank(level string) int {
+	switch strings.ToLower(level) {
+	case "debug", "trace":
+		return 0
+	case "warn", "warning":
+		return 2
+	case "error", "fatal":
+		return 3
+	}
+	return 1
+}
+
+// logPart makes the view of what all steps have logged.
+type logPart struct{ *record.Record }
+
+// Of is the log of a run as its address filters it.
+func Of(b *record.Record) *Log { return logPart{b}.log() }
+
+// eachLine walks the log of a run in order. Lines are numbered over the whole
+// log, so that a line keeps its number under every filter.
+func (b logPart) eachLine(f func(number int, e *domain.Entry, l domain.LogLine)) {
+	n := 0
+	for i := range b.Detail.Journal {
+		e := &b.Detail.Journal[i]
+		for _, l := range domain.ReadLog(e.Log).Lines {
+			n++
+			f(n, e, l)
+		}
+	}
+}
+
+// log is the merged log of all steps, filtered and in pages; the newest lines
+// first asked for, while a line is addressed by its number.
+func (b logPart) log() *Log {
+	l := &Log{
+		Run:   "/runs/" + b.Detail.Run.ID,
+		Step:  b.Query("logstep"),
+		Find:  b.Query("logq"),
+		Level: b.Query("level"),
+		File:  "/runs/" + b.Detail.Run.ID + "/log.txt",
+	}
+	l.Filtered = l.Step != "" || l.Find != "" || l.Level != ""
+	for _, k := range levels {
+		set := url.Values{"level": {k.key}, "line": nil}
+		if k.key == "" {
+			set["level"] = nil
+		}
+		l.Levels = append(l.Levels, kit.Link{Text: b.T(k.word), Href: b.Href(set), Current: l.Level == k.key, Swaps: true})
+	}
+	least := levelRank(l.Level)
+	if l.Level == "" {
+		least = 0
+	}
+	type found struct {
+		number int
+		e      *domain.Entry
+		l      domain.LogLine
+	}
+	var all []found
+	b.eachLine(func(number int, e *domain.Entry, line domain.LogLine) {
+		if l.Step != "" && e.Node != l.Step || levelRank(line.Level) < least ||
+			l.Find != "" && !strings.Contains(strings.ToLower(line.Message), strings.ToLower(l.Find)) {
+			return
+		}
+		all = append(all, found{number, e, line})
+	})
+	last := max(len(all)-1, 0) / pageLines
+	at := last // the tail, unless a line is requested
+	first, until := lineRange(b.Query("line"))
+	if first > 0 {
+		for i, f := range all {
+			if f.number >= first {
+				at = i / pageLines
+				break
+			}
+		}
+	}
+	from, to := at*pageLines, min((at+1)*pageLines, len(all))
+	if first == 0 { // the end, as far up as one asked for
+		most := pageLines
+		if n, err := strconv.Atoi(b.Query("lines")); err == nil {
+			most = min(max(n, pageLines), keptLines)
+		}
+		// Parts begin at the same lines as long as the log grows: a page that follows
+		// it keeps those that it has, and where they stand.
+		from, to = max(0, len(all)-most)/chunkLines*chunkLines, len(all)
+		at = from / pageLines
+		if from > 0 && most < keptLines {
+			l.Older = &kit.Link{
+				Text: b.N(min(pageLines, from), "%s older line", "%s older lines"),
+				Href: b.Href(url.Values{"lines": {strconv.Itoa(most + pageLines)}, "line": nil}) + "#L" + strconv.Itoa(all[from].number),
+			}
+		}
+	}
+	delta := b.Query("delta") != ""
+	l.Times = append(
+		l.Times,
+		kit.Link{Text: b.T("Time of day"), Href: b.Href(url.Values{"delta": nil}), Current: !delta, Swaps: true},
+		kit.Link{Text: b.T("Since the line before"), Href: b.Href(url.Values{"delta": {"1"}}), Current: delta, Swaps: true},
+	)
+	for i, f := range all[from:to] {
+		if i%chunkLines == 0 {
+			l.Chunks = append(l.Chunks, nil)
+		}
+		row := LineOf(b.Record, f.l, f.e)
+		if delta {
+			row.At.Text = "+0 ms"
+			if i+from > 0 {
+				before := all[i+from-1]
+				row.At.Text = "+" + kit.Took(record.TimeOr(f.l.At, f.e.At).Sub(record.TimeOr(before.l.At, before.e.At)))
+			}
+		}
+		row.Number, row.Step = strconv.Itoa(f.number), kit.StepName(f.e.Node, f.e.Visit)
+		row.Href = b.Href(url.Values{"line": {row.Number}}) + "#L" + row.Number
+		row.Marked = f.number >= first && f.number <= until
+		l.Chunks[len(l.Chunks)-1] = append(l.Chunks[len(l.Chunks)-1], row)
+	}
+	if len(all) > 0 {
+		l.Newest = strconv.Itoa(all[len(all)-1].number)
+	}
+	l.Follow = !b.Detail.Run.Status.Final() && first == 0
+	l.Topic = "run-" + b.Detail.Run.ID
+	if last > 0 {
+		l.Shown = b.T("Lines %s to %s of %s", b.Number(int64(from+1)), b.Number(int64(to)), b.Number(int64(len(all))))
+		page := func(text string, p int) {
+			if p != at && p >= 0 && p <= last {
+				l.Pages = append(l.Pages, kit.Link{Text: text, Href: b.Href(url.Values{"line": {strconv.Itoa(all[p*pageLines].number)}})})
+			}
+		}
+		page(b.T("First"), 0)
+		if first == 0 && from%pageLines != 0 {
+			at++ // what is shown begins within a page
+		}
+		page(b.T("Previous"), at-1)
+		if first > 0 {
+			page(b.T("Next"), at+1)
+			page(b.T("Last"), last)
+		}
+	}
+	return l
+}
+
+// lineRange reads 812 or 812-830; 0, 0: neither.
+func lineRange(text string) (from, to int) {
+	a, z, ranged := strings.Cut(text, "-")
+	from, err := strconv.Atoi(a)
+	if err != nil || from < 1 {
+		return 0, 0
+	}
+	if to = from; ranged {
+		if n, err := strconv.Atoi(z); err == nil {
+			to = n
+		}
+	}
+	return min(from, to), max(from, to)
+}
+
+// LineOf is a line as it is shown: its colours as classes, nothing of it as
+// markup.
+func LineOf(b *record.Record, l domain.LogLine, e *domain.Entry) LogLine {
+	row := LogLine{Level: kit.Visible(kit.Cut(l.Level, 20)), At: b.Time(record.TimeOr(l.At, e.At))}
+	row.At.Text = record.TimeOr(l.At, e.At).In(b.Display.Zone).Format("15:04:05.000")
+	for _, part := range ansi.Split(kit.Cut(l.Message, lineBytes)) {
+		row.Text = append(row.Text, Span{Class: part.Class, Text: kit.Visible(part.Text)})
+	}
+	switch levelRank(l.Level) {
+	case 3:
+		row.Class = "err"
+	case 2:
+		row.Class = "warn"
+	}
+	return row
+}
+
+// File is the whole log as text: time, level, step, message.
+func File(r *record.Request) error {
+	b, err := r.Open(r.Param("run"))
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	logPart{b}.eachLine(func(_ int, e *domain.Entry, l domain.LogLine) {
+		fmt.Fprintf(
+			&text,
+			"%s %-5s %s: %s\n",
+			record.TimeOr(l.At, e.At).In(r.Display.Zone).Format("2006-01-02T15:04:05.000Z07:00"),
+			strings.ToUpper(l.Level),
+			kit.StepName(e.Node, e.Visit),
+			l.Message,
+		)
+	})
+	h := r.Echo.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.log\"", domain.ShortID(b.Detail.Run.ID)))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(text.String()))
+}
+
+// Rows is the whole log for programs: an object a line.
+func Rows(r *record.Request) error {
+	b, err := r.Open(r.Param("run"))
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	out.SetEscapeHTML(false)
+	logPart{b}.eachLine(func(n int, e *domain.Entry, l domain.LogLine) {
+		if err == nil {
+			err = out.Encode(
+				map[string]any{
+					"line":    n,
+					"at":      record.TimeOr(l.At, e.At).UTC(),
+					"level":   strings.ToLower(l.Level),
+					"node":    e.Node,
+					"visit":   e.Visit,
+					"item":    e.Item,
+					"attempt": e.Attempt,
+					"message": l.Message,
+				},
+			)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("the log of run %s: %w", b.Detail.Run.ID, err)
+	}
+	h := r.Echo.Response().Header()
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.jsonl\"", domain.ShortID(b.Detail.Run.ID)))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", text.Bytes())
+}

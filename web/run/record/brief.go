@@ -1,0 +1,28 @@
+package record
+
+import (
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/web/kit"
+)
+
+// Brief is a value as one short text.
+func Brief(raw domain.RawJSON) string {
+	if raw == nil {
+		return ""
+	}
+	v, err := jsonvalue.Decode(raw)
+	if err != nil {
+		return kit.Shorten(kit.Visible(string(raw)))
+	}
+	return kit.Shorten(kit.Visible(jsonvalue.Text(v)))
+}
+
+// Short is a value in a line.
+func Short(v any) string {
+	j, err := jsonvalue.Encode(v)
+	if err != nil {
+		return "…"
+	}
+	return kit.Visible(kit.Cut(string(j), 60))
+}

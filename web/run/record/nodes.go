@@ -1,0 +1,257 @@
+package record
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+)
+
+// This file describes the nodes of a run by its plan: what leads to them, and whether the run may still reach
+// them.
+
+// Before names what a node waits for, and what leads to it.
+func (b *Record) Before(node string) (needs, edges []string) {
+	i, ok := b.Program.Index[node]
+	if !ok {
+		return nil, nil
+	}
+	for _, n := range b.Program.Nodes[i].Needs {
+		needs = append(needs, b.Program.Nodes[n].ID)
+	}
+	return needs, b.sources()[i]
+}
+
+// sources are the nodes with an edge to each node.
+func (b *Record) sources() map[int][]string {
+	if b.into == nil {
+		b.into = map[int][]string{}
+		for i := range b.Program.Nodes {
+			for _, e := range b.Program.Nodes[i].Out {
+				if e.To != walk.End {
+					b.into[e.To] = append(b.into[e.To], b.Program.Nodes[i].ID)
+				}
+			}
+		}
+	}
+	return b.into
+}
+
+// Missing are the nodes with no step.
+func (b *Record) Missing() []string {
+	if b.never == nil {
+		b.never = []string{}
+		seen := map[string]bool{}
+		for _, st := range b.Steps {
+			seen[st.Node] = true
+		}
+		for i := range b.Program.Nodes {
+			if id := b.Program.Nodes[i].ID; !seen[id] {
+				b.never = append(b.never, id)
+			}
+		}
+	}
+	return b.never
+}
+
+// StepsOfNode are the steps of a node, in order.
+func (b *Record) StepsOfNode(node string) []*Step {
+	if b.byNode == nil {
+		b.byNode = map[string][]*Step{}
+		for _, st := range b.Steps {
+			b.byNode[st.Node] = append(b.byNode[st.Node], st)
+		}
+	}
+	return b.byNode[node]
+}
+
+// ahead are the nodes that the run may still come to, or could have: all behind
+// what is not over, or did not go well.
+func (b *Record) ahead() map[int]bool {
+	if b.front != nil {
+		return b.front
+	}
+	b.front = map[int]bool{}
+	var queue []int
+	reach := func(i int) {
+		if !b.front[i] {
+			b.front[i] = true
+			queue = append(queue, i)
+		}
+	}
+	visited := map[string]bool{}
+	for _, st := range b.Steps {
+		visited[st.Node] = true
+	}
+	next := func(i int, to string) {
+		n := &b.Program.Nodes[i]
+		for _, e := range n.Out {
+			if e.To != walk.End && (to == "" || b.Program.Nodes[e.To].ID == to) {
+				reach(e.To)
+			}
+		}
+		for _, j := range n.Dependents {
+			reach(j)
+		}
+	}
+	if len(b.Steps) == 0 {
+		for _, i := range b.Program.Roots {
+			reach(i)
+		}
+	}
+	for _, st := range b.Steps {
+		i, ok := b.Program.Index[st.Node]
+		switch {
+		case !ok || st.Status == domain.NodeSkipped || b.Detail.Run.Status == domain.RunCompleted:
+		case st.Status != domain.NodeCompleted:
+			next(i, "")
+		case st.Led() != "" && !visited[st.Led()]:
+			next(i, st.Led())
+		case st.Led() == "":
+			for _, j := range b.Program.Nodes[i].Dependents {
+				if !visited[b.Program.Nodes[j].ID] {
+					reach(j)
+				}
+			}
+		}
+	}
+	if !b.Detail.Run.Status.Final() {
+		for _, i := range b.Program.Finally {
+			if !visited[b.Program.Nodes[i].ID] {
+				reach(i)
+			}
+		}
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		next(i, "")
+	}
+	return b.front
+}
+
+// NoStep is what became of a node without a step, as the key of a word: the run failed there before a step
+// began, went past it, or may still come there. why is empty for the last.
+func (b *Record) NoStep(node string) (state, why string) {
+	if e := b.Detail.Run.Error; b.Detail.Run.Status == domain.RunFailed && e != nil && e.Node == node {
+		return "failed", kit.Visible(kit.Cut(e.Message, 120))
+	}
+	if why, not := b.notTaken(node); not {
+		return Passed, why
+	}
+	return Todo, ""
+}
+
+// notTaken reports why the run went past a node; false: it may still come there, or
+// could have.
+func (b *Record) notTaken(node string) (string, bool) {
+	i, ok := b.Program.Index[node]
+	if !ok || b.ahead()[i] {
+		return "", false
+	}
+	_, from := b.Before(node)
+	var steps []*Step
+	for _, before := range from {
+		steps = append(steps, b.StepsOfNode(before)...)
+	}
+	slices.SortFunc(steps, func(x, y *Step) int { return cmp.Compare(x.Seq, y.Seq) })
+	for _, st := range steps {
+		if st.Final == nil {
+			continue
+		}
+		for _, e := range st.Decision().Evaluated {
+			if e.To == node && e.Result != "true" {
+				text := b.T("not taken: %s", e.Condition)
+				if e.Saw != "" {
+					text = b.T("not taken: %s saw %s", e.Condition, e.Saw)
+				}
+				return kit.Visible(kit.Cut(text, 120)), true
+			}
+		}
+		if to := st.Led(); to != "" && to != node {
+			return b.T("not taken: %s led to %s", st.Node, to), true
+		}
+	}
+	return "", b.Detail.Run.Status == domain.RunCompleted
+}
+
+func (b *Record) Kind(node string) string {
+	i, ok := b.Program.Index[node]
+	if !ok {
+		return ""
+	}
+	n := &b.Program.Nodes[i]
+	switch {
+	case n.Tool != "":
+		return "tool · " + n.Tool
+	case n.Agent != "":
+		return n.Type + " · " + n.Agent
+	case n.Plan != "":
+		return n.Type + " · " + n.Plan
+	}
+	return n.Type
+}
+
+// Does is what a node does, in a word: its tool, its agent, or its type.
+func (b *Record) Does(node string) string {
+	i, ok := b.Program.Index[node]
+	if !ok {
+		return ""
+	}
+	n := &b.Program.Nodes[i]
+	return cmp.Or(n.Tool, n.Agent, n.Plan, n.Type)
+}
+
+func (b *Record) TypeOf(node string) string {
+	if i, ok := b.Program.Index[node]; ok {
+		return b.Program.Nodes[i].Type
+	}
+	return ""
+}
+
+// Conversations reports whether a node asks a model.
+func (b *Record) Conversations(node string) bool {
+	switch b.TypeOf(node) {
+	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeGenerator:
+		return true
+	}
+	return false
+}
+
+// TargetOf is what a step called: the host of its address, else its tool.
+func (b *Record) TargetOf(node string) string {
+	st := b.LastOf(node)
+	if st == nil {
+		return ""
+	}
+	if a := st.Attempt(""); a != nil {
+		if v, err := jsonvalue.Decode(a.Input); err == nil {
+			if in, ok := v.(map[string]any); ok {
+				if text, ok := in["url"].(string); ok {
+					if u, err := url.Parse(text); err == nil && u.Host != "" {
+						return kit.Visible(kit.Cut(u.Host, 80))
+					}
+				}
+			}
+		}
+	}
+	if i, ok := b.Program.Index[node]; ok && b.Program.Nodes[i].Tool != "" {
+		return kit.Visible(b.Program.Nodes[i].Tool)
+	}
+	return ""
+}
+
+// LastOf is the newest failed step of a node, else its newest.
+func (b *Record) LastOf(node string) *Step {
+	var last *Step
+	for _, st := range b.Steps {
+		if st.Node == node && (last == nil || st.Failed() || !last.Failed()) {
+			last = st
+		}
+	}
+	return last
+}

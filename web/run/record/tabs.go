@@ -1,0 +1,31 @@
+package record
+
+import (
+	"slices"
+
+	"github.com/kairosd/kairosd/web/locale"
+)
+
+// tab names one way to look at a run.
+type tab struct {
+	ID, Title string
+	// Steps reports that it shows steps: one of them always stands beside it.
+	Steps bool
+}
+
+// Tabs are all of them, in their order.
+var Tabs = []tab{
+	{ID: "timeline", Title: locale.Mark("Timeline"), Steps: true},
+	{ID: "graph", Title: locale.Mark("Graph"), Steps: true},
+	{ID: "state", Title: locale.Mark("State")},
+	{ID: "log", Title: locale.Mark("Log")},
+	{ID: "handoffs", Title: locale.Mark("Handoffs")},
+	{ID: "events", Title: locale.Mark("Events")},
+	{ID: "io", Title: locale.Mark("Input and output")},
+	{ID: "lineage", Title: locale.Mark("Lineage")},
+}
+
+// tabNamed is the tab with an id, else the first.
+func tabNamed(id string) tab {
+	return Tabs[max(0, slices.IndexFunc(Tabs, func(t tab) bool { return t.ID == id }))]
+}

@@ -1,0 +1,355 @@
+package step
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+
+	"github.com/kairosd/kairosd/internal/diff/jsondiff"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/part/failure"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/run/log"
+	"github.com/kairosd/kairosd/web/run/record"
+)
+
+const (
+	// shownCalls bounds the calls of a step in the inspector.
+	shownCalls = 40
+	// shownLog bounds the lines of a log in the inspector.
+	shownLog = 200
+)
+
+// blocks are what a tab of the inspector shows.
+func (b inspectorPart) blocks(st *record.Step, a *record.Attempt, tab string) []kit.Block {
+	switch tab {
+	case "error":
+		return b.errorBlocks(a)
+	case "decision", "evaluation":
+		return b.decisionBlocks(st)
+	case "calls":
+		return b.callBlocks(st)
+	case "change":
+		return []kit.Block{b.changeBlock(st)}
+	case "definition":
+		return []kit.Block{b.definition(st.Node)}
+	}
+	entry, input := st.Last, st.Last.Input
+	if a != nil {
+		entry, input = a.Entry, a.Input
+	}
+	if tab == "input" {
+		return []kit.Block{b.source(st, b.ValueOf("in", b.T("Input"), input, entry.Seq, "input"))}
+	}
+	out := b.source(st, b.ValueOf("out", b.T("Output"), entry.Output, entry.Seq, "output"))
+	if entry.Output == nil {
+		switch st.Status {
+		case domain.NodeRunning:
+			out.Text = b.T("It still runs.")
+		case domain.NodeWaiting:
+			out.Text = b.T("It waits.")
+		case domain.NodeSkipped:
+			out.Text = b.T("It was skipped.")
+		}
+	}
+	return []kit.Block{out}
+}
+
+// source leads from a value that a fork took over to the step that it is of.
+func (b inspectorPart) source(st *record.Step, v kit.Block) kit.Block {
+	if from := b.Detail.Run.ForkedFrom; st.Reused && from != "" {
+		v.More = append(
+			v.More,
+			kit.Link{
+				Text: b.T("Reused from run %s: open the step there", domain.ShortID(from)),
+				Href: "/runs/" + from + "?" + url.Values{"step": {kit.StepName(st.Node, st.Visit)}}.Encode() + "#inspector",
+			},
+		)
+	}
+	return v
+}
+
+func (b inspectorPart) errorBlocks(a *record.Attempt) []kit.Block {
+	f := a.Entry.Failure
+	text := f.Message
+	for _, more := range []string{f.Suggestion, f.Detail} {
+		if more != "" && more != f.Message {
+			text += "\n\n" + more
+		}
+	}
+	retry := b.T("retryable")
+	if f.Permanent {
+		retry = b.T("permanent")
+	}
+	out := []kit.Block{value.Text(kit.Block{ID: "err", Title: f.Code + " · " + retry}, text)}
+	out[0].More = []kit.Link{{Text: b.T("About this error"), Href: "/docs/reference/errors#" + failure.Anchor(f.Code)}}
+	if len(f.Causes) > 0 {
+		lines := make([]string, len(f.Causes))
+		for i, c := range f.Causes {
+			lines[i] = strconv.Itoa(i+1) + " " + c
+		}
+		c := value.Text(kit.Block{ID: "causes", Title: b.T("Causes, outermost first")}, strings.Join(lines, "\n"))
+		c.Folded = true
+		out = append(out, c)
+	}
+	if f.Stack != "" {
+		s := value.Text(kit.Block{ID: "stack", Title: b.T("Stack")}, f.Stack)
+		s.Folded = true
+		out = append(out, s)
+	}
+	if a.Key != "" {
+		out[0].Explanation = strings.TrimSpace(out[0].Explanation + " " + b.T("Idempotency key: %s", a.Key))
+	}
+	return append(out, b.ValueOf("in", b.T("Input"), a.Input, a.Entry.Seq, "input"))
+}
+
+// decisionBlocks say who decided, or which condition was true and what it saw.
+func (b inspectorPart) decisionBlocks(st *record.Step) []kit.Block {
+	var lines []string
+	if b.TypeOf(st.Node) == walk.TypeApproval {
+		if st.Final == nil {
+			return []kit.Block{{ID: "dec", Title: b.T("Who decided"), Text: b.T("No decision yet.")}}
+		}
+		if st.Final.Actor != "" {
+			lines = append(lines, b.T("Decided by %s", kit.Visible(st.Final.Actor)))
+		}
+		t := b.Time(st.Final.At)
+		lines = append(lines, t.Title+" · "+t.UTC)
+		if st.Final.Reason != "" {
+			lines = append(lines, kit.Visible(kit.Cut(st.Final.Reason, 2000)))
+		}
+		out := []kit.Block{{ID: "dec", Title: b.T("Who decided"), Text: strings.Join(lines, "\n")}}
+		if st.Final.Output != nil {
+			out = append(out, b.ValueOf("out", b.T("Answer"), st.Final.Output, st.Final.Seq, "output"))
+		}
+		return out
+	}
+	d := st.Decision()
+	for _, e := range d.Evaluated {
+		line := fmt.Sprintf("%-9s %s  → %s", e.Result, e.Condition, e.To)
+		if e.Saw != "" {
+			line += "\n          " + b.T("it saw %s", kit.Cut(e.Saw, 300))
+		}
+		lines = append(lines, line)
+	}
+	for _, c := range d.Settled {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s: %s %s", c.Node, c.Status, b.Message(c.Message()))))
+	}
+	switch {
+	case d.To != "":
+		lines = append(lines, b.T("taken: → %s", d.To))
+	case d.Ended != "":
+		lines = append(lines, b.T("ended: %s", b.Constant(d.Ended)))
+	}
+	return []kit.Block{
+		{ID: "dec", Title: b.T("Why did it go there?"), Text: kit.Visible(kit.Cut(strings.Join(lines, "\n"), value.PreviewBytes))},
+	}
+}
+
+// callBlocks are the calls of models and tools inside a step: request, response, and duration.
+func (b inspectorPart) callBlocks(st *record.Step) []kit.Block {
+	var out []kit.Block
+	for n, c := range st.Calls {
+		if n == shownCalls {
+			out = append(
+				out,
+				kit.Block{
+					ID:    "more",
+					Title: b.T("More"),
+					Text: b.N(
+						len(st.Calls)-n,
+						"%s more call; the view of handoffs lists all.",
+						"%s more calls; the view of handoffs lists all.",
+					),
+				},
+			)
+			break
+		}
+		what, _ := part.Call(c)
+		title := []string{fmt.Sprintf("%d · %s", n+1, kit.Visible(what)), b.T(record.StepStatus(c.Status).Word)}
+		if !c.StartedAt.IsZero() {
+			title = append(title, kit.Took(c.At.Sub(c.StartedAt)))
+		}
+		if !c.Usage.Zero() {
+			title = append(
+				title,
+				b.N(int(c.Usage.InputTokens), "%s token in", "%s tokens in"),
+				b.N(int(c.Usage.OutputTokens), "%s token out", "%s tokens out"),
+				value.Cost(b.Context, c.Usage.Cost),
+			)
+		}
+		id := "call-" + strconv.Itoa(n)
+		var v kit.Block
+		switch {
+		case c.Failure != nil:
+			v = value.Text(kit.Block{ID: id}, c.Failure.Code+": "+c.Failure.Message)
+		case c.Output != nil:
+			v = b.ValueOf(id, "", c.Output, c.Seq, "output")
+		default:
+			v = b.ValueOf(id, "", c.Input, c.Seq, "input")
+		}
+		v.Title = strings.Join(title, " · ")
+		out = append(out, v)
+	}
+	return out
+}
+
+// stepLog is what an attempt has logged, the newest lines; while it runs, it is
+// followed live.
+func (b inspectorPart) stepLog(st *record.Step, a *record.Attempt) log.StepLog {
+	kept := domain.ReadLog(a.Log)
+	v := log.StepLog{
+		Title: b.T("Log") + " · " + b.N(len(kept.Lines), "%s line", "%s lines"),
+		All:   "/runs/" + b.Detail.Run.ID + "?" + url.Values{"view": {"log"}, "logstep": {st.Node}}.Encode(),
+	}
+	for _, l := range kept.Lines[max(0, len(kept.Lines)-shownLog):] {
+		v.Lines = append(v.Lines, log.LineOf(b.Record, l, a.Entry))
+	}
+	if st.Status == domain.NodeRunning {
+		v.Topic, v.Refresh = "run-"+b.Detail.Run.ID, b.Href(nil)
+	}
+	v.Message = b.logProgress(kept)
+	return v
+}
+
+// logProgress is how far an attempt reports that it is, and what of its log is not kept.
+func (b inspectorPart) logProgress(l domain.AttemptLog) string {
+	var out []string
+	if p := l.Progress; p != nil {
+		text := b.Number(p.Done)
+		if p.Total > 0 {
+			text = b.T("%s of %s", b.Number(p.Done), b.Number(p.Total))
+		}
+		out = append(out, b.T("Progress: %s", text)+" "+kit.Visible(kit.Cut(p.Message, 200)))
+	}
+	if l.Dropped > 0 {
+		out = append(out, b.N(l.Dropped, "%s more line was not kept.", "%s more lines were not kept."))
+	}
+	return strings.Join(out, " · ")
+}
+
+// changeBlock is what a step's checkpoint changed of the state: its output, against
+// that of the visit before.
+func (b inspectorPart) changeBlock(st *record.Step) kit.Block {
+	var before domain.RawJSON
+	name := b.T("nothing")
+	for i := range b.Detail.Journal {
+		e := &b.Detail.Journal[i]
+		if e.Seq >= st.Final.Seq {
+			break
+		}
+		if part.IsCheckpoint(e) && e.Node == st.Node && e.Item == st.Item {
+			before, name = e.Output, b.T("cp %d after %s", e.Seq, kit.StepName(e.Node, e.Visit))
+		}
+	}
+	v := kit.Block{ID: "chg", Title: b.T("output.%s, against %s", st.Node, name)}
+	v.Diff, v.Note = value.Diff(b.Display.Lang, before, st.Final.Output)
+	return v
+}
+
+// definition is a node as the plan has it.
+func (b inspectorPart) definition(node string) kit.Block {
+	v := kit.Block{ID: "def", Title: b.T("Definition in v%d", b.Detail.Run.Version)}
+	i, ok := b.Program.Index[node]
+	if !ok {
+		v.Text = b.T("This version has no such node.")
+		return v
+	}
+	n := &b.Program.Nodes[i]
+	d := map[string]any{"type": n.TypeName}
+	set := func(key, text string) {
+		if text != "" {
+			d[key] = text
+		}
+	}
+	set("tool", n.Tool)
+	set("agent", n.Agent)
+	set("plan", n.Plan)
+	set("effect", string(n.Effect))
+	set("on_error", string(n.OnError))
+	set("on_reject", string(n.OnReject))
+	if n.Timeout > 0 {
+		set("timeout", n.Timeout.String())
+	}
+	if n.Input != nil {
+		d["input"] = n.Input.Source
+	}
+	var needs []any
+	for _, j := range n.Needs {
+		needs = append(needs, b.Program.Nodes[j].ID)
+	}
+	if needs != nil {
+		d["needs"] = needs
+	}
+	var edges []any
+	for _, e := range n.Out {
+		text := "→ " + b.Program.Target(e)
+		if e.Text != "" {
+			text += ", " + e.Text
+		}
+		edges = append(edges, text)
+	}
+	if edges != nil {
+		d["edges"] = edges
+	}
+	root := value.Tree(b.Display.Lang, d)
+	v.JSON = &root
+	return v
+}
+
+// comparedSteps bounds the runs of which a step's input is compared.
+const comparedSteps = 500
+
+// markDifferences marks what in the input of a failed step differs from the same step of the
+// last successful run.
+func (b inspectorPart) markDifferences(blocks []kit.Block, st *record.Step, a *record.Attempt) {
+	if b.Detail.Run.Status != domain.RunFailed || !st.Failed() || a == nil {
+		return
+	}
+	i := slices.IndexFunc(blocks, func(k kit.Block) bool { return k.ID == "in" && k.JSON != nil })
+	good, err := b.Good()
+	if i < 0 || err != nil || good.ID == "" || good.Steps > comparedSteps { // a hint: the page does not fail for it
+		return
+	}
+	journal, err := b.Reader.JournalPage(b.Context, good.ID, 0, 0)
+	if err != nil {
+		return
+	}
+	var input domain.RawJSON
+	for _, e := range journal {
+		if e.Node == st.Node && e.Item == st.Item && len(e.Input) > 0 {
+			input = e.Input
+		}
+	}
+	was, err := jsonvalue.Decode(input)
+	is, err2 := jsonvalue.Decode(a.Input)
+	if err != nil || err2 != nil {
+		return
+	}
+	changes, _ := jsondiff.Diff(was, is, 20)
+	for _, c := range changes {
+		text := b.T("not set in run %s", domain.ShortID(good.ID))
+		if c.Op == jsondiff.Changed {
+			text = b.T("in run %s: %s", domain.ShortID(good.ID), record.Short(c.Old))
+		}
+		markNode(blocks[i].JSON, c.Path, text)
+	}
+}
+
+// markNode marks the value at a path.
+func markNode(n *kit.Node, path, was string) {
+	if n.Path == path {
+		n.Was = was
+		return
+	}
+	for i := range n.Children {
+		markNode(&n.Children[i], path, was)
+	}
+}

@@ -1,0 +1,379 @@
+// Package step has what stands beside a view of a run: one step, its attempts and values. It is also a page of its own.
+package step
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/detail"
+	"github.com/kairosd/kairosd/web/part/failure"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/run/doubts"
+	"github.com/kairosd/kairosd/web/run/record"
+)
+
+var tabWords = map[string]string{
+	"error":      locale.Mark("Error"),
+	"output":     locale.Mark("Output"),
+	"input":      locale.Mark("Input"),
+	"decision":   locale.Mark("Decision"),
+	"evaluation": locale.Mark("Evaluation"),
+	"log":        locale.Mark("Log"),
+	"calls": locale.Mark(
+		"Calls",
+	),
+	"prompt":     locale.Mark("Prompt"),
+	"change":     locale.Mark("State change"),
+	"definition": locale.Mark("Definition"),
+}
+
+// inspectorPart makes what stands beside a view: one step, its attempts and its values.
+type inspectorPart struct{ *record.Record }
+
+// Of shows the chosen step.
+func Of(b *record.Record) Inspector { return inspectorPart{b}.inspector() }
+
+// OfNode shows a node without a step.
+func OfNode(b *record.Record, node string) Inspector { return inspectorPart{b}.nodeInspector(node) }
+
+// inspector shows the chosen step; tabs are links.
+func (b inspectorPart) inspector() Inspector {
+	st := b.Chosen
+	seq := strconv.FormatInt(st.Seq, 10)
+	i := Inspector{
+		Step: seq,
+		Detail: detail.Detail{
+			Name:   st.Label(),
+			Sub:    b.aboutNode(st.Node),
+			Status: st.Shown(),
+			Page:   fmt.Sprintf("/runs/%s/steps/%d", b.Detail.Run.ID, st.Seq),
+		},
+	}
+	a := st.Attempt(b.Query("try"))
+	if i.Key = "step-" + seq; a != nil {
+		i.Key += "-" + strconv.Itoa(a.Number)
+	}
+	if len(st.Attempts) > 1 {
+		for n := range st.Attempts {
+			text := strconv.Itoa(st.Attempts[n].Number)
+			s := record.StepStatus(st.Attempts[n].Status)
+			i.Attempts = append(
+				i.Attempts,
+				kit.Link{
+					Text:    text,
+					Icon:    s.Icon,
+					Class:   s.Key,
+					Href:    b.Href(url.Values{"step": {seq}, "node": nil, "try": {text}, "tab": nil}) + "#inspector",
+					Current: &st.Attempts[n] == a,
+				},
+			)
+		}
+	}
+	b.inspectorFacts(&i, st, a)
+	i.Resume = b.fate(st)
+	if st.Status == domain.NodeInDoubt && a != nil && b.Who.Role.Includes(domain.RoleOperator) {
+		what := b.doubtOf(st, a)
+		together := doubts.Together(b.Record, st.Node)
+		i.Doubt = &DoubtForm{
+			Calls:    b.callsInDoubt(st),
+			What:     what,
+			Together: together,
+			Action:   fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.Detail.Run.ID, url.PathEscape(st.Node)),
+			CSRF:     b.Who.CSRF,
+			Idem:     kit.NewID(),
+			Rev: strconv.FormatInt(
+				b.Detail.Run.LastSeq,
+				10,
+			),
+			Node:    st.Node,
+			Visit:   strconv.Itoa(st.Visit),
+			Item:    strconv.Itoa(st.Item),
+			Attempt: strconv.Itoa(a.Number),
+			Key:     cmp.Or(a.Key, "–"), Target: cmp.Or(b.TargetOf(st.Node), b.Does(st.Node)), Sent: b.Time(a.Started).Title,
+		}
+	}
+	tabs := b.tabs(st, a)
+	tab := b.Query("tab")
+	for was, is := range map[string]string{"calls": "prompt", "decision": "evaluation"} { // as other steps call it
+		if tab == was && !slices.Contains(tabs, was) && slices.Contains(tabs, is) {
+			tab = is
+		}
+	}
+	if !slices.Contains(tabs, tab) {
+		tab = tabs[0]
+	}
+	for _, t := range tabs {
+		l := kit.Link{
+			Text:    b.T(tabWords[t]),
+			Href:    b.Href(url.Values{"step": {seq}, "node": nil, "tab": {t}}) + "#inspector",
+			Current: t == tab,
+		}
+		if t == "calls" {
+			l.Count = strconv.Itoa(len(st.Calls))
+		}
+		i.Tabs = append(i.Tabs, l)
+	}
+	switch tab {
+	case "log":
+		l := b.stepLog(st, a)
+		i.Log = &l
+	case "prompt":
+		b.promptTab(&i, st, a)
+	case "error":
+		i.Blocks = b.errorBlocks(a)
+		i.Advice = b.T(failure.Meaning(a.Entry.Failure.Code))
+		b.markDifferences(i.Blocks, st, a)
+		if id := a.Entry.Failure.Request; id != "" {
+			i.Facts = append(i.Facts, kit.Fact{Term: b.T("Provider request"), Text: kit.Visible(id)})
+		}
+		i.Facts = append(i.Facts, kit.Fact{Term: b.T("Trace"), Text: fmt.Sprintf("%x", domain.TraceOf(b.Detail.Run.ID))})
+		i.Find = b.FindForm(i.Blocks)
+	default:
+		i.Blocks = b.blocks(st, a, tab)
+		if tab == "input" {
+			b.markDifferences(i.Blocks, st, a)
+		}
+		if i.Find = b.FindForm(i.Blocks); tab == "definition" {
+			i.Find = nil
+		}
+	}
+	if b.reopens(st) {
+		i.Actions = append(
+			i.Actions,
+			kit.Link{
+				Text: b.T("Retry only this step…"),
+				Href: fmt.Sprintf(
+					"/runs/%s/resume?%s",
+					b.Detail.Run.ID,
+					url.Values{"only": {fmt.Sprintf("%s#%d", st.Node, st.Visit)}}.Encode(),
+				),
+				Dialog: true,
+			},
+		)
+	}
+	if b.Who.Role.Includes(domain.RoleOperator) && st.Final != nil {
+		before := int64(0)
+		for _, e := range b.Detail.Journal[:min(int(st.Seq-1), len(b.Detail.Journal))] {
+			if part.IsCheckpoint(&e) {
+				before = e.Seq
+			}
+		}
+		fork := func(text string, at int64) {
+			i.Actions = append(i.Actions, kit.Link{Text: text, Href: fmt.Sprintf("/runs/%s/fork?at=%d", b.Detail.Run.ID, at)})
+		}
+		fork(b.T("Fork from here with edited state…"), before)
+		if st.Status == domain.NodeCompleted {
+			fork(b.T("Fork after this step…"), st.Final.Seq)
+		}
+	}
+	return i
+}
+
+// doubtOf reports how it came that it is unknown whether an attempt had its effect.
+func (b inspectorPart) doubtOf(st *record.Step, a *record.Attempt) string {
+	what := b.Kind(st.Node)
+	if what == "" {
+		what = st.Node
+	}
+	f := a.Entry.Failure
+	how := b.T(
+		"kairosd stopped during attempt %d of %s (%s).",
+		a.Number,
+		st.Node,
+		what,
+	)
+	if f != nil && f.Code != "interrupted" {
+		how = b.T(
+			"Attempt %d of %s (%s) got no response: %s",
+			a.Number,
+			st.Node,
+			what,
+			kit.Visible(kit.Cut(f.Message, 300)),
+		)
+		how = strings.TrimSuffix(how, ".") + "."
+	}
+	return how + " " + b.T(
+		"The call may or may not have reached the server. It is not idempotent: running it again may repeat its effect.",
+	)
+}
+
+// callsInDoubt are the calls of a step's conversation whose outcome is not known.
+func (b inspectorPart) callsInDoubt(st *record.Step) []DoubtCall {
+	var out []DoubtCall
+	for _, w := range b.Detail.Waits {
+		if w.Reason != domain.WaitInDoubt || w.Node != st.Node || w.Visit != st.Visit || w.Item != st.Item {
+			continue
+		}
+		for _, c := range w.Calls {
+			out = append(
+				out,
+				DoubtCall{Tool: kit.Visible(c.Tool), Arguments: record.Brief(c.Arguments), Key: c.IdempotencyKey,
+					Sent: b.Time(c.Since).Title},
+			)
+		}
+	}
+	return out
+}
+
+// tabs are the parts of a step that there are, the answer first.
+func (b inspectorPart) tabs(st *record.Step, a *record.Attempt) []string {
+	var tabs []string
+	if a != nil && a.Entry.Failure != nil {
+		tabs = append(tabs, "error")
+	}
+	decided := st.Final != nil && len(st.Final.Decision) > 0
+	person := b.TypeOf(st.Node) == walk.TypeApproval
+	if person {
+		tabs = append(tabs, "decision")
+	}
+	if st.Status == domain.NodeRunning && a != nil {
+		tabs = append(tabs, "log")
+	}
+	tabs = append(tabs, "output", "input")
+	switch {
+	case b.Conversations(st.Node) && a != nil:
+		tabs = append(tabs, "prompt")
+	case len(st.Calls) > 0:
+		tabs = append(tabs, "calls")
+	}
+	if decided && !person {
+		tabs = append(tabs, "evaluation")
+	}
+	if a != nil && len(a.Log) > 0 && !slices.Contains(tabs, "log") {
+		tabs = append(tabs, "log")
+	}
+	if st.Final != nil && part.IsCheckpoint(st.Final) {
+		tabs = append(tabs, "change")
+	}
+	return append(tabs, "definition")
+}
+
+// aboutNode is what a node is, in a line.
+func (b inspectorPart) aboutNode(node string) string {
+	out := []string{b.Kind(node)}
+	if i, ok := b.Program.Index[node]; ok {
+		n := &b.Program.Nodes[i]
+		if n.Timeout > 0 {
+			out = append(out, b.T("timeout")+" "+n.Timeout.String())
+		}
+		if n := n.MostAttempts(); n > 1 {
+			out = append(out, b.N(n, "at most %s attempt", "at most %s attempts"))
+		}
+		if b.Effects[i] == walk.EffectUnsafe {
+			out = append(out, b.T("side effects"))
+		}
+	}
+	return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), " · ")
+}
+
+// inspectorFacts are the attempt's times, in both forms, and what it used.
+func (b inspectorPart) inspectorFacts(i *Inspector, st *record.Step, a *record.Attempt) {
+	main := func(term, text string) {
+		if text != "" {
+			i.Main = append(i.Main, kit.Fact{Term: term, Text: text})
+		}
+	}
+	add := func(term, text string) {
+		if text != "" {
+			i.Facts = append(i.Facts, kit.Fact{Term: term, Text: text})
+		}
+	}
+	from, until := st.Started, st.Until(b.Site.Now())
+	if a != nil {
+		if from = a.Started; !a.Ended.IsZero() {
+			until = a.Ended
+		}
+		if st.Status != record.NodeLost {
+			main(b.T("Duration"), kit.Took(until.Sub(from)))
+			main(b.T("Total"), kit.Took(st.Took(b.Site.Now())))
+		}
+	}
+	if flow, err := b.Flow(); err == nil { // a hint: the page does not fail for it
+		if n := flow.Nodes[st.Node]; n != nil && n.Settled > n.Failed {
+			main(b.T("Usually"), kit.Took(n.P50))
+		}
+	}
+	if n, ok := b.Program.Index[st.Node]; ok {
+		main(b.T("Side effects"), value.Effect(b.Context, string(b.Effects[n])))
+	}
+	i.Began = b.Time(from)
+	if u := st.Usage(); !u.Zero() {
+		add(b.T("Tokens"), b.Number(u.InputTokens)+" → "+b.Number(u.OutputTokens))
+		add(b.T("Cost"), value.Cost(b.Context, u.Cost))
+	}
+	agent := st.Last.Agent
+	for _, c := range st.Calls {
+		agent = cmp.Or(agent, c.Agent)
+	}
+	b.participants(st, a, agent, add)
+}
+
+// fate reports what resuming would do with a step: it comes from the same preview
+// that the act is done by.
+func (b inspectorPart) fate(st *record.Step) string {
+	pre := b.Resume()
+	if pre == nil {
+		return ""
+	}
+	in := func(list []domain.PreviewStep) *domain.PreviewStep {
+		for i := range list {
+			s := &list[i]
+			if s.Node == st.Node && (s.Visit == st.Visit || s.Visit == 0) &&
+				(st.Item < 0 || len(s.Items) == 0 || slices.Contains(s.Items, st.Item)) {
+				return s
+			}
+		}
+		return nil
+	}
+	switch {
+	case in(pre.InDoubt) != nil:
+		return b.T("Resuming needs a decision about this step first.")
+	case st.Item >= 0 && st.Status == domain.NodeCompleted && in(pre.Again) == nil:
+		return b.T("Resuming keeps this result; the step is not repeated.")
+	case in(pre.Again) != nil:
+		return b.T("Resuming runs this step again.")
+	case in(pre.Keep) != nil:
+		return b.T("Resuming keeps this result; the step is not repeated.")
+	}
+	return ""
+}
+
+// reopens reports whether a resume opens the step again because of itself.
+func (b inspectorPart) reopens(st *record.Step) bool {
+	pre := b.Resume()
+	return pre != nil && slices.ContainsFunc(pre.Again, func(s domain.PreviewStep) bool {
+		return s.Node == st.Node && s.Visit == st.Visit && s.Reopened()
+	})
+}
+
+// nodeInspector shows a node with no step: what it is, and why it did not run.
+func (b inspectorPart) nodeInspector(node string) Inspector {
+	i := Inspector{Detail: detail.Detail{Name: node, Key: "node-" + node, Sub: b.aboutNode(node)}}
+	state, why := b.NoStep(node)
+	pre := b.Resume()
+	i.Status = record.WordOf(state)
+	switch {
+	case state == "failed":
+		i.Resume = b.T("It failed before it started.") + " " + why
+	case why != "":
+		i.Resume = why
+	case state == record.Passed:
+		i.Resume = b.T("The run continued without it.")
+	case pre != nil && slices.ContainsFunc(pre.New, func(s domain.PreviewStep) bool { return s.Node == node }):
+		i.Resume = b.T("It has not started. Resuming may run it for the first time.")
+	default:
+		i.Resume = b.T("It has not started.")
+	}
+	i.Blocks = []kit.Block{b.definition(node)}
+	return i
+}

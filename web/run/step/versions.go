@@ -1,0 +1,101 @@
+package step
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/run/record"
+)
+
+// activeVersions are the active versions at a time, from the audit log: kairosd itself, and the agents by their
+// prompts.
+type activeVersions struct {
+	kairosd string
+	agents  map[string]string
+}
+
+// activeAt reads the last start, or applied configuration, before a time. Errors are logged: a step matters
+// more than the versions that executed it.
+func (b inspectorPart) activeAt(at time.Time) (f activeVersions) {
+	var since time.Time
+	for _, action := range []string{"daemon.start", "config.reload"} {
+		list, err := b.App.Audit.List(
+			b.Context,
+			b.Who.Actor(),
+			domain.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: domain.Page{Limit: 1}},
+		)
+		if err != nil {
+			b.Site.Logger.Error("the active versions", "action", action, "err", err)
+			return activeVersions{}
+		}
+		if len(list.Items) == 0 {
+			continue
+		}
+		e := list.Items[0]
+		if version, started := strings.CutPrefix(e.Object, "version:"); started {
+			f.kairosd, since = version, e.At
+		}
+		var detail struct {
+			Agents map[string]string `json:"agent"`
+		}
+		if json.Unmarshal(e.Detail, &detail) == nil && detail.Agents != nil {
+			f.agents = detail.Agents
+		}
+	}
+	return f
+}
+
+// participants adds the agent, the models and the tool of a step, as far as there are records
+// each with the version that it was of when the step began.
+func (b inspectorPart) participants(st *record.Step, a *record.Attempt, agent string, add func(term, text string)) {
+	tool := ""
+	if i, ok := b.Program.Index[st.Node]; ok {
+		tool = b.Program.Nodes[i].Tool
+	}
+	if agent == "" && tool == "" && !b.Conversations(st.Node) {
+		return
+	}
+	began := st.Started
+	if a != nil {
+		began = a.Started
+	}
+	f := b.activeAt(began)
+	if version := f.agents[agent]; version != "" {
+		add(b.T("Agent"), b.T("%s, version %s", kit.Visible(agent), kit.Visible(version)))
+	} else {
+		add(b.T("Agent"), kit.Visible(agent))
+	}
+	if b.Conversations(st.Node) {
+		var models []string
+		for _, m := range promptOf(st, a).Messages {
+			if m.Model != "" && !slices.Contains(models, kit.Visible(m.Model)) {
+				models = append(models, kit.Visible(m.Model))
+			}
+		}
+		add(b.T("Model"), strings.Join(models, ", "))
+	}
+	if tool != "" {
+		add(b.T("Tool"), b.toolVersion(tool, f))
+	}
+}
+
+// toolVersion reports where a tool is from, which is what its version depends on.
+func (b inspectorPart) toolVersion(name string, f activeVersions) string {
+	source := ""
+	if tools, err := b.App.Tools.List(b.Context, b.Who.Actor()); err == nil {
+		if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {
+			source = tools[i].Source
+		}
+	}
+	switch {
+	case source == "built-in" && f.kairosd != "":
+		return b.T("%s of kairosd %s", kit.Visible(name), kit.Visible(f.kairosd))
+	case source != "" && source != "built-in":
+		return b.T("%s of the MCP server %s", kit.Visible(name), kit.Visible(source))
+	}
+	return kit.Visible(name)
+}
