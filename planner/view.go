@@ -1,8 +1,6 @@
 package planner
 
 import (
-	"slices"
-
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -134,14 +132,15 @@ func (v *view) findCertain() {
 	}
 }
 
-// findDominators computes immediate dominators along edges for all token regions at once:
-// semi-dominators by path compression, then nearest common ancestors.
+// frame is a position in a depth-first walk: a node, and its next child.
+type frame struct{ v, next int }
+
+// findDominators computes immediate dominators along edges for all token regions at once.
 func (v *view) findDominators() {
 	n := len(v.p.Nodes)
 	v.idom, v.enter, v.leave = make([]int, n), make([]int, n), make([]int, n)
 	number := make([]int, n) // in depth-first order, from 1; 0 is a root above all sources
 	vertex, parent := []int{-1}, []int{0}
-	type frame struct{ v, next int }
 	for source := range n {
 		v.idom[source] = -1
 		if v.owner[source] != source {
@@ -177,49 +176,7 @@ func (v *view) findDominators() {
 			before[i] = append(before[i], 0)
 		}
 	}
-	semi, label, link := make([]int, count), make([]int, count), slices.Clone(parent)
-	for i := range semi {
-		semi[i], label[i] = i, i
-	}
-	var path []int
-	// evaluate returns the number with the least semi-dominator on the path from u to the first
-	// unprocessed number, and compresses the path.
-	evaluate := func(u, processed int) int {
-		if link[u] < processed {
-			return label[u]
-		}
-		path = path[:0]
-		for ; link[u] >= processed; u = link[u] {
-			path = append(path, u)
-		}
-		top, best := u, label[u]
-		for i := len(path) - 1; i >= 0; i-- {
-			w := path[i]
-			link[w] = link[top]
-			if semi[best] < semi[label[w]] {
-				label[w] = best
-			} else {
-				best = label[w]
-			}
-			top = w
-		}
-		return label[top]
-	}
-	dominator := slices.Clone(parent)
-	for i := count - 1; i > 0; i-- {
-		for _, u := range before[i] {
-			if u < i {
-				semi[i] = min(semi[i], u)
-			} else {
-				semi[i] = min(semi[i], semi[evaluate(u, i+1)])
-			}
-		}
-	}
-	for i := 1; i < count; i++ {
-		for dominator[i] > semi[i] {
-			dominator[i] = dominator[dominator[i]]
-		}
-	}
+	dominator := dominators(parent, before)
 	children := make([][]int, count)
 	for i := 1; i < count; i++ {
 		children[dominator[i]] = append(children[dominator[i]], i)
@@ -227,6 +184,12 @@ func (v *view) findDominators() {
 			v.idom[vertex[i]] = vertex[dominator[i]]
 		}
 	}
+	v.numberIntervals(vertex, children)
+}
+
+// numberIntervals sets enter and leave from a walk of the dominator tree: a node dominates exactly
+// those whose interval is inside its own.
+func (v *view) numberIntervals(vertex []int, children [][]int) {
 	clock := 0
 	frames := []frame{{0, 0}}
 	for len(frames) > 0 {

@@ -124,6 +124,8 @@ type server struct {
 	retired  <-chan struct{}
 	retiring sync.WaitGroup
 	ended    chan struct{}
+	// atEnd adds a function to call when the daemon stops. The last added is called first.
+	atEnd func(func())
 	// startNotifying starts to send notifications, once a channel is configured.
 	startNotifying func()
 }
@@ -200,54 +202,27 @@ func (s *server) serve(ctx context.Context) error {
 	return err
 }
 
+// run starts the parts of the daemon, answers requests until ctx ends, and closes the parts in the
+// opposite order.
 func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) error {
+	var closers []func()
+	s.atEnd = func(f func()) { closers = append(closers, f) }
+	defer func() {
+		for _, f := range slices.Backward(closers) {
+			f()
+		}
+	}()
 	s.guard = &tool.Guard{}
 	s.guard.Listeners(ln.Addr())
 	s.masks, s.ended = &assemble.Masks{}, make(chan struct{})
-	failure, err := popFailure(string(s.Dir))
-	if err != nil {
-		s.log.Error("read the failure file", "err", err)
-	}
-	if failure != "" {
-		s.log.Error("storage failed before this start", "failure", failure)
-		if err := s.store.Audit(ctx, domain.AuditRecord{Action: "store.failed", Actor: domain.System.Name,
-			Source: domain.System.Source, Result: "failed", Reason: failure}); err != nil {
-			return err
-		}
-	}
-	s.guard.Only(s.guarded(s.cfg)...)
-	s.startup.stage(domain.StartTools)
-	first, err := s.plain(s.cfg, nil)
+	failure, err := s.lastFailure(ctx)
 	if err != nil {
 		return err
 	}
-	s.engine, first.asker, first.tools, first.registry, err = assemble.NewEngineWith(
-		ctx,
-		s.store,
-		s.cfg,
-		first.secrets,
-		s.log,
-		engine.Options{People: assemble.PeopleOf(s.store), Safe: s.Safe, StopGrace: drain},
-		s.guard,
-	)
-	if err != nil {
+	if err := s.createEngine(ctx); err != nil {
 		return err
 	}
-	forget := first.tools.OnClose // circuit states are kept when the toolbox closes
-	first.tools.OnClose = nil
-	s.runtime.Store(first)
-	defer func() { // runs after the engine has stopped
-		close(s.ended)
-		s.retiring.Wait()
-		s.now().tools.Close()
-		forget()
-	}()
-	s.engine.SetReplanner(planners{s.now})
-	stopMetrics, err := s.measure(ctx)
-	if err != nil {
-		return err
-	}
-	defer stopMetrics()
+	first := s.now()
 	s.system = &system{store: s.store, engine: s.engine, metrics: s.metrics, now: s.now,
 		Logger: s.log, started: time.Now().UTC(), safe: safe, lastFailure: failure, unclean: datadir.IsSocket(s.Dir.Socket()),
 		configFile: s.ConfigFile, lines: s.lines, mask: s.masks.Mask}
@@ -258,6 +233,74 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	if err := s.system.checkClock(ctx); err != nil {
 		return err
 	}
+	wake := make(chan struct{}, 1)
+	if err := s.createServices(ctx, wake); err != nil {
+		return err
+	}
+	demonstrations := s.operations()
+	s.atEnd(demonstrations.Close)
+	handler, local, closeAPI, err := s.handlers(ln)
+	if err != nil {
+		return err
+	}
+	s.atEnd(closeAPI)
+	if err := s.startRuns(ctx); err != nil {
+		return err
+	}
+	s.startUpkeep(ctx, wake)
+	return s.answer(ctx, handler, local)
+}
+
+// lastFailure returns why storage failed before this start, or "", and records it in the audit log.
+func (s *server) lastFailure(ctx context.Context) (string, error) {
+	failure, err := popFailure(string(s.Dir))
+	if err != nil {
+		s.log.Error("read the failure file", "err", err)
+	}
+	if failure == "" {
+		return "", nil
+	}
+	s.log.Error("storage failed before this start", "failure", failure)
+	return failure, s.store.Audit(ctx, domain.AuditRecord{Action: "store.failed", Actor: domain.System.Name,
+		Source: domain.System.Source, Result: "failed", Reason: failure})
+}
+
+// createEngine creates the engine and the first runtime from the configuration. It starts no runs.
+func (s *server) createEngine(ctx context.Context) error {
+	s.guard.Only(s.guarded(s.cfg)...)
+	s.startup.stage(domain.StartTools)
+	first, err := s.plain(s.cfg, nil)
+	if err != nil {
+		return err
+	}
+	options := engine.Options{People: assemble.PeopleOf(s.store), Safe: s.Safe, StopGrace: drain}
+	s.engine, first.asker, first.tools, first.registry, err = assemble.NewEngineWith(ctx, s.store, s.cfg, first.secrets, s.log,
+		options, s.guard)
+	if err != nil {
+		return err
+	}
+	forget := first.tools.OnClose // circuit states are kept when the toolbox closes
+	first.tools.OnClose = nil
+	s.runtime.Store(first)
+	s.atEnd(func() { // the engine has stopped
+		close(s.ended)
+		s.retiring.Wait()
+		s.now().tools.Close()
+		forget()
+	})
+	s.engine.SetReplanner(planners{s.now})
+	stopMetrics, err := s.measure(ctx)
+	if err != nil {
+		return err
+	}
+	s.atEnd(stopMetrics)
+	return nil
+}
+
+// createServices creates the services beside the engine, and starts none of them. Runs that need
+// attention are sent to the notifier by wake.
+func (s *server) createServices(ctx context.Context, wake chan struct{}) (err error) {
+	first := s.now()
 	access := auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: s.Dir.SetupFile(),
 		Provider: first.access.Provider, CreateUsers: first.access.CreateUsers, NoPassword: first.access.NoPassword,
 		SecondFactorFor: first.access.SecondFactorFor}
@@ -269,38 +312,21 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 			return err
 		}
 	}
-	s.bulk = bulk.New(
-		bulk.Config{
-			Store:     s.store,
-			Engine:    s.engine,
-			Log:       s.log,
-			Providers: catalog{s.now}.providerInfos,
-			Tools:     catalog{s.now}.Tools,
-			Host:      catalog{s.now}.Host,
-		},
-	)
+	list := catalog{s.now}
+	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: list.providerInfos, Tools: list.Tools,
+		Host: list.Host})
 	s.checker = store.NewAuditChecker(s.store, s.log)
-	wake := make(chan struct{}, 1)
 	if s.notifier, err = notify.New(notify.Config{Store: s.store, Channels: first.reach.Channels, Dialer: first.reach.Dialer,
 		URL: first.reach.URL, Wake: wake, Log: s.log}); err != nil {
 		return err
 	}
-	s.settings = &settings{
-		now:    s.now,
-		file:   s.ConfigFile,
-		listen: s.listen,
-		data:   string(s.Dir),
-		notify: s.notifier,
-		system: s.system,
-		store:  s.store,
-	}
-	demonstrations := s.operations()
-	defer demonstrations.Close()
-	handler, local, closeAPI, err := s.handlers(ln)
-	if err != nil {
-		return err
-	}
-	defer closeAPI()
+	s.settings = &settings{now: s.now, file: s.ConfigFile, listen: s.listen, data: string(s.Dir), notify: s.notifier,
+		system: s.system, store: s.store}
+	return nil
+}
+
+// startRuns continues the unfinished runs, bulk operations, and drafts.
+func (s *server) startRuns(ctx context.Context) error {
 	if err := s.system.resumeMaintenance(ctx); err != nil {
 		return err
 	}
@@ -311,35 +337,40 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	if err := s.engine.Open(ctx); err != nil {
 		return err
 	}
-	defer s.stopEngine()
-	if err := s.system.noteStart(ctx, first.registry.Models()); err != nil {
+	s.atEnd(s.stopEngine)
+	if err := s.system.noteStart(ctx, s.now().registry.Models()); err != nil {
 		return err
 	}
 	if err := s.bulk.Open(ctx); err != nil {
 		return err
 	}
-	defer s.bulk.Close()
+	s.atEnd(s.bulk.Close)
 	if err := s.drafts.Open(ctx); err != nil {
 		return err
 	}
-	defer s.drafts.Close()
+	s.atEnd(s.drafts.Close)
+	return nil
+}
+
+// startUpkeep starts the work that repeats while the daemon runs: retention, checks, schedules,
+// notifications, and metrics.
+func (s *server) startUpkeep(ctx context.Context, wake chan struct{}) {
 	timer := schedule.New(schedule.Config{Store: s.store, Engine: s.engine.Timed(), Backfill: s.bulk, Now: s.engine.Timed().Now,
 		Log: s.log})
-	upkeep, endUpkeep := context.WithCancel(ctx)
-	var looking sync.WaitGroup
-	s.system.schedule(upkeep, &looking)
-	looking.Go(func() { s.checker.Run(upkeep) })
-	looking.Go(func() { timer.Run(upkeep) })
+	ctx, end := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	s.system.schedule(ctx, &running)
+	running.Go(func() { s.checker.Run(ctx) })
+	running.Go(func() { timer.Run(ctx) })
 	s.startNotifying = sync.OnceFunc(func() {
-		looking.Go(func() { s.notifier.Run(upkeep) })
-		looking.Go(func() { s.wakeOnRuns(upkeep, wake) })
+		running.Go(func() { s.notifier.Run(ctx) })
+		running.Go(func() { s.wakeOnRuns(ctx, wake) })
 	})
-	if len(first.reach.Channels) > 0 {
+	if len(s.now().reach.Channels) > 0 {
 		s.startNotifying()
 	}
-	looking.Go(func() { s.metrics.Run(upkeep) })
-	defer func() { endUpkeep(); looking.Wait() }()
-	return s.answer(ctx, handler, local)
+	running.Go(func() { s.metrics.Run(ctx) })
+	s.atEnd(func() { end(); running.Wait() })
 }
 
 // measure counts commits of the store and calls of the planner, and exports them as the

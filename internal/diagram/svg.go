@@ -68,104 +68,95 @@ func RunSVG(d *Drawing, node func(*Node) StepState, edge func(*Edge) Passage) []
 	if title == "" {
 		title = "plan"
 	}
-	fmt.Fprintf(
-		&b,
-		`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`,
-		num(d.Width),
-		num(d.Height),
-	)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`,
+		num(d.Width), num(d.Height))
 	fmt.Fprintf(&b, "<title>%s</title><style>%s</style>\n", escape(title), style)
-	went := make([]Passage, len(d.Edges))
+	passages := make([]Passage, len(d.Edges))
 	for i := range d.Edges {
-		e := &d.Edges[i]
-		class := e.class()
 		if edge != nil {
-			went[i] = edge(e)
+			passages[i] = edge(&d.Edges[i])
 		}
-		switch {
-		case went[i].Times > 0:
-			class += " taken"
-		case went[i].Not:
-			class += " not"
-		}
-		inner := ""
-		if e.Handoff { // the label has two lines
-			inner = fmt.Sprintf(`<path class="i" d="%s"/>`, e.Path)
-		}
-		fmt.Fprintf(&b, `<g class="%s"><title>%s</title><path class="l" d="%s"/>%s<path class="a" d="%s"/></g>`+"\n",
-			class, escape(e.title()), e.Path, inner, e.Arrow)
+		writeEdge(&b, &d.Edges[i], passages[i])
 	}
-	for i := range d.Edges {
-		e := &d.Edges[i]
-		if e.Label != "" {
-			fmt.Fprintf(
-				&b,
-				`<g class="c"><title>%s</title><rect x="%s" y="%s" width="%s" height="%s"/><text x="%s" y="%s" `+
-					`text-anchor="middle">%s</text></g>`+"\n",
-				escape(
-					e.Condition,
-				),
-				num(e.LabelX-e.LabelW/2),
-				num(e.LabelY-e.LabelH/2),
-				num(e.LabelW),
-				num(e.LabelH),
-				num(e.LabelX),
-				num(e.LabelY+3.5),
-				escape(e.Label),
-			)
-		}
-		if n := went[i].Times; n > 1 {
-			fmt.Fprintf(&b, `<text class="x" x="%s" y="%s" text-anchor="end">×%d</text>`+"\n", num(e.TipX-16), num(e.TipY-7), n)
-		}
+	for i := range d.Edges { // above all lines
+		writeEdgeLabel(&b, &d.Edges[i], passages[i])
 	}
-	for _, n := range d.Nodes {
-		class := "n " + string(n.Shape)
-		if n.Root {
-			class += " root"
-		}
-		label, tries := n.title(), []bool(nil)
+	for i := range d.Nodes {
+		var state *StepState
 		if node != nil {
-			st := node(&n)
-			class += " " + st.Class
-			n.Note, tries = cut(visible(st.Text), 22), st.Tries
-			label = visible(st.Detail)
+			st := node(&d.Nodes[i])
+			state = &st
 		}
-		fmt.Fprintf(&b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+label))
-		if n.Shape == ShapePlan || n.Shape == ShapeGroup {
-			fmt.Fprintf(&b, `<path class="d" d="%s"/>`, n.Detail)
-		}
-		fmt.Fprintf(&b, `<path d="%s"/>`, n.Outline)
-		if n.Detail != "" && n.Shape != ShapePlan && n.Shape != ShapeGroup {
-			fmt.Fprintf(&b, `<path class="d" d="%s"/>`, n.Detail)
-		}
-		if n.Unsafe {
-			fmt.Fprintf(&b, `<path class="b" d="%s"/>`, Bolt(n.X, n.Y, n.W, d.Compact))
-		}
-		x, y := n.X+n.W/2, n.Y+n.H/2
-		if d.Compact {
-			fmt.Fprintf(&b, `<text x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n", num(x), num(y+4), escape(n.Label))
-			continue
-		}
-		for i, failed := range tries {
-			mark := "t"
-			if failed {
-				mark += " bad"
-			}
-			fmt.Fprintf(&b, `<path class="%s" d="M%s %sh5v8h-5z"/>`, mark, num(n.X+Mark(n.W, len(tries), i)), num(n.Y+n.H-14))
-		}
-		fmt.Fprintf(
-			&b,
-			`<text x="%[1]s" y="%[2]s" text-anchor="middle">%[3]s</text><text class="s" x="%[1]s" y="%[4]s" `+
-				`text-anchor="middle">%[5]s</text></g>`+"\n",
-			num(x),
-			num(y-3),
-			escape(n.Label),
-			num(y+13),
-			escape(n.Note),
-		)
+		writeNode(&b, d, d.Nodes[i], state)
 	}
 	b.WriteString("</svg>\n")
 	return b.Bytes()
+}
+
+func writeEdge(b *bytes.Buffer, e *Edge, p Passage) {
+	class := e.class()
+	switch {
+	case p.Times > 0:
+		class += " taken"
+	case p.Not:
+		class += " not"
+	}
+	inner := ""
+	if e.Handoff { // the line is double
+		inner = fmt.Sprintf(`<path class="i" d="%s"/>`, e.Path)
+	}
+	fmt.Fprintf(b, `<g class="%s"><title>%s</title><path class="l" d="%s"/>%s<path class="a" d="%s"/></g>`+"\n",
+		class, escape(e.title()), e.Path, inner, e.Arrow)
+}
+
+func writeEdgeLabel(b *bytes.Buffer, e *Edge, p Passage) {
+	if e.Label != "" {
+		fmt.Fprintf(b, `<g class="c"><title>%s</title><rect x="%s" y="%s" width="%s" height="%s"/>`, escape(e.Condition),
+			num(e.LabelX-e.LabelW/2), num(e.LabelY-e.LabelH/2), num(e.LabelW), num(e.LabelH))
+		fmt.Fprintf(b, `<text x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n", num(e.LabelX), num(e.LabelY+3.5), escape(e.Label))
+	}
+	if p.Times > 1 {
+		fmt.Fprintf(b, `<text class="x" x="%s" y="%s" text-anchor="end">×%d</text>`+"\n", num(e.TipX-16), num(e.TipY-7), p.Times)
+	}
+}
+
+// writeNode writes a box. A nil state means that the drawing shows no run.
+func writeNode(b *bytes.Buffer, d *Drawing, n Node, state *StepState) {
+	class := "n " + string(n.Shape)
+	if n.Root {
+		class += " root"
+	}
+	label, tries := n.title(), []bool(nil)
+	if state != nil {
+		class += " " + state.Class
+		n.Note, tries = cut(visible(state.Text), 22), state.Tries
+		label = visible(state.Detail)
+	}
+	fmt.Fprintf(b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+label))
+	if n.Shape == ShapePlan || n.Shape == ShapeGroup {
+		fmt.Fprintf(b, `<path class="d" d="%s"/>`, n.Detail)
+	}
+	fmt.Fprintf(b, `<path d="%s"/>`, n.Outline)
+	if n.Detail != "" && n.Shape != ShapePlan && n.Shape != ShapeGroup {
+		fmt.Fprintf(b, `<path class="d" d="%s"/>`, n.Detail)
+	}
+	if n.Unsafe {
+		fmt.Fprintf(b, `<path class="b" d="%s"/>`, Bolt(n.X, n.Y, n.W, d.Compact))
+	}
+	x, y := n.X+n.W/2, n.Y+n.H/2
+	if d.Compact {
+		fmt.Fprintf(b, `<text x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n", num(x), num(y+4), escape(n.Label))
+		return
+	}
+	for i, failed := range tries {
+		mark := "t"
+		if failed {
+			mark += " bad"
+		}
+		fmt.Fprintf(b, `<path class="%s" d="M%s %sh5v8h-5z"/>`, mark, num(n.X+Mark(n.W, len(tries), i)), num(n.Y+n.H-14))
+	}
+	fmt.Fprintf(b, `<text x="%s" y="%s" text-anchor="middle">%s</text>`, num(x), num(y-3), escape(n.Label))
+	fmt.Fprintf(b, `<text class="s" x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n", num(x), num(y+13), escape(n.Note))
 }
 
 // Mark returns the distance of the i-th of n attempt marks from the left edge of a box of width w.

@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -137,109 +136,145 @@ type AuditReport struct {
 // VerifyAudit reads the whole audit log. It checks numbering, chain, the journal rows that the
 // events cover, and the anchor.
 func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
-	var r AuditReport
 	cut, err := cutOf(ctx, s.store.q)
 	if err != nil {
-		return r, err
+		return AuditReport{}, err
 	}
+	c := &auditCheck{s: s.store, cut: cut, vouched: cut.Seq == 0, steps: &stepHashes{s: s.store, purged: map[int64]bool{}}}
 	begin, err := hex.DecodeString(cut.Mac)
 	if err != nil {
-		r.Problems = append(r.Problems, "cannot read where the log was cut")
+		c.problem("cannot read where the log was cut")
 	}
-	old, err := s.store.keyedFrom(ctx)
-	if err != nil {
-		return r, err
+	if usable, err := c.key(ctx); err != nil || !usable {
+		return c.AuditReport, err
 	}
-	r.Unauthenticated = old
-	if s.store.keyless {
-		old = math.MaxInt64
-	} else if last, err := s.store.q.AuditLast(ctx); err != nil {
-		return r, core.Translate(err, "read the audit log")
-	} else if len(s.store.db.Secrets.AuditKey) == 0 && last > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing, so the audit chain cannot be checked; "+
-			"restore the file from your copy", s.store.path))
-		r.Last = last
-		return r, nil
-	} else if print, err := s.store.Setting(ctx, settingKeyPrint); err != nil {
-		return r, err
-	} else if print != "" && print != s.store.db.Secrets.Derived.Print {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key file belongs to another database: its fingerprint is %s, not %s",
-			s.store.db.Secrets.Derived.Print, print))
-		r.Last = last
-		return r, nil
-	}
-	r.Last = cut.Seq
-	vouched := cut.Seq == 0
-	l := newLink(s.store.db.Secrets.AuditKey, begin)
-	unlinked := int64(0)
-	steps := &stepHashes{s: s.store, purged: map[int64]bool{}}
+	c.link, c.Last = newLink(s.store.db.Secrets.AuditKey, begin), cut.Seq
 	for {
-		events, err := s.store.auditWindow(ctx, r.Last)
+		events, err := s.store.auditWindow(ctx, c.Last)
 		if err != nil {
-			return r, err
+			return c.AuditReport, err
 		}
 		if len(events) == 0 {
 			break
 		}
 		changed, err := s.store.checkSeals(ctx, events)
 		if err != nil {
-			return r, err
+			return c.AuditReport, err
 		}
-		r.Problems = append(r.Problems, changed...)
+		c.Problems = append(c.Problems, changed...)
 		for i := range events {
-			e := &events[i]
-			if e.Seq != r.Last+1 {
-				r.Problems = append(r.Problems, fmt.Sprintf("events %d to %d are missing", r.Last+1, e.Seq-1))
-			}
-			r.Last = e.Seq
-			r.Events++
-			l.add(e)
-			unlinked++
-			if e.Action == actionCut && e.Detail != nil && *e.Detail == core.EncodeJSON(cut) {
-				vouched = true
-			}
-			problem, err := steps.check(ctx, e)
-			if err != nil {
-				return r, err
-			} else if problem != "" {
-				r.Problems = append(r.Problems, problem)
-			}
-			if e.Mac != nil {
-				if sum := l.sum(); e.Seq > old && !hmac.Equal(sum, e.Mac) {
-					r.Problems = append(r.Problems, fmt.Sprintf("the chain breaks between events %d and %d", e.Seq-unlinked+1, e.Seq))
-				}
-				l = newLink(s.store.db.Secrets.AuditKey, e.Mac)
-				r.Links++
-				unlinked = 0
+			if err := c.event(ctx, &events[i]); err != nil {
+				return c.AuditReport, err
 			}
 		}
 	}
-	if !vouched {
-		r.Problems = append(r.Problems, fmt.Sprintf("the log begins after event %d, and no event records that it was cut there", cut.Seq))
+	if !c.vouched {
+		c.problem("the log begins after event %d, and no event records that it was cut there", cut.Seq)
 	}
-	if unlinked > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("the last %d events are not in the chain", unlinked))
+	if c.unlinked > 0 {
+		c.problem("the last %d events are not in the chain", c.unlinked)
 	}
 	// One statement is one snapshot, and a row and its event are committed together.
 	silent, err := s.store.q.StepsWithoutAudit(ctx)
 	if err != nil {
-		return r, core.Translate(err, "read journal rows")
+		return c.AuditReport, core.Translate(err, "read journal rows")
 	}
 	if silent > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("%d journal rows have no audit event", silent))
+		c.problem("%d journal rows have no audit event", silent)
 	}
-	at, err := core.ReadAnchor(s.store.path + ".anchor")
+	return c.AuditReport, c.anchor(ctx)
+}
+
+// auditCheck is the state of one VerifyAudit.
+type auditCheck struct {
+	AuditReport
+	s        *Store
+	cut      auditCut
+	link     *link
+	unlinked int64 // events after the last link
+	vouched  bool  // an event records the cut
+	steps    *stepHashes
+}
+
+func (c *auditCheck) problem(format string, args ...any) {
+	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
+}
+
+// key finds the first event that the key file can verify. Without a usable key it records the problem
+// and returns false.
+func (c *auditCheck) key(ctx context.Context) (usable bool, err error) {
+	if c.Unauthenticated, err = c.s.keyedFrom(ctx); err != nil || c.s.keyless {
+		return err == nil, err
+	}
+	secrets := &c.s.db.Secrets
+	last, err := c.s.q.AuditLast(ctx)
 	if err != nil {
-		return r, err
+		return false, core.Translate(err, "read the audit log")
 	}
-	if behind, err := s.store.db.OlderThan(ctx, s.store.q, at); err != nil {
-		return r, err
-	} else if behind && at.Seq > r.Last {
-		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", at.Seq, r.Last+1, at.Seq))
-	} else if behind {
-		r.Problems = append(r.Problems, fmt.Sprintf("event %d differs from the one in the anchor", at.Seq))
+	if len(secrets.AuditKey) == 0 && last > 0 {
+		c.problem("the key file %s.key is missing, so the audit chain cannot be checked; restore the file from your copy", c.s.path)
+		c.Last = last
+		return false, nil
 	}
-	return r, nil
+	print, err := c.s.Setting(ctx, settingKeyPrint)
+	if err != nil {
+		return false, err
+	}
+	if print != "" && print != secrets.Derived.Print {
+		c.problem("the key file belongs to another database: its fingerprint is %s, not %s", print, secrets.Derived.Print)
+		c.Last = last
+		return false, nil
+	}
+	return true, nil
+}
+
+// event checks the next event: its number, the rows that it covers, and its link.
+func (c *auditCheck) event(ctx context.Context, e *dbsqlc.AuditEvent) error {
+	if e.Seq != c.Last+1 {
+		c.problem("events %d to %d are missing", c.Last+1, e.Seq-1)
+	}
+	c.Last = e.Seq
+	c.Events++
+	c.link.add(e)
+	c.unlinked++
+	if e.Action == actionCut && e.Detail != nil && *e.Detail == core.EncodeJSON(c.cut) {
+		c.vouched = true
+	}
+	problem, err := c.steps.check(ctx, e)
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		c.Problems = append(c.Problems, problem)
+	}
+	if e.Mac == nil {
+		return nil
+	}
+	if !c.s.keyless && e.Seq > c.Unauthenticated && !hmac.Equal(c.link.sum(), e.Mac) {
+		c.problem("the chain breaks between events %d and %d", e.Seq-c.unlinked+1, e.Seq)
+	}
+	c.link = newLink(c.s.db.Secrets.AuditKey, e.Mac)
+	c.Links++
+	c.unlinked = 0
+	return nil
+}
+
+// anchor compares the end of the log with the anchor file.
+func (c *auditCheck) anchor(ctx context.Context) error {
+	at, err := core.ReadAnchor(c.s.path + ".anchor")
+	if err != nil {
+		return err
+	}
+	behind, err := c.s.db.OlderThan(ctx, c.s.q, at)
+	if err != nil || !behind {
+		return err
+	}
+	if at.Seq > c.Last {
+		c.problem("the anchor is at event %d: events %d to %d are missing", at.Seq, c.Last+1, at.Seq)
+		return nil
+	}
+	c.problem("event %d differs from the one in the anchor", at.Seq)
+	return nil
 }
 
 // auditWindow reads the next events, without the columns that only lists show.
