@@ -124,8 +124,6 @@ type server struct {
 	retired  <-chan struct{}
 	retiring sync.WaitGroup
 	ended    chan struct{}
-	// atEnd adds a function to call when the daemon stops. The last added is called first.
-	atEnd func(func())
 	// startNotifying starts to send notifications, once a channel is configured.
 	startNotifying func()
 }
@@ -205,13 +203,8 @@ func (s *server) serve(ctx context.Context) error {
 // run starts the parts of the daemon, answers requests until ctx ends, and closes the parts in the
 // opposite order.
 func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) error {
-	var closers []func()
-	s.atEnd = func(f func()) { closers = append(closers, f) }
-	defer func() {
-		for _, f := range slices.Backward(closers) {
-			f()
-		}
-	}()
+	var end closers
+	defer end.close()
 	s.guard = &tool.Guard{}
 	s.guard.Listeners(ln.Addr())
 	s.masks, s.ended = &assemble.Masks{}, make(chan struct{})
@@ -219,7 +212,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	if err != nil {
 		return err
 	}
-	if err := s.createEngine(ctx); err != nil {
+	if err := s.createEngine(ctx, &end); err != nil {
 		return err
 	}
 	first := s.now()
@@ -238,16 +231,16 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 		return err
 	}
 	demonstrations := s.operations()
-	s.atEnd(demonstrations.Close)
+	end.add(demonstrations.Close)
 	handler, local, closeAPI, err := s.handlers(ln)
 	if err != nil {
 		return err
 	}
-	s.atEnd(closeAPI)
-	if err := s.startRuns(ctx); err != nil {
+	end.add(closeAPI)
+	if err := s.startRuns(ctx, &end); err != nil {
 		return err
 	}
-	s.startUpkeep(ctx, wake)
+	s.startUpkeep(ctx, wake, &end)
 	return s.answer(ctx, handler, local)
 }
 
@@ -266,7 +259,7 @@ func (s *server) lastFailure(ctx context.Context) (string, error) {
 }
 
 // createEngine creates the engine and the first runtime from the configuration. It starts no runs.
-func (s *server) createEngine(ctx context.Context) error {
+func (s *server) createEngine(ctx context.Context, end *closers) error {
 	s.guard.Only(s.guarded(s.cfg)...)
 	s.startup.stage(domain.StartTools)
 	first, err := s.plain(s.cfg, nil)
@@ -282,7 +275,7 @@ func (s *server) createEngine(ctx context.Context) error {
 	forget := first.tools.OnClose // circuit states are kept when the toolbox closes
 	first.tools.OnClose = nil
 	s.runtime.Store(first)
-	s.atEnd(func() { // the engine has stopped
+	end.add(func() { // the engine has stopped
 		close(s.ended)
 		s.retiring.Wait()
 		s.now().tools.Close()
@@ -293,7 +286,7 @@ func (s *server) createEngine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.atEnd(stopMetrics)
+	end.add(stopMetrics)
 	return nil
 }
 
@@ -326,7 +319,7 @@ func (s *server) createServices(ctx context.Context, wake chan struct{}) (err er
 }
 
 // startRuns continues the unfinished runs, bulk operations, and drafts.
-func (s *server) startRuns(ctx context.Context) error {
+func (s *server) startRuns(ctx context.Context, end *closers) error {
 	if err := s.system.resumeMaintenance(ctx); err != nil {
 		return err
 	}
@@ -337,27 +330,27 @@ func (s *server) startRuns(ctx context.Context) error {
 	if err := s.engine.Open(ctx); err != nil {
 		return err
 	}
-	s.atEnd(s.stopEngine)
+	end.add(s.stopEngine)
 	if err := s.system.noteStart(ctx, s.now().registry.Models()); err != nil {
 		return err
 	}
 	if err := s.bulk.Open(ctx); err != nil {
 		return err
 	}
-	s.atEnd(s.bulk.Close)
+	end.add(s.bulk.Close)
 	if err := s.drafts.Open(ctx); err != nil {
 		return err
 	}
-	s.atEnd(s.drafts.Close)
+	end.add(s.drafts.Close)
 	return nil
 }
 
 // startUpkeep starts the work that repeats while the daemon runs: retention, checks, schedules,
 // notifications, and metrics.
-func (s *server) startUpkeep(ctx context.Context, wake chan struct{}) {
+func (s *server) startUpkeep(ctx context.Context, wake chan struct{}, end *closers) {
 	timer := schedule.New(schedule.Config{Store: s.store, Engine: s.engine.Timed(), Backfill: s.bulk, Now: s.engine.Timed().Now,
 		Log: s.log})
-	ctx, end := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	s.system.schedule(ctx, &running)
 	running.Go(func() { s.checker.Run(ctx) })
@@ -370,7 +363,7 @@ func (s *server) startUpkeep(ctx context.Context, wake chan struct{}) {
 		s.startNotifying()
 	}
 	running.Go(func() { s.metrics.Run(ctx) })
-	s.atEnd(func() { end(); running.Wait() })
+	end.add(func() { cancel(); running.Wait() })
 }
 
 // measure counts commits of the store and calls of the planner, and exports them as the

@@ -69,15 +69,15 @@ func (w *world) slots() {
 }
 
 // withinLimits checks that the used amounts of a run and the reserved amounts of its active calls
-// never exceed its limits.
+// never exceed its limits. The limits do not apply to finally steps.
 func (w *world) withinLimits(r domain.Run) {
 	begun, tokens := map[visitOf]bool{}, r.Usage.InputTokens+r.Usage.OutputTokens
 	cost := r.Usage.Cost
 	for _, p := range w.waiting() {
-		if p.call.RunID != r.ID {
+		of := p.of()
+		if p.call.RunID != r.ID || isFinally(of.node) {
 			continue
 		}
-		of := p.of()
 		of.substep = 0
 		begun[of] = true
 		tokens += p.tokens
@@ -85,21 +85,25 @@ func (w *world) withinLimits(r domain.Run) {
 	}
 	l, steps := r.Limits, r.Steps+int64(len(begun))
 	if l.MaxSteps > 0 && steps > l.MaxSteps {
-		steps -= w.neverBegan(r.ID)
+		steps -= w.unlimitedSteps(r.ID)
 	}
 	if l.MaxSteps > 0 && steps > l.MaxSteps || l.MaxTokens > 0 && tokens > l.MaxTokens || l.MaxCost > 0 && cost > l.MaxCost {
 		w.violate("%s has used and reserved %d steps, %d tokens, and %g, and its limits are %+v", w.name(r.ID), steps, tokens, cost, l)
 	}
 }
 
-// neverBegan counts the steps of a run that were cancelled before they began.
-func (w *world) neverBegan(run string) (n int64) {
+// isFinally reports whether a node of a simulated plan is a finally step.
+func isFinally(node string) bool { return strings.HasPrefix(node, "f") }
+
+// unlimitedSteps counts the steps of a run that no limit applies to: those that were cancelled before
+// they began, and finally steps.
+func (w *world) unlimitedSteps(run string) (n int64) {
 	rows, err := w.store.Journal(w.ctx(), run, 0)
 	if err != nil {
 		w.violate("journal of %s: %v", w.name(run), err)
 	}
 	for _, row := range rows {
-		if row.Final && row.Status == domain.NodeCancelled && row.StartedAt.IsZero() {
+		if row.Final && (isFinally(row.Node) || row.Status == domain.NodeCancelled && row.StartedAt.IsZero()) {
 			n++
 		}
 	}
@@ -363,7 +367,7 @@ func (w *world) changed(id string) bool {
 		for _, r := range rows {
 			if r.Final && r.Failure != nil && (r.Failure.Code == codeWeather || r.Failure.Code == walk.CodeTimeout) ||
 				r.Kind == domain.EntryResolve && strings.Contains(string(r.Decision), "expired") ||
-				r.Status == domain.NodeCancelled && strings.HasPrefix(r.Node, "f") { // a cancelled finally step: the outcome stays
+				r.Status == domain.NodeCancelled && isFinally(r.Node) { // a cancelled finally step: the outcome stays
 				return true
 			}
 		}
