@@ -18,7 +18,7 @@ import (
 
 // The daemon is killed at every step of a backup, and at times between, while many runs are active.
 // A file with a manifest is a complete backup, the runs continue and lose nothing, and the next
-// daemon makes a backup that can be restored (T16).
+// daemon makes a backup that can be restored.
 func TestKillInABackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)

@@ -69,7 +69,7 @@ func some(all []point, names ...string) []point {
 }
 
 // A backup and a restore are killed at every step. A file with a manifest is a complete backup. The
-// database is the old one or the new one, complete. Running the command again completes it (T16).
+// database is the old one or the new one, complete. Running the command again completes it.
 func TestKillInBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -63,8 +63,7 @@ func attempt(t *testing.T, bin, data, config string) (d *daemon, url string, cod
 
 // The test damages a file of the database under a running daemon: it truncates the log or the
 // shared memory, removes the log, or removes permissions. No acknowledged data is missing without a
-// report. Either it is there, or the start fails, or nothing runs until an operator releases it
-// (T7).
+// report. Either it is there, or the start fails, or nothing runs until an operator releases it.
 func TestFilesDamagedWhileTheDaemonRuns(t *testing.T) {
 	t.Parallel()
 	cut := func(suffix string, keep int64) func(string) error {
@@ -179,7 +178,7 @@ func turn(path string) error {
 }
 
 // A daemon with a low limit of open files keeps working while other clients use all of them. It
-// serves new clients when those disconnect (T7).
+// serves new clients when those disconnect.
 func TestALowLimitOfOpenFiles(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -244,7 +243,7 @@ func TestALowLimitOfOpenFiles(t *testing.T) {
 
 // Eight daemons start at the same moment with one new directory. One serves, and seven end with
 // exit code 75. A stopped holder keeps the lock. After a killed holder, another daemon can start at
-// once (T9).
+// once.
 func TestManyDaemonsForOneDirectory(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

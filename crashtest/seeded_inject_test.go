@@ -95,7 +95,7 @@ func (b bug) apply(t *testing.T) string {
 }
 
 // A test that cannot fail proves nothing. Each of these bugs is injected in turn, and the tests
-// must detect every one (T17).
+// must detect every one.
 func TestSeededBugsAreCaught(t *testing.T) {
 	if proof.Large() == 0 {
 		t.Skip("KAIROS_PROOF is not set")

@@ -40,7 +40,7 @@ func pathOf(address string) string {
 }
 
 // settings are forms that set what may be set twice: a second post of one does
-// nothing more, and logins. All others are numbered (H9).
+// nothing more, and logins. All others are numbered.
 var settings = []string{
 	"",
 	"/logout",
@@ -56,9 +56,9 @@ var settings = []string{
 }
 
 // The rules for htmx hold on every page: what htmx does, a link or a form does
-// without it (H1); no boost (H2); live parts hold no form controls and no
-// disclosures (H6); no handlers, styles or scripts in pages (H7); forms that act
-// have a token and a number (H9).
+// without it; no boost; live parts hold no form controls and no
+// disclosures; no handlers, styles or scripts in pages; forms that act
+// have a token and a number.
 func TestEveryPageKeepsTheRules(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -17,7 +17,7 @@ import (
 )
 
 // The rules of a store are checked with two implementations that share no code: the real store, and
-// a model in memory (T1). Each case states what a caller sees. The real store is then closed and
+// a model in memory. Each case states what a caller sees. The real store is then closed and
 // opened again, and must show the same.
 
 var (

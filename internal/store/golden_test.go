@@ -27,7 +27,7 @@ import (
 )
 
 // A golden database contains the work in progress of one version of kairosd. Every later version
-// must open, upgrade, and continue it (T15). `make golden-db` creates the one of this schema. Those
+// must open, upgrade, and continue it. `make golden-db` creates the one of this schema. Those
 // of released schemas never change. The newest one is created again with every change of the schema
 // until the release.
 const (

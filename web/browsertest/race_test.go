@@ -79,7 +79,7 @@ func TestTwoOperatorsDecide(t *testing.T) {
 	second.quiet("the second operator")
 }
 
-// A double click on an act does it once (H9).
+// A double click on an act does it once.
 func TestADoubleClickForksOnce(t *testing.T) {
 	large(t)
 	for name, prepare := range map[string]func(*tab) *tab{"with scripts": func(b *tab) *tab { return b },

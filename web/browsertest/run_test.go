@@ -109,7 +109,7 @@ func TestAPauseComesBackToTheView(t *testing.T) {
 }
 
 // A log follows its end while a run works. It stops when the reader scrolls up, shows how many lines are new,
-// and continues on request (R18).
+// and continues on request.
 func TestALogIsFollowed(t *testing.T) {
 	d := newDaemon(t)
 	d.plan(`

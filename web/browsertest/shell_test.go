@@ -7,7 +7,7 @@ import (
 )
 
 // A part that cannot be fetched leaves the page as it is; what went wrong stands
-// over it, with what to do, until the part answers again (R17).
+// over it, with what to do, until the part answers again.
 func TestAFailedRequestLeavesThePageAlone(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

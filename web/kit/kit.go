@@ -53,7 +53,7 @@ type Appearance struct {
 }
 
 // Once is what an act at one click is sent with: it stands outside the live parts, which
-// hold its buttons (H6).
+// hold its buttons.
 type Once struct{ ID, Action, Idem, Rev string }
 
 // Elapsed is how long the page took so far, in ms.

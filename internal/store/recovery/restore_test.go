@@ -195,7 +195,7 @@ func TestARestoreRefusesOtherFiles(t *testing.T) {
 }
 
 // A backup that was changed together with its manifest by a person with the key file is rejected.
-// Nothing of it is ever executed (T6).
+// Nothing of it is ever executed.
 func TestARestoreRefusesAMaliciousDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

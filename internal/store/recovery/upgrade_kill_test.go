@@ -79,8 +79,7 @@ func upgradeIn(t *testing.T, path, spec, recipient string) (killed bool) {
 }
 
 // A process is killed at every step of an upgrade. Afterwards, the database is either the old one
-// or the new one, complete, with every acknowledged change. The next start finishes the upgrade
-// (T15).
+// or the new one, complete, with every acknowledged change. The next start finishes the upgrade.
 func TestKillInUpgrade(t *testing.T) {
 	withoutRaces(t)
 	t.Parallel()

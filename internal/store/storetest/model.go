@@ -17,7 +17,7 @@ import (
 )
 
 // Model is a store without a disk: the rules of plans, runs, journals, and the audit log, with maps
-// and one lock. The real store is compared with it (T1), so it is written to be easy to read, and
+// and one lock. The real store is compared with it, so it is written to be easy to read, and
 // shares no code with the real store.
 type Model struct {
 	mu        sync.Mutex
