@@ -1,5 +1,5 @@
-// Package browsertest looks at the dashboard as people do: in a real browser,
-// on the real daemon with plans and runs in every state.
+// Package browsertest tests the dashboard in a real browser, against the real daemon with plans and
+// runs in every state.
 package browsertest
 
 import (
@@ -26,11 +26,11 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/need"
 )
 
-// everything asks for every page in every look and for the large cases: make
-// ui-test. Without it the tests are a quick slice of the same.
+// everything reports whether the tests cover every page in every look and the large cases, as in
+// "make ui-test". Otherwise they cover a quick sample.
 func everything() bool { return os.Getenv("KAIROS_UI") != "" }
 
-// large skips what is not in the quick slice.
+// large skips a test that is not part of the quick sample.
 func large(t *testing.T) {
 	t.Helper()
 	if !everything() {
@@ -38,14 +38,14 @@ func large(t *testing.T) {
 	}
 }
 
-// patience is how long a page may take to become what a test waits for. Nothing
-// is ever waited for by time alone.
+// patience is the maximum time that a test waits for a condition of a page. Tests never wait for a
+// fixed time.
 const patience = time.Minute
 
 var (
-	scratch string // a directory for the daemon, the browser and what they write
+	scratch string // temporary directory for the daemon and the browser
 	endings []func()
-	// chromium is one browser for all tests; each test has its own profile in it.
+	// chromium starts the browser that all tests share. Each test has a separate profile in it.
 	chromium = sync.OnceValues(startChromium)
 )
 
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		defer os.RemoveAll(scratch) // a temporary directory; nothing depends on it
+		defer os.RemoveAll(scratch) // a temporary directory, so an error does not matter
 		defer func() {
 			for _, f := range endings {
 				f()
@@ -67,7 +67,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// names are those of Chromium in PATH.
+// names are the names of Chromium to look for in PATH.
 var names = []string{"chromium", "chromium-browser", "google-chrome"}
 
 func startChromium() (context.Context, error) {
@@ -83,9 +83,9 @@ func startChromium() (context.Context, error) {
 		chromedp.NoSandbox,
 		chromedp.UserDataDir(filepath.Join(scratch, "profile")),
 	)
-	// Pages change at once: Chromium does not draw hidden pages, and a transition would wait for that for
-	// seconds, and then fail. Tests of motion turn it on. A page accepts clicks and keys before its first
-	// frame, otherwise they would be lost.
+	// Reduced motion disables transitions. Chromium does not draw hidden pages, so a transition
+	// would delay a test for seconds and then fail it. Tests of motion enable it. Without
+	// allow-pre-commit-input, a page ignores clicks and keys before its first frame.
 	for _, f := range []string{"allow-pre-commit-input", "force-prefers-reduced-motion", "disable-gpu", "disable-quic",
 		"no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(f, true))
@@ -96,31 +96,30 @@ func startChromium() (context.Context, error) {
 	return ctx, chromedp.Do(ctx)
 }
 
-// tab is a page in the browser.
+// tab is a browser tab.
 type tab struct {
 	t   testing.TB
 	ctx context.Context
 	url string // of the daemon
-	// keys means that the tab is used without a mouse, plain that it runs no scripts.
+	// keys means that the test uses only the keyboard. plain means that scripts are disabled.
 	keys, plain bool
-	// left numbers the pages that were left.
+	// left is the number of the last page that was left.
 	left int
-	// clicks counts what was clicked, or chosen by a key.
+	// clicks counts clicks, and choices by a key.
 	clicks int
 
 	mu sync.Mutex
-	// problems are what the browser's console and the content security policy
-	// complain of.
+	// problems are the errors from the console and the violations of the content security policy.
 	problems []string
 }
 
-// watch notes what the content security policy blocks and what fails.
+// watch is a script that collects script errors and violations of the content security policy.
 const watch = `window.kairosProblems = [];
 document.addEventListener("securitypolicyviolation", (e) => kairosProblems.push("csp: " + e.violatedDirective + " " + e.blockedURI));
 window.addEventListener("error", (e) => kairosProblems.push("error: " + e.message));`
 
-// newTab opens a browser of its own, with its own cookies, or skips where there
-// is none. It is 1440 pixels wide.
+// newTab opens a tab with its own cookies, 1440 pixels wide. It skips the test if Chromium is not
+// installed.
 func newTab(t testing.TB, url string) *tab {
 	t.Helper()
 	need.Program(t, names...)
@@ -131,7 +130,7 @@ func newTab(t testing.TB, url string) *tab {
 	return openTab(t, url, parent, chromedp.WithNewBrowserContext())
 }
 
-// beside opens another tab of the same person.
+// beside opens another tab with the same cookies.
 func (b *tab) beside() *tab {
 	b.t.Helper()
 	return openTab(b.t, b.url, b.ctx)
@@ -148,7 +147,7 @@ func openTab(t testing.TB, url string, parent context.Context, options ...chrome
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		switch e := ev.(type) {
-		case *log.EventEntryAdded: // the network's messages are caused by the tests
+		case *log.EventEntryAdded: // network errors are caused by the tests
 			if e.Entry.Source != log.EntrySourceNetwork && (e.Entry.Level == log.EntryLevelError ||
 				e.Entry.Level == log.EntryLevelWarning) {
 				b.problems = append(b.problems, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
@@ -160,7 +159,7 @@ func openTab(t testing.TB, url string, parent context.Context, options ...chrome
 	return b
 }
 
-// onEveryPage runs a script on each page of the tab before the page's own.
+// onEveryPage runs a script on each page of the tab, before the page's own scripts.
 func (b *tab) onEveryPage(js string) {
 	b.t.Helper()
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: js})
@@ -173,7 +172,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// call sends one command of the browser's protocol to a tab.
+// call sends one command of the DevTools protocol to a tab.
 func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -185,7 +184,7 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	return r
 }
 
-// do acts on the tab, for at most as long as anything may take.
+// do runs actions on the tab. It fails the test after patience.
 func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -195,7 +194,7 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// login gives the tab a session's cookies.
+// login sets the cookies of a session.
 func (b *tab) login(session map[string]string) *tab {
 	b.t.Helper()
 	for name, value := range session {
@@ -204,7 +203,7 @@ func (b *tab) login(session map[string]string) *tab {
 	return b
 }
 
-// without scripts, pages are what the server sent.
+// withoutScripts disables scripts, so that pages remain as the server rendered them.
 func (b *tab) withoutScripts() *tab {
 	b.t.Helper()
 	b.plain = true
@@ -212,19 +211,19 @@ func (b *tab) withoutScripts() *tab {
 	return b
 }
 
-// cookie sets one of the display's cookies.
+// cookie sets a cookie, for example the theme or the language.
 func (b *tab) cookie(name, value string) {
 	b.t.Helper()
 	call(b, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: b.url})
 }
 
-// width makes the window that wide.
+// width sets the width of the window.
 func (b *tab) width(px int64) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(px, 900))
 }
 
-// open goes to an address and waits until it has been laid out.
+// open loads a page and waits until its layout is complete.
 func (b *tab) open(path string) *tab {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -238,7 +237,7 @@ func (b *tab) open(path string) *tab {
 
 const loaded = `document.readyState === "complete" && !!document.body`
 
-// eval asks the page. It works without the page's scripts, too.
+// eval evaluates an expression on the page. It also works when the page's scripts are disabled.
 func eval[T any](b *tab, js string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -250,14 +249,14 @@ func eval[T any](b *tab, js string) T {
 	return v
 }
 
-// ask is eval for a page that may be on its way to another one.
+// ask is like eval, but returns an error, for a page that may be navigating.
 func ask[T any](b *tab, js string) (T, error) {
 	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
 }
 
-// until waits until something is true of the page.
+// until waits until a condition holds on the page, and fails the test after patience.
 func (b *tab) until(what, js string) {
 	b.t.Helper()
 	if err := b.soon(patience, js); err != nil {
@@ -265,7 +264,7 @@ func (b *tab) until(what, js string) {
 	}
 }
 
-// soon waits at most that long; it is an error if nothing came about.
+// soon waits up to d for a condition. It returns an error if the condition does not hold by then.
 func (b *tab) soon(d time.Duration, js string) error {
 	deadline := time.Now().Add(d)
 	tick := time.NewTicker(40 * time.Millisecond)
@@ -284,16 +283,16 @@ func (b *tab) soon(d time.Duration, js string) error {
 	}
 }
 
-// fail ends the test and logs the state of the page; it saves a picture in $KAIROS_SCREENSHOTS.
+// fail ends the test. It logs the text of the page and saves a screenshot in $KAIROS_SCREENSHOTS.
 func (b *tab) fail(what string) {
 	b.t.Helper()
-	address, _ := ask[string](b, "location.href")                          // empty means that the browser is gone
-	text, _ := ask[string](b, `document.querySelector("main")?.innerText`) // likewise
+	address, _ := ask[string](b, "location.href")                          // empty if the browser has ended
+	text, _ := ask[string](b, `document.querySelector("main")?.innerText`) // empty if the browser has ended
 	b.keep("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
 	b.t.Fatalf("%s, at %s:\n%.1500s", what, address, text)
 }
 
-// keep saves a picture of the whole page in $KAIROS_SCREENSHOTS.
+// keep saves a screenshot of the whole page in $KAIROS_SCREENSHOTS, if it is set.
 func (b *tab) keep(name string) {
 	dir := os.Getenv("KAIROS_SCREENSHOTS")
 	if dir == "" {
@@ -308,30 +307,30 @@ func (b *tab) keep(name string) {
 	}
 }
 
-// quoted is a text as JavaScript and selectors write it.
+// quoted returns s as a string literal for JavaScript and for selectors.
 func quoted(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(s); err != nil {
-		panic(err) // a string always has a JSON form
+		panic(err) // a string can always be encoded
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// there is JavaScript that returns whether an element is shown.
+// there returns a JavaScript expression that reports whether an element is shown.
 func there(css string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.checkVisibility() && e.getClientRects().length)`, quoted(css))
 }
 
-// live waits until the page follows what happens.
+// live waits until the page receives live updates.
 func (b *tab) live() *tab {
 	b.t.Helper()
 	b.until("the page is live", `document.querySelector("#live")?.dataset.state === "live"`)
 	return b
 }
 
-// quiet checks that neither the console nor the policy complained.
+// quiet checks that the tab has no script errors, console errors, or policy violations.
 func (b *tab) quiet(where string) {
 	b.t.Helper()
 	for _, p := range eval[[]string](b, `window.kairosProblems || []`) {

@@ -19,12 +19,12 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// strict asks that times keep to their budgets: make ui-budget, on a machine that
-// does nothing else. Otherwise times are printed, and judged only by what no busy
-// machine excuses; sizes are always judged.
+// strict reports whether the tests enforce the time budgets, as in "make ui-budget" on an idle
+// machine. Otherwise they print times and allow a multiple of the budget. Sizes are always
+// enforced.
 func strict() bool { return os.Getenv("KAIROS_BUDGET") != "" }
 
-// budget prints a figure beside what it may be, and judges it.
+// budget prints a measurement next to its limit, and fails the test if it is above the limit.
 func budget(t *testing.T, what string, got, limit float64, unit string) {
 	t.Helper()
 	t.Logf("budget | %-46s | %8.2f | %6.2f | %s", what, got, limit, unit)
@@ -36,13 +36,14 @@ func budget(t *testing.T, what string, got, limit float64, unit string) {
 	}
 }
 
-// observe notes what the reader of a page sees of its speed.
+// observe is a script that records the largest contentful paint, the layout shift, and the longest
+// interaction of a page.
 const observe = `window.kairosSeen = {lcp: -1, cls: 0, inp: -1};
 new PerformanceObserver((l) => { for (const e of l.getEntries()) kairosSeen.lcp = e.startTime; }).observe({type: "largest-contentful-paint", buffered: true});
 new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) kairosSeen.cls += e.value; }).observe({type: "layout-shift", buffered: true});
 new PerformanceObserver((l) => { for (const e of l.getEntries()) if (e.interactionId) kairosSeen.inp = Math.max(kairosSeen.inp, e.duration); }).observe({type: "event", durationThreshold: 16, buffered: true});`
 
-// reader asks the daemon without a browser, so that only the daemon is measured.
+// reader sends requests without a browser, to measure only the daemon.
 type reader struct {
 	t *testing.T
 	d *daemon
@@ -50,7 +51,7 @@ type reader struct {
 
 var timing = regexp.MustCompile(`total;dur=([0-9.]+)`)
 
-// get gives a page, its size on the wire, and the server's own time in ms.
+// get returns a page, its size in bytes on the wire, and the server's own time in milliseconds.
 func (r reader) get(path string, header ...string) (text string, wire int, server float64) {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.d.url+path, nil)
@@ -87,8 +88,8 @@ func (r reader) get(path string, header ...string) (text string, wire int, serve
 	return string(b), wire, server
 }
 
-// p95 is the 95th percentile of n requests in the server's own time. Other work on the machine only adds to
-// it: a figure over the budget is measured once more.
+// p95 returns the 95th percentile of the server's own time over n requests. It measures a second
+// time if the result is above the limit, because other load on the machine only increases it.
 func (r reader) p95(n int, limit float64, path string, header ...string) float64 {
 	r.t.Helper()
 	best := -1.0
@@ -117,7 +118,7 @@ var (
 	listing = regexp.MustCompile(`^(plan-\d+|[0-9]+|[0-9a-f-]{36})$`)
 )
 
-// shape names a kind of page: its address without IDs, and its parameters.
+// shape returns the kind of a page: its path without ids, and the names of its parameters.
 func shape(href string) string {
 	path, query, _ := strings.Cut(strings.ReplaceAll(href, "&amp;", "&"), "?")
 	parts := strings.Split(path, "/")
@@ -143,7 +144,7 @@ func shape(href string) string {
 	return strings.Join(parts, "/") + "?" + strings.Join(slices.Sorted(maps.Keys(names)), "&")
 }
 
-// kinds finds one page of every kind that links lead to: lists and details.
+// kinds follows links and returns one page of each kind, at most max pages.
 func (r reader) kinds(max int) []string {
 	r.t.Helper()
 	seen, out, queue := map[string]bool{shape("/"): true}, []string{}, []string{"/"}
@@ -158,7 +159,7 @@ func (r reader) kinds(max int) []string {
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			href := strings.ReplaceAll(m[1], "&amp;", "&")
 			if p, _, _ := strings.Cut(href, "?"); acts.MatchString(p) || seen[shape(href)] ||
-				strings.Contains(shape(href), "&") { // combinations are endless
+				strings.Contains(shape(href), "&") { // combinations of parameters are unlimited
 				continue
 			}
 			seen[shape(href)] = true
@@ -168,7 +169,7 @@ func (r reader) kinds(max int) []string {
 	return out
 }
 
-// named is a page as a table names it.
+// named returns the short name of a page for the table.
 func named(path string) string {
 	p, query, _ := strings.Cut(path, "?")
 	parts := strings.Split(p, "/")
@@ -187,7 +188,7 @@ func named(path string) string {
 	return p
 }
 
-// chain is a plan of n steps, one after the other.
+// chain returns the source of a plan with n steps in a row.
 func chain(id string, n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: %s\nlimits: {max_steps: 5000}\nnodes:\n", id)
@@ -201,8 +202,8 @@ func chain(id string, n int) string {
 	return b.String()
 }
 
-// Every budget, measured on the real daemon with many runs ($KAIROS_
-// MILLION_DIR: a million) and in the browser, printed as a table: make ui-budget.
+// All budgets hold on the real daemon with many runs and in the browser. "make ui-budget" prints
+// them as a table. If $KAIROS_MILLION_DIR is set, the database has a million runs.
 func TestBudgets(t *testing.T) {
 	large(t)
 	data, million := past(t)
@@ -216,7 +217,7 @@ func TestBudgets(t *testing.T) {
 	r := reader{t, d}
 	const kib = 1024.0
 
-	// What comes over the wire.
+	// Sizes on the wire.
 	size := func(path string) float64 {
 		_, wire, server := r.get(path)
 		if server < 0 {
@@ -246,7 +247,7 @@ func TestBudgets(t *testing.T) {
 	budget(t, "styles, gzip", css/kib, 15, "KB")
 	budget(t, "fonts", fonts/kib, 30, "KB")
 
-	// What a reader sees of it.
+	// Measurements in the browser.
 	b := d.tab()
 	b.observed()
 	b.open("/runs")
@@ -268,7 +269,7 @@ func TestBudgets(t *testing.T) {
 	budget(t, "INP ("+of+")", inp, 100, "ms")
 	b.quiet("the budgets")
 
-	// What the server needs for each kind of page and for fragments of it.
+	// Server time of each kind of page, and of fragments.
 	n, most := 20, 40
 	if million {
 		n, most = 200, 400
@@ -289,13 +290,13 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// observed makes every page of the tab note what its reader sees.
+// observed makes every page of the tab record its measurements.
 func (b *tab) observed() {
 	b.t.Helper()
 	b.onEveryPage(observe)
 }
 
-// painted is when the largest thing of a page was painted, and how much of it moved without input: the
+// painted returns the time of the largest contentful paint in milliseconds and the layout shift, as
 // medians of five visits.
 func (b *tab) painted(path string) (lcp, cls float64) {
 	b.t.Helper()
@@ -317,14 +318,14 @@ func (b *tab) painted(path string) (lcp, cls float64) {
 	return at[2], moved[2]
 }
 
-// interactions does what an operator does on lists and runs, and gives the longest
-// time that a page took to answer a key or a click.
+// interactions performs typical actions on lists and runs. It returns the longest response time to
+// a key or a click in milliseconds, and the name of that action.
 func (b *tab) interactions(run domain.Run) (worst float64, of string) {
 	b.t.Helper()
 	worst = -1
 	after := func(what string) {
 		eval[bool](b, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(true), 50))))`)
-		// A tab that answers within a frame notes nothing: 16 ms is the least that is noted.
+		// The browser does not report interactions below 16 ms.
 		if v := max(16, eval[float64](b, `kairosSeen.inp`)); v > worst {
 			worst, of = v, what
 		}

@@ -24,7 +24,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// binary is the daemon, built once for all tests.
+// binary builds the daemon once for all tests and returns its path.
 var binary = sync.OnceValues(func() (string, error) {
 	bin := filepath.Join(scratch, "kairosd")
 	if out, err := exec.Command("go", "build", "-o", bin, "github.com/kairosd/kairosd/cmd/kairosd").CombinedOutput(); err != nil {
@@ -33,10 +33,10 @@ var binary = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-// admin seeds the server; over the daemon's own socket the principal is its owner.
+// admin is the actor of the seed. On the daemon's own socket, the principal is the owner.
 var admin = domain.Actor{Name: "marta", Role: domain.RoleAdmin}
 
-// daemon is a running kairosd with its data, on one address for all its lives.
+// daemon is a running kairosd with its data. It keeps its address across restarts.
 type daemon struct {
 	t    testing.TB
 	dir  string
@@ -45,13 +45,12 @@ type daemon struct {
 	url  string
 	cmd  *exec.Cmd
 	api  *client.Client
-	// session is the first administrator's login.
+	// session contains the cookies of the first administrator.
 	session map[string]string
-	secret  chan string // of the setup link
+	secret  chan string // from the setup link
 }
 
-// config has agents whose model is a script, and lets plans call the test's own
-// servers.
+// config defines agents with a scripted model, and lets plans call servers of the tests.
 const config = `
 tools: {http: {allow_private: ["127.0.0.0/8"], timeout: 10m, max_bytes: 16777216}}
 providers: {script: {type: scripted, file: answers.yaml, model: scripted, prices: {scripted: {input: 1000, output: 2000}}}}
@@ -71,21 +70,21 @@ answers:
   - {text: "The answer: <i>42</i>"}
 `
 
-// newDaemon starts the real daemon on an empty directory; it ends with the test.
-// Its log is printed if the test fails.
+// newDaemon starts the real daemon on an empty directory, and stops it after the test. It prints
+// the daemon's log if the test fails.
 func newDaemon(t testing.TB) *daemon {
 	t.Helper()
 	return daemonOn(t, filepath.Join(t.TempDir(), "data"))
 }
 
-// daemonOn starts it on a directory that there may be already.
+// daemonOn starts the daemon on a data directory, which may already exist.
 func daemonOn(t testing.TB, data string) *daemon {
 	t.Helper()
 	d := &daemon{t: t, dir: t.TempDir(), data: data, secret: make(chan string, 1)}
 	must(t, os.MkdirAll(data, 0o700))
 	must(t, os.WriteFile(filepath.Join(d.dir, "kairos.yaml"), []byte(config), 0o600))
 	must(t, os.WriteFile(filepath.Join(d.dir, "answers.yaml"), []byte(answers), 0o600))
-	// A port of its own, kept over restarts: pages stay open on it.
+	// The port stays the same across restarts, because pages stay open on it.
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	d.addr = ln.Addr().String()
@@ -102,7 +101,7 @@ func daemonOn(t testing.TB, data string) *daemon {
 	_, used := os.Stat(filepath.Join(data, "kairos.db"))
 	d.start()
 	form := url.Values{"csrf": {"anonymous"}, "name": {admin.Name}, "password": {webtest.Password}}
-	if used == nil { // perhaps by these tests
+	if used == nil { // an existing database, which may have the user of an earlier test
 		if code, session := d.send("/login", form); code == http.StatusSeeOther {
 			d.session = session
 			return d
@@ -133,7 +132,7 @@ func (d *daemon) start() {
 		d.t.Fatalf("no ready line: %q\n%s", lines.Text(), text)
 	}
 	go func() {
-		for lines.Scan() { // keep the pipe empty
+		for lines.Scan() { // drain the pipe
 			if _, secret, ok := strings.Cut(lines.Text(), "/setup?token="); ok {
 				d.secret <- secret
 			}
@@ -142,13 +141,13 @@ func (d *daemon) start() {
 	d.api = client.Unix(filepath.Join(d.data, "kairosd.sock"))
 }
 
-// kill ends the daemon as a power cut would.
+// kill ends the daemon with SIGKILL, like a crash.
 func (d *daemon) kill() {
 	d.t.Helper()
 	must(d.t, d.cmd.Process.Signal(syscall.SIGKILL))
-	_ = d.cmd.Wait() // "signal: killed"
+	_ = d.cmd.Wait() // the error is always "signal: killed"
 	d.cmd = nil
-	if d.api == nil { // it never became ready
+	if d.api == nil { // the daemon never became ready
 		return
 	}
 	if err := d.api.Close(); err != nil {
@@ -156,7 +155,7 @@ func (d *daemon) kill() {
 	}
 }
 
-// setup makes the first administrator and gives the cookies of the login.
+// setup creates the first administrator and returns the cookies of the session.
 func (d *daemon) setup() map[string]string {
 	d.t.Helper()
 	select {
@@ -168,7 +167,7 @@ func (d *daemon) setup() map[string]string {
 	}
 }
 
-// as makes another user and logs in as them.
+// as creates another user, logs in, and returns the cookies of the session.
 func (d *daemon) as(name string, role domain.Role) map[string]string {
 	d.t.Helper()
 	_, err := d.api.CreateUser(d.t.Context(), admin, name, webtest.Password, role)
@@ -185,7 +184,7 @@ func (d *daemon) post(path string, form url.Values) map[string]string {
 	return cookies
 }
 
-// send posts a form as a browser does, and returns the cookies of the answer.
+// send posts a form like a browser, and returns the status and the cookies of the response.
 func (d *daemon) send(path string, form url.Values) (code int, cookies map[string]string) {
 	d.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -208,13 +207,13 @@ func (d *daemon) send(path string, form url.Values) (code int, cookies map[strin
 	return resp.StatusCode, cookies
 }
 
-// seed makes plans and runs in the states that pages show.
+// seed creates plans and runs in the states that pages show.
 func (d *daemon) seed() webtest.Seeded {
 	d.t.Helper()
 	return webtest.Seed(d.t, d.furnishing(), admin)
 }
 
-// furnished is a seed with what only some pages show.
+// furnished returns a seed with additional data that only some pages show.
 func (d *daemon) furnished() webtest.Seeded {
 	d.t.Helper()
 	return webtest.Furnish(d.t, d.furnishing(), admin, d.seed())
@@ -224,8 +223,8 @@ func (d *daemon) furnishing() furnishing {
 	return furnishing{d.api, filepath.Join(d.data, "kairos.db")}
 }
 
-// furnishing is a daemon whose disk may fail. Its methods take an actor, as those of
-// the engine do, and act as the client's own principal.
+// furnishing adapts the client to the interface of webtest, whose methods take an actor. It ignores
+// the actor and uses the client's own principal. Its Damage method alters the database.
 type furnishing struct {
 	*client.Client
 	path string
@@ -249,8 +248,8 @@ func (f furnishing) StartDraft(ctx context.Context, _ domain.Actor, r domain.Dra
 	return f.Client.StartDraft(ctx, r)
 }
 
-// OpenCircuit calls the host until its circuit opens. The daemon tries it again from
-// time to time, so the circuit may be half open later.
+// OpenCircuit calls the host until its circuit opens. The daemon tests the circuit from time to
+// time, so it may be half-open later.
 func (f furnishing) OpenCircuit(tb testing.TB, host string) {
 	tb.Helper()
 	webtest.Plan(tb, f, admin, "id: knock\nnodes:\n  call: {type: http, effect: read, input: {url: \"http://"+host+"/x\"}}\n")
@@ -279,7 +278,7 @@ func (d *daemon) run(plan, input string) domain.Run {
 	return webtest.Run(d.t, d.furnishing(), admin, plan, input)
 }
 
-// status is the daemon's status of a run.
+// status returns the status of a run from the daemon.
 func (d *daemon) status(id string) domain.RunStatus {
 	d.t.Helper()
 	r, err := d.api.FindRun(d.t.Context(), id)
@@ -287,13 +286,13 @@ func (d *daemon) status(id string) domain.RunStatus {
 	return r.Status
 }
 
-// tab opens a browser in which the administrator is logged in.
+// tab opens a tab with the session of the administrator.
 func (d *daemon) tab() *tab {
 	d.t.Helper()
 	return newTab(d.t, d.url).login(d.session)
 }
 
-// tabOf is tab for a part of a test.
+// tabOf is like tab, for a subtest.
 func (d *daemon) tabOf(t testing.TB) *tab {
 	t.Helper()
 	return newTab(t, d.url).login(d.session)

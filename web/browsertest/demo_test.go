@@ -2,8 +2,8 @@ package browsertest
 
 import "testing"
 
-// The demonstration kills a real second daemon in the middle of a payment. The page warns of a second
-// payment, accepts an answer, and shows one payment in the ledger.
+// The demonstration kills a real second daemon during a payment. The page warns of a duplicate
+// payment, accepts a decision, and shows one payment in the ledger.
 func TestThePlugIsPulledInTheBrowser(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// With scripts a preview opens over the page: the heading has the focus, Escape
-// closes it, the focus goes back to what opened it, and the act leads on.
+// With scripts, a preview opens in a dialog. The heading gets the focus, Escape closes the dialog,
+// the focus returns to the link, and the action leads to the next page.
 func TestActionsArePreviewedInADialog(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -33,7 +33,7 @@ func TestActionsArePreviewedInADialog(t *testing.T) {
 	if back := eval[string](b, `document.activeElement.getAttribute("href") || ""`); back != run+"/resume" {
 		t.Errorf("after Escape the focus is at %q", back)
 	}
-	// A rerun that was edited into nonsense is refused where it stands.
+	// A rerun with an invalid input shows the error in the dialog.
 	b.reach(`main a[href="`+run+`/rerun"]`, "dialog[open] textarea[name=input]")
 	b.fill("dialog textarea[name=input]", "{")
 	b.reach(`dialog button[value="act"]`, "dialog[open] .note.bad")
@@ -54,7 +54,7 @@ func TestActionsArePreviewedInADialog(t *testing.T) {
 	b.quiet("the dialog")
 }
 
-// A peek opens under its row, and its link is marked as expanded. Used again, it closes.
+// A peek opens below its row, and its link is marked as expanded. A second click closes it.
 func TestAPeekOpensAndCloses(t *testing.T) {
 	d := newDaemon(t)
 	d.seed()
@@ -75,8 +75,8 @@ func TestAPeekOpensAndCloses(t *testing.T) {
 	b.quiet("the peek")
 }
 
-// The reason why a preview cannot be shown is in the dialog, or over the page if the daemon does not answer. If the
-// answer to a form is lost, a note stands beside the form.
+// If a preview cannot be shown, the dialog shows the reason. If the daemon does not respond, the
+// page shows it. If the response to a form is lost, a note appears next to the form.
 func TestDialogsShowErrors(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()

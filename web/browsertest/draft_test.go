@@ -2,8 +2,8 @@ package browsertest
 
 import "testing"
 
-// A plan is made while its page is open: the page shows the progress, and then the plan; nothing has run. If
-// no plan can be made, the page shows why, and offers to try again.
+// The page of a draft shows progress while kairosd creates the plan, and then the plan. Nothing
+// runs. If planning fails, the page shows the reason and offers another attempt.
 func TestAPlanIsMadeOfAnIntent(t *testing.T) {
 	d := newDaemon(t)
 	b := d.tab()
@@ -38,7 +38,7 @@ func TestAPlanIsMadeOfAnIntent(t *testing.T) {
 	ask("break", `!!document.querySelector('button[name="do"][value="retry"]')`)
 }
 
-// planOf is the key of the plan whose page is open.
+// planOf returns the key of the plan on the current page.
 func planOf(b *tab) string {
 	b.t.Helper()
 	return eval[string](b, `location.pathname.split("/")[2]`)

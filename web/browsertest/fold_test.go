@@ -8,8 +8,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// On the page of a run that failed after 14 steps, the failing step is above the fold on a desktop and on a
-// phone, the graph shows its first box and the failed one whole, and the dialog that resumes the run shows its button.
+// On the page of a run that failed after 14 steps, the failed step is above the fold on a desktop
+// and on a phone. The graph shows all of its first box and of the failed one. The dialog that
+// resumes the run shows its button.
 func TestAFailureIsAboveTheFold(t *testing.T) {
 	d := newDaemon(t)
 	var plan strings.Builder

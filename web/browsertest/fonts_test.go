@@ -2,8 +2,8 @@ package browsertest
 
 import "testing"
 
-// What is shown until a font is there takes the room that the font will take: no
-// line breaks elsewhere when it comes. Lines have a height of their own.
+// Fallback fonts have the width of the web fonts, so that lines do not wrap differently when the
+// web fonts load. The line height is set explicitly.
 func TestFallbackFontsTakeTheSameRoom(t *testing.T) {
 	d := newDaemon(t)
 	b := d.tab()

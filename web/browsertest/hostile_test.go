@@ -11,22 +11,21 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// evil are texts that attack a page: markup, attributes of the page's own script
-// library, ends of elements, terminal codes, invisible and bidirectional
-// characters, NUL.
+// evil contains texts that attack a page: markup, htmx attributes, closing tags, terminal escape
+// codes, and invisible, bidirectional, and control characters.
 const evil = `<script>window.pwned=1</script><img src=x onerror="window.pwned=2"></textarea></pre></script><svg onload="window.pwned=3">` +
 	`<a href="javascript:window.pwned=4" hx-get="/logout" hx-trigger="load" hx-on:click="window.pwned=5">x</a><meta http-equiv=refresh content="0;url=/evil">` +
 	`<style>body{display:none}</style>"'` + "`${window.pwned=6}`{{constructor}}" +
 	"\u202egnp.exe\u202c\u2066x\u2069\u200b\ufeff\u0007\u001b[31m\u001b]0;pwned\u0007\u001b[2J"
 
-// largeLine is a line of 5 MB, manyKeys an object of 100,000 keys.
+// largeLine is the length of a line in bytes. manyKeys is the number of keys of an object.
 const (
 	largeLine = 5 << 20
 	manyKeys  = 100_000
 )
 
-// hostile is an installation whose plans, inputs, outputs, errors, logs, labels
-// and questions are all attacks.
+// hostile creates runs whose plans, inputs, outputs, errors, logs, labels, and approval requests
+// contain attacks.
 func hostile(t *testing.T, d *daemon) []domain.Run {
 	t.Helper()
 	quotedEvil, err := jsonvalue.Encode(evil + "\x00 after NUL")
@@ -54,7 +53,7 @@ func hostile(t *testing.T, d *daemon) []domain.Run {
 		}
 	}))
 	t.Cleanup(world.Close)
-	name, err := jsonvalue.Encode(evil[:200]) // plans refuse more, and what turns or hides text
+	name, err := jsonvalue.Encode(evil[:200]) // plans limit names and reject invisible characters in them
 	must(t, err)
 	d.plan(fmt.Sprintf(`
 id: hostile
@@ -86,8 +85,8 @@ nodes:
 	return out
 }
 
-// Texts stay texts, whatever they contain: nothing runs, nothing is loaded, no element results from them,
-// invisible characters are shown, and pages stay small and quick.
+// Hostile texts remain text. Nothing is executed or loaded, no elements result from them, invisible
+// characters are shown, and pages stay small and fast.
 func TestHostileContent(t *testing.T) {
 	d := newDaemon(t)
 	runs := hostile(t, d)
@@ -134,8 +133,8 @@ func TestHostileContent(t *testing.T) {
 			"/runs/" + runs[1].ID,
 		}
 	}
-	// What may never be: executed, loaded, or made into elements; characters that
-	// turn a text around or hide in it.
+	// harm lists violations: executed or loaded markup, elements that result from it, and invisible
+	// or bidirectional characters.
 	const harm = `(() => { const out = [], m = document.querySelector("main");
 	  if (window.pwned) out.push("executed " + window.pwned);
 	  if (document.title.includes("pwned")) out.push("title " + document.title);
@@ -175,7 +174,7 @@ func TestHostileContent(t *testing.T) {
 	}
 }
 
-// A download of a hostile value is a file that no browser runs.
+// Downloads of hostile values have a content type that browsers do not execute.
 func TestHostileDownloads(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

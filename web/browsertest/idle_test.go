@@ -6,8 +6,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Before an idle login ends, the page warns, and one button extends it; typed text stays (WCAG 2.2.1). The
-// page's half hour passes at once.
+// Before an idle session ends, the page warns, and one button extends the session. Typed text
+// remains (WCAG 2.2.1). The test shortens the half hour of the page.
 func TestTheEndOfALoginIsAnnounced(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

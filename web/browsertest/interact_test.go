@@ -10,20 +10,19 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// interaction is something that scripts do to a page, and what shows that it was
-// done.
+// interaction is a change that scripts make to a page.
 type interaction struct {
 	what, path string
 	do         func(b *tab, s webtest.Seeded)
 }
 
-// shows clicks and waits for the result.
+// shows returns a function that clicks an element and waits until another one is shown.
 func shows(css, then string) func(*tab, webtest.Seeded) {
 	return func(b *tab, _ webtest.Seeded) { b.reach(css, then) }
 }
 
-// interactions are all kinds of changes that scripts make: fragments that replace
-// each other, dialogs, lists of suggestions, rows below rows, disclosures.
+// interactions returns all kinds of changes that scripts make: replaced fragments, dialogs,
+// suggestions, expanded rows, and disclosures.
 func interactions(s webtest.Seeded) []interaction {
 	failed, waiting, completed := "/runs/"+s.Failed.ID, "/runs/"+s.Waiting.ID, "/runs/"+s.Completed.ID
 	out := []interaction{
@@ -36,7 +35,7 @@ func interactions(s webtest.Seeded) []interaction {
 		}},
 		{"suggestions of the jump box", "/", func(b *tab, _ webtest.Seeded) {
 			if !eval[bool](b, there(".search")) {
-				return // a phone has a page for it
+				return // on a phone, it is a page
 			}
 			b.click(".search")
 			b.press("resume")
@@ -91,7 +90,7 @@ func interactions(s webtest.Seeded) []interaction {
 	return out
 }
 
-// unfold opens the disclosures around an element, the outermost first.
+// unfold opens the disclosures around an element, from the outside in.
 func (b *tab) unfold(css string) {
 	b.t.Helper()
 	for closed := "details:not([open]):has(" + css + ")"; eval[bool](b, there(closed)); {
@@ -99,8 +98,7 @@ func (b *tab) unfold(css string) {
 	}
 }
 
-// picking makes rows of the list such as can be chosen, where that takes a step of
-// its own.
+// picking makes the rows of the list selectable, where that requires a click.
 func (b *tab) picking() {
 	b.t.Helper()
 	if eval[bool](b, there("#picking")) {
@@ -109,8 +107,7 @@ func (b *tab) picking() {
 	}
 }
 
-// After whatever scripts change on a page, it is as accessible as before, in light
-// on a desk and in dark on a phone.
+// Pages stay accessible after each interaction, in light on a desktop and in dark on a phone.
 func TestInteractionsStayAccessible(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -134,8 +131,8 @@ func TestInteractionsStayAccessible(t *testing.T) {
 	}
 }
 
-// Every act's preview opens over its page, takes the focus, is accessible, gives
-// the focus back; and every disclosure can stand open.
+// The preview of each action opens in a dialog, gets the focus, is accessible, and returns the
+// focus. All disclosures can be open at once.
 func TestDialogsAndDisclosures(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -177,8 +174,8 @@ func TestDialogsAndDisclosures(t *testing.T) {
 			b.quiet(where)
 		}
 	}
-	// A person's own menu lies over what is below it, as a dialog does: it is opened
-	// where nothing is pressed there.
+	// The user menu covers the page like a dialog, so it is tested on a page where nothing below it
+	// is clicked.
 	for _, width := range []int64{1440, 390} {
 		b.width(width)
 		b.open("/help")
@@ -192,8 +189,8 @@ func TestDialogsAndDisclosures(t *testing.T) {
 	}
 }
 
-// On a phone, what is pressed is 44 pixels high; anywhere it is 24 by 24, but for
-// links within a text, which axe-core judges with the rest.
+// On a phone, targets are at least 44 pixels high. Elsewhere they are at least 24 by 24 pixels,
+// except links within text, which axe-core checks.
 func TestTargets(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -219,8 +216,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// The harness sees what it is there to see: a fault of each kind, made on purpose,
-// is found.
+// The checks find one deliberate fault of each kind.
 func TestTheHarnessSeesFaults(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

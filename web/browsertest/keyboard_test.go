@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// focusSeen describes a problem with the focus: nothing shows it, it is out of view, or something covers it
-// (WCAG 2.4.7, 2.4.11).
+// focusSeen returns a problem with the focused element: no visible focus, out of view, or covered
+// (WCAG 2.4.7, 2.4.11). The result is empty if there is none.
 const focusSeen = `(() => {
   const e = document.activeElement;
   if (!e || e === document.body || e === document.documentElement) return "";
@@ -30,7 +30,8 @@ const focusSeen = `(() => {
   return "";
 })()`
 
-// focused returns whether the focus is on the first shown element of a selector.
+// focused returns an expression that reports whether the first shown element of a selector has the
+// focus.
 func focused(css string) string {
 	return fmt.Sprintf(
 		`document.activeElement === [...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && e.getClientRects().length)`,
@@ -38,7 +39,7 @@ func focused(css string) string {
 	)
 }
 
-// tabTo presses Tab until the focus is there, and looks at every stop.
+// tabTo presses Tab until the element has the focus, and checks the focus at every stop.
 func (b *tab) tabTo(css string) {
 	b.t.Helper()
 	b.until(css+" is there", loaded+" && "+there(css))
@@ -55,7 +56,7 @@ func (b *tab) tabTo(css string) {
 	b.fail("Tab does not lead to " + css)
 }
 
-// leaveEditor presses Escape in the editor, where Tab indents otherwise, as the page describes.
+// leaveEditor presses Escape in the editor, where Tab indents. The page documents this.
 func (b *tab) leaveEditor() {
 	b.t.Helper()
 	if eval[bool](b, `document.activeElement.hasAttribute("data-indent")`) {
@@ -63,8 +64,8 @@ func (b *tab) leaveEditor() {
 	}
 }
 
-// Tab goes through a whole page and out of it: nothing traps it, nothing jumps the
-// order of reading, and the first stop leads past the navigation.
+// Tab reaches every stop of a page and leaves it. Nothing traps the focus, the order is the reading
+// order, and the first stop skips the navigation.
 func TestTabGoesThroughEveryPage(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -93,7 +94,7 @@ func TestTabGoesThroughEveryPage(t *testing.T) {
 		if n := eval[int](b, `document.querySelectorAll("[tabindex]:not([tabindex='0'], [tabindex='-1'])").length`); n > 0 {
 			t.Errorf("%s: %d elements have an order of their own", path, n)
 		}
-		// Every stop follows the one before in the document, until Tab leaves it.
+		// Each stop follows the previous one in the document, until Tab leaves it.
 		eval[bool](
 			b,
 			`(() => { window.kairosStops = []; document.addEventListener("focusin", (e) => kairosStops.push(e.target)); return true; })()`,
@@ -124,8 +125,8 @@ func TestTabGoesThroughEveryPage(t *testing.T) {
 	}
 }
 
-// Shortcuts move, open and choose, and open previews; none acts. Typing in a field
-// is typing, and who does not want them switches them off (WCAG 2.1.4).
+// Shortcuts move, open, choose, and open previews. None of them performs an action. In a field,
+// keys are typed. Users can switch shortcuts off (WCAG 2.1.4).
 func TestShortcuts(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -196,7 +197,7 @@ func TestShortcuts(t *testing.T) {
 	b.until("p pauses live updates", indicates("paused"))
 	b.press("p")
 	b.live()
-	// Switched off, keys do nothing.
+	// When shortcuts are off, keys have no effect.
 	b.open("/runs")
 	b.click("footer details.display summary")
 	b.follow(`button[name="shortcuts"][value="off"]`, "#list")
@@ -207,7 +208,7 @@ func TestShortcuts(t *testing.T) {
 	b.quiet("shortcuts")
 }
 
-// The keys that TestShortcuts leaves out, each of them.
+// Covers every shortcut that TestShortcuts does not.
 func TestEveryShortcut(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -255,7 +256,7 @@ func TestEveryShortcut(t *testing.T) {
 	eval[bool](b, `document.querySelector("footer details").open = true`)
 	b.press(kb.Escape)
 	b.until("Escape closes what is open", `!document.querySelector("footer details[open]")`)
-	// On the page of a run.
+	// The page of a run.
 	failed := "/runs/" + twice.ID
 	b.open(failed)
 	for i, view := range []string{"timeline", "graph", "state", "log", "handoffs", "events", "io"} {
@@ -300,7 +301,7 @@ func TestEveryShortcut(t *testing.T) {
 		"l follows the run",
 		`!/step=/.test(location.search) || !document.querySelector("#follow") || document.querySelector("#follow").hidden`,
 	)
-	// A decision: the keys go to its buttons, and Enter would press them.
+	// On an approval request, the keys move the focus to a button, and Enter presses it.
 	b.open("/runs/" + s.Waiting.ID)
 	for key, button := range map[string]string{"a": "approve", "r": "reject"} {
 		b.press(key)
@@ -312,7 +313,7 @@ func TestEveryShortcut(t *testing.T) {
 	b.quiet("every shortcut")
 }
 
-// enter does by keys what a click would do.
+// enter activates an element by keyboard, like a click.
 func (b *tab) enter(css string) {
 	b.t.Helper()
 	b.tabTo(css)
@@ -323,11 +324,11 @@ func (b *tab) enter(css string) {
 	b.press(key)
 }
 
-// typed puts a text into a field by keys.
+// typed replaces the text of a field by keyboard.
 func (b *tab) typed(css, text string) {
 	b.t.Helper()
 	b.tabTo(css)
-	for _, kind := range []input.DispatchKeyEventType{"rawKeyDown", "keyUp"} { // Control and A
+	for _, kind := range []input.DispatchKeyEventType{"rawKeyDown", "keyUp"} { // Control+A
 		call(
 			b,
 			input.DispatchKeyEvent,
@@ -345,7 +346,7 @@ func (b *tab) typed(css, text string) {
 	b.until(css+" holds what was typed", fmt.Sprintf(`document.activeElement.value === %s`, quoted(text)))
 }
 
-// picked takes an option of a native list by arrows.
+// picked chooses an option of a select element with the arrow keys.
 func (b *tab) picked(css, word string) {
 	b.t.Helper()
 	b.tabTo(css)

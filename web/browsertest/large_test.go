@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// Plans of 2,000 nodes and runs of 500 steps and more are pages like others: small, quick, without a finding
-// of axe-core, with the requested part in view, and every step can be reached.
+// Pages of plans with 2,000 steps and of runs with 500 steps or more are small, fast, and
+// accessible. The requested part is in view, and every step can be reached.
 func TestLargePlansAndRuns(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
 	d.plan(chain("chain-500", 500))
 	d.plan(chain("chain-2000", 2000))
-	var broad strings.Builder // 2,000 nodes side by side and one behind them
+	var broad strings.Builder // 2,000 parallel steps, and one step after them
 	broad.WriteString("id: broad-2000\nlimits: {max_steps: 5000}\nnodes:\n")
 	var all []string
 	for i := range 1999 {
@@ -52,13 +52,13 @@ func TestLargePlansAndRuns(t *testing.T) {
 			b.keep(fmt.Sprintf("large-%d-%02d", l.width, n))
 		}
 	}
-	// The failed step is chosen and in view, though 1,999 others were there first.
+	// The failed step is selected and in view, although 1,999 others ran before it.
 	b.width(1440)
 	b.open("/runs/" + wide.ID)
 	if h := eval[string](b, `document.querySelector("#ih").innerText`); !strings.Contains(h, "sum") {
 		t.Errorf("the page opens on %q", h)
 	}
-	// A step in the middle is the one that its address names.
+	// The address can select a step in the middle.
 	b.open("/runs/" + longest.ID + "?step=1000")
 	if h := eval[string](b, `document.querySelector("#ih").innerText`); !strings.Contains(h, "step_999") {
 		t.Errorf("step 1000 is %q", h)

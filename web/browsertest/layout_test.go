@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// fits lists what does not fit on a page: the page scrolls sideways; a text sticks out of its button, chip,
-// cell, or heading; a text is cut off without an ellipsis; things in a row overlap.
+// fits lists layout problems of a page: horizontal scrolling, text that exceeds its button, chip,
+// cell, or heading, text that is cut off without an ellipsis, and overlapping elements.
 const fits = `(() => {
   const out = [], root = document.documentElement, seen = (e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length && !e.closest(".sr, .spr, dialog:not([open])") && getComputedStyle(e.closest("thead") || e).clipPath === "none";
   const name = (e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "") + (typeof e.className === "string" && e.className ? "." + e.className.trim().replace(/ +/g, ".") : "") + " " + JSON.stringify((e.textContent || "").trim().slice(0, 40));
@@ -50,17 +50,16 @@ const fits = `(() => {
   return [...new Set(out)].slice(0, 12);
 })()`
 
-// window is a way of looking at a page that makes room scarce.
+// window is a configuration in which space is scarce.
 type window struct {
 	name  string
 	width int64
 	lang  string
-	font  int64 // the browser's size of text in px; 0: 16
+	font  int64 // browser's font size in pixels, or 0 for 16
 }
 
-// Nothing is cut off, sticks out or lies over something else: on the narrowest
-// phone (320 px, which is also a desktop zoomed to 400%), with texts 40% longer
-// than English, and with text at 200%.
+// Nothing is cut off, exceeds its container, or overlaps. The windows are 320 px wide (also a
+// desktop at 400% zoom), or have texts 40% longer than English, or text at 200%.
 func TestEverythingFits(t *testing.T) {
 	d := newDaemon(t)
 	paths := d.furnished().Paths()
@@ -101,8 +100,8 @@ func TestEverythingFits(t *testing.T) {
 	}
 }
 
-// Between the widths at which pages change their form, nothing scrolls sideways
-// either, and no table lies under the inspector beside it.
+// Between breakpoints, pages do not scroll horizontally, and no table overlaps the inspector next
+// to it.
 func TestNothingIsTooWideBetweenBreakpoints(t *testing.T) {
 	d := newDaemon(t)
 	s := d.furnished()
@@ -156,7 +155,7 @@ func TestNothingIsTooWideBetweenBreakpoints(t *testing.T) {
 			}
 			b.keep(fmt.Sprintf("handoffs-%s-%d", lang, w))
 		}
-		// On a phone the row that is chosen is one, not one patch per cell.
+		// On a phone, the background of the selected row is continuous.
 		b.width(390)
 		if bare := eval[bool](b, `(() => { const row = document.querySelector("table.list tr.sel"); const of = (e) => getComputedStyle(e).backgroundColor, none = "rgba(0, 0, 0, 0)";
 			return of(row) === none || [...row.children].some((e) => ![none, of(row)].includes(of(e))); })()`); bare {
@@ -166,7 +165,7 @@ func TestNothingIsTooWideBetweenBreakpoints(t *testing.T) {
 	}
 }
 
-// The harness itself sees what does not fit.
+// The check finds layout problems.
 func TestFitsSeesWhatDoesNotFit(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -183,7 +182,7 @@ func TestFitsSeesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// media sets what the reader's system asks of pages.
+// media sets the media type and the media features of the browser.
 func (b *tab) media(medium string, features map[string]string) {
 	b.t.Helper()
 	p := emulation.SetEmulatedMediaParams{Media: medium}
@@ -193,7 +192,7 @@ func (b *tab) media(medium string, features map[string]string) {
 	call(b, emulation.SetEmulatedMedia, p)
 }
 
-// Who asks for less motion gets none; who does not may see what runs move.
+// Reduced motion disables animations. Otherwise the page animates active runs.
 func TestReducedMotion(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -218,9 +217,8 @@ func TestReducedMotion(t *testing.T) {
 	}
 }
 
-// With forced colours nothing is said by colour alone: bars of failed and
-// completed steps differ in their strokes, buttons have edges, the focus and the
-// chosen row are seen.
+// With forced colors, nothing depends on color alone. Bars of failed and completed steps have
+// different strokes, buttons have borders, and the focus and the selected row are visible.
 func TestForcedColors(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -256,7 +254,7 @@ func TestForcedColors(t *testing.T) {
 	if w := eval[float64](b, `parseFloat(getComputedStyle(document.activeElement).outlineWidth)`); w < 2 {
 		t.Errorf("the focus is outlined by %g px", w)
 	}
-	// Every status is a word, everywhere.
+	// Every status has a text.
 	b.open("/runs")
 	if bare := eval[[]string](b, `[...document.querySelectorAll(".st")].filter((e) => !e.textContent.trim()).map((e) => e.outerHTML)`); len(
 		bare,
@@ -265,8 +263,7 @@ func TestForcedColors(t *testing.T) {
 	}
 }
 
-// On paper there are no bars and buttons, nothing is cut off, and links say where
-// they lead.
+// Printed pages have no bars or buttons, nothing is cut off, and links show their address.
 func TestPrint(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

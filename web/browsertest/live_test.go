@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// decide approves what a run waits for, elsewhere than in the browser.
+// decide approves the pending approval request of a run, outside the browser.
 func (d *daemon) decide(run string) {
 	d.t.Helper()
 	list, err := d.api.Approvals(d.t.Context(), domain.ApprovalFilter{Run: run})
@@ -28,8 +28,7 @@ func (d *daemon) decide(run string) {
 	must(d.t, err)
 }
 
-// The page of a waiting run follows what happens to it, without a reload, and
-// leaves what the operator typed alone.
+// The page of a waiting run is updated without a reload, and typed text remains.
 func TestTheRunPageFollowsTheRun(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -47,9 +46,8 @@ func TestTheRunPageFollowsTheRun(t *testing.T) {
 	)
 }
 
-// What an operator holds in an open list is left alone while runs come and end:
-// chosen rows stay chosen, typed text stays, no row moves; new runs wait in a
-// pill.
+// While runs start and end, an open list keeps its selected rows, its typed text, and the position
+// of its rows. New runs are announced in a pill.
 func TestAnOpenListLeavesWhatIsHeldAlone(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -71,14 +69,14 @@ func TestAnOpenListLeavesWhatIsHeldAlone(t *testing.T) {
 	if typed := eval[string](b, `document.querySelector(".search").value`); typed != "plan:led" {
 		t.Errorf("typed text became %q", typed)
 	}
-	// The chosen run goes to the preview of the act, by its button.
+	// The button of the bar opens the preview of the action for the selected run.
 	b.reach(`#bulk button[value="resume"]`, `form[action="/bulk"] button.pri`)
 	if chosen := eval[string](b, `document.querySelector('form[action="/bulk"] input[name=run]').value`); chosen != s.Failed.ID {
 		t.Errorf("the preview is about %q", chosen)
 	}
 }
 
-// gate is a server that answers only once it is opened.
+// gate starts a server that does not respond until open is called.
 func gate(t testing.TB) (url string, calls <-chan struct{}, open func()) {
 	t.Helper()
 	seen, answer := make(chan struct{}, 1000), make(chan struct{})
@@ -95,8 +93,8 @@ func gate(t testing.TB) (url string, calls <-chan struct{}, open func()) {
 	return s.URL, seen, opened
 }
 
-// busy is a run that waits for a decision, hangs in a call, and has n more steps
-// to go once that call is answered.
+// busy starts a run that waits for an approval and hangs in a call. After the call returns, it has
+// n more steps.
 func (d *daemon) busy(n int) (run domain.Run, open func()) {
 	d.t.Helper()
 	url, calls, open := gate(d.t)
@@ -133,9 +131,9 @@ nodes:
 	}
 }
 
-// hold takes hold of a run page as an operator does: a half-written reason, an
-// open disclosure, a selection, the focus, and where on the screen the field is.
-// The function that it gives checks that all of it is still there.
+// hold puts a run page into the state of an operator at work: a partly typed comment, an open
+// disclosure, a selection, the focus, and the position of the field. The returned function checks
+// that all of it is unchanged.
 func (b *tab) hold() (held func(when string)) {
 	b.t.Helper()
 	b.fill("input[name=comment]", "half a thought")
@@ -176,13 +174,13 @@ func (b *tab) small() *tab {
 	return b
 }
 
-// indicates returns whether the indicator of the page shows a state.
+// indicates returns an expression that reports whether the live indicator shows a state.
 func indicates(state string) string {
 	return fmt.Sprintf(`document.querySelector("#live")?.dataset.state === %q`, state)
 }
 
-// The daemon is killed under an open page, and starts again. The page shows since when it is disconnected,
-// polls, reconnects, and shows the truth; the operator's input stays.
+// The daemon is killed and restarted while a page is open. The page shows since when it is
+// disconnected, polls, reconnects, and shows the current state. The operator's input remains.
 func TestAPageSurvivesTheDaemon(t *testing.T) {
 	d := newDaemon(t)
 	run, open := d.busy(3)
@@ -211,7 +209,7 @@ func TestAPageSurvivesTheDaemon(t *testing.T) {
 	b.until("the page shows what happened", `document.querySelector("#view").innerText.includes("step_2") && `+
 		`![...document.querySelectorAll("#view tbody tr")].some((r) => /step_|slow/.test(r.innerText) && !r.querySelector(".st.ok"))`)
 	held("after the daemon came back")
-	// It continues from there: the run ends, and the page shows it.
+	// Live updates continue. The run ends, and the page shows it.
 	d.decide(run.ID)
 	b.until("the page shows the end of the run", there("#head h1 .st.ok"))
 	held("after the run has ended")
@@ -221,7 +219,7 @@ func TestAPageSurvivesTheDaemon(t *testing.T) {
 	b.quiet("a page over a restart")
 }
 
-// Fifty hints leave alone what the operator holds.
+// Fifty updates do not change the operator's input.
 func TestFiftyHintsTakeNothingAway(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -236,8 +234,8 @@ func TestFiftyHintsTakeNothingAway(t *testing.T) {
 	b.quiet("a page with many hints")
 }
 
-// Selected text in a part that changes stays selected; once it is let go, the part
-// shows the truth.
+// A selection in a changing part of the page remains. After it is cleared, the part shows the
+// current state.
 func TestASelectionHoldsAPartUntilItIsLetGo(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -255,8 +253,8 @@ func TestASelectionHoldsAPartUntilItIsLetGo(t *testing.T) {
 	b.until("the part catches up", there("#head h1 .st.ok"))
 }
 
-// Where no stream gets through, the same addresses are polled, and the page shows it; when streams are
-// possible again, it is live.
+// If streams are blocked, the page polls the same addresses and shows this. When streams work
+// again, it is live.
 func TestPollingShowsTheSame(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -275,7 +273,7 @@ func TestPollingShowsTheSame(t *testing.T) {
 	b.live()
 }
 
-// block lets no request to addresses like these leave the browser. Without any, all do.
+// block blocks requests to matching addresses. Without arguments, it allows all requests.
 func (b *tab) block(urls ...string) {
 	b.t.Helper()
 	patterns := make([]*network.BlockPattern, 0, len(urls))
@@ -285,8 +283,8 @@ func (b *tab) block(urls ...string) {
 	call(b, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: patterns})
 }
 
-// Without streams, polling leaves the operator's input alone, shows that a daemon is gone, and shows the
-// truth when it is back, as a stream does.
+// Polling keeps the operator's input, shows that the daemon is unreachable, and shows the current
+// state after it returns, like a stream does.
 func TestPollingHoldsAndRecovers(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -310,8 +308,8 @@ func TestPollingHoldsAndRecovers(t *testing.T) {
 	held("after the run has ended")
 }
 
-// Eight tabs of one person all load and all follow what happens, though a browser
-// opens six connections to one host; a hidden tab holds none.
+// Eight tabs of one browser load and receive live updates, although a browser opens only six
+// connections to one host. A hidden tab has no stream.
 func TestManyTabs(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -329,7 +327,7 @@ func TestManyTabs(t *testing.T) {
 	for i, b := range tabs {
 		b.until(fmt.Sprintf("tab %d shows that the run has completed", i), there("#head h1 .st.ok"))
 	}
-	// The tab is hidden: its stream ends.
+	// The stream of a hidden tab ends.
 	streams := &streamWatch{open: map[network.RequestID]bool{}}
 	b := first
 	must(t, chromedp.Listen(b.ctx, streams.event))
@@ -350,7 +348,7 @@ func TestManyTabs(t *testing.T) {
 	b.live()
 }
 
-// streamWatch tracks the live streams that a tab has open.
+// streamWatch counts the open live streams of a tab.
 type streamWatch struct {
 	mu   sync.Mutex
 	open map[network.RequestID]bool

@@ -16,9 +16,9 @@ import (
 	"github.com/kairosd/kairosd/web/static"
 )
 
-// Twelve key states look as they looked. The test draws the golden pages of the stories' runs, in the real
-// style sheet and fonts, so that no clock and no id changes a pixel; the pictures are kept at half their
-// size. Look at what changed, then run with KAIROS_UPDATE=1.
+// Twelve key states look like their stored pictures. The test renders golden pages with the real
+// style sheet and fonts, so that times and ids do not change pixels. The pictures are stored at
+// half size. After an intended change, review the differences and run with KAIROS_UPDATE=1.
 func TestKeyStatesLookAsTheyLooked(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -42,7 +42,8 @@ func TestKeyStatesLookAsTheyLooked(t *testing.T) {
 			b.width(c.width)
 			b.cookie("theme", c.theme)
 			b.open("/help")
-			// The golden pages begin a line with each element; a log would show that.
+			// Golden files start a line with each element. In a log, the line breaks would be
+			// visible.
 			eval[bool](
 				b,
 				fmt.Sprintf(
@@ -75,7 +76,7 @@ func TestKeyStatesLookAsTheyLooked(t *testing.T) {
 	}
 }
 
-// half is a picture at half its size.
+// half scales an image to half its size.
 func half(src image.Image) image.Image {
 	r := src.Bounds()
 	out := image.NewRGBA(image.Rect(0, 0, r.Dx()/2, r.Dy()/2))
@@ -86,15 +87,14 @@ func half(src image.Image) image.Image {
 				cr, cg, cb, _ := src.At(r.Min.X+2*x+p.X, r.Min.Y+2*y+p.Y).RGBA()
 				sum[0], sum[1], sum[2] = sum[0]+cr>>8, sum[1]+cg>>8, sum[2]+cb>>8
 			}
-			out.Set(x, y, color.RGBA{R: uint8(sum[0] / 4), G: uint8(sum[1] / 4), B: uint8(sum[2] / 4), A: 255}) // means of bytes
+			out.Set(x, y, color.RGBA{R: uint8(sum[0] / 4), G: uint8(sum[1] / 4), B: uint8(sum[2] / 4), A: 255}) // mean of four bytes
 		}
 	}
 	return out
 }
 
-// apart is the share of small squares whose mean colours differ by more than the
-// edges of letters do between two builds of a browser. Pictures of different sizes
-// are wholly apart.
+// apart returns the share of small squares whose mean colors differ by more than antialiasing
+// differs between browser builds. It is 1 for images of different sizes.
 func apart(a, b image.Image) float64 {
 	if a.Bounds().Size() != b.Bounds().Size() {
 		return 1

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// An outage that failed many runs is one line of home and one act: a preview in a
-// dialog, one run first, which stops the rest while the outage lasts; and the
-// rest when it is over, followed on the page of the act.
+// After an outage, home shows the failed runs as one line with one action. The preview opens in a
+// dialog. One run is resumed first, and the operation stops while the outage lasts. After the
+// outage, a second operation resumes the rest, and its page shows the progress.
 func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 	runs := 40
 	if everything() {
@@ -40,7 +40,7 @@ func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 		t.Helper()
 		b.open("/").live()
 		b.reach(`#attention a[href^="/bulk/new?do=resume"]`, `dialog[open] form[action="/bulk"]`)
-		if eval[bool](b, there("dialog select[name=tool]")) { // the act would wait for the open circuit
+		if eval[bool](b, there("dialog select[name=tool]")) { // otherwise the operation would wait for the open circuit
 			b.choose("dialog select[name=tool]", "do not wait")
 		}
 		b.leave(func() { b.click(`dialog form[action="/bulk"] button.pri`) }, "the act", "h1")
@@ -52,7 +52,7 @@ func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 	resume("failed the same way")
 	b.accessible("an act that was stopped")
 	up.Store(true)
-	// The page counts down to the next automatic call of the service, and offers to call it now.
+	// The page counts down to the next automatic test call, and offers to call now.
 	b.open("/agents/tools/http").live()
 	b.until(
 		"the circuit is open, and the page counts down",
@@ -62,7 +62,7 @@ func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 	b.reach(`#circuits a[href*="/enable"]`, `dialog[open] form[action$="/enable"]`)
 	b.leave(func() { b.click(`dialog form[action$="/enable"] button.btn`) }, "the tool", "h1")
 	b.until("the circuit is closed", `document.querySelector("#circuits").textContent.includes("Closed: calls go through.")`)
-	// As fast as it goes: the form's own rate would take minutes.
+	// A rate of 0 is unlimited. The default rate would take minutes.
 	b.open("/").live()
 	b.reach(`#attention a[href^="/bulk/new?do=resume"]`, `dialog[open] form[action="/bulk"]`)
 	b.fill("dialog input[name=rate]", "0")

@@ -10,16 +10,16 @@ import (
 //go:embed testdata/axe.min.js
 var axe string
 
-// audited is the report of axe-core about a page.
+// audited is a script that returns the violations that axe-core finds on a page.
 const audited = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
   JSON.stringify(r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join(", "))))`
 
-// accessible has axe-core look at a page as it is now.
+// accessible checks the current page with axe-core.
 func (b *tab) accessible(where string) {
 	b.t.Helper()
-	// What lies under the head of a page that is scrolled is not pressed there.
+	// Elements below the sticky head of a scrolled page cannot be clicked.
 	eval[bool](b, `scrollTo({ top: 0, behavior: "instant" }), true`)
-	// What is fading in has not its colours yet.
+	// Elements that fade in do not have their final colors yet.
 	eval[bool](
 		b,
 		`Promise.all(document.getAnimations().filter((a) => a.effect.getTiming().iterations !== Infinity).map((a) => a.finished.catch(() => 0))).then(() => true)`,
@@ -34,14 +34,14 @@ func (b *tab) accessible(where string) {
 	}
 }
 
-// look is one way in which a page is looked at.
+// look is a combination of theme, width, and language.
 type look struct {
 	theme string
 	width int64
 	lang  string
 }
 
-// looks are all of them, or a sample of them.
+// looks returns all combinations, or a sample of them.
 func looks() []look {
 	if !everything() {
 		return []look{{"light", 1440, "en"}, {"dark", 1440, "en"}, {"light", 390, "en"}, {"dark", 390, "es"}}
@@ -57,8 +57,8 @@ func looks() []look {
 	return out
 }
 
-// Every page, in every look, has nothing that axe-core finds fault with, does not
-// scroll sideways, and neither the console nor the policy complains.
+// In every look, axe-core finds no violations on any page, no page scrolls horizontally, and there
+// are no console errors or policy violations.
 func TestPagesAreAccessibleAndWithinPolicy(t *testing.T) {
 	d := newDaemon(t)
 	paths := d.furnished().Paths()
@@ -70,7 +70,7 @@ func TestPagesAreAccessibleAndWithinPolicy(t *testing.T) {
 			b.cookie("theme", l.theme)
 			b.cookie("lang", l.lang)
 			for i, path := range paths {
-				if !everything() && i%8 != 2*n { // a sample of each look
+				if !everything() && i%8 != 2*n { // a different sample in each look
 					continue
 				}
 				b.open(path)
@@ -86,7 +86,7 @@ func TestPagesAreAccessibleAndWithinPolicy(t *testing.T) {
 	}
 }
 
-// What scripts change on a page is as accessible as the page was.
+// Pages stay accessible after scripts change them.
 func TestPagesStayAccessible(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The jump box opens the preview of an action without a mouse, asks the server once per pause in
-// typing, and returns the focus.
+// The jump box opens the preview of an action by keyboard, sends one request per pause in typing,
+// and returns the focus.
 func TestTheJumpBoxOpensThePreviewOfAnAction(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// In the editor a box of the picture leads to its line: the text has the focus, and the
-// line is chosen.
+// In the editor, a click on a box of the graph moves the focus to the text and selects the line of
+// the step.
 func TestABoxLeadsToItsLine(t *testing.T) {
 	d := newDaemon(t)
 	b := d.tab()

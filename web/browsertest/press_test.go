@@ -12,17 +12,16 @@ import (
 // still is true while htmx neither loads nor swaps anything.
 const still = `!document.querySelector(".htmx-request, .htmx-added, .htmx-swapping, .htmx-settling")`
 
-// pressable are JavaScript functions: the element that a selector shows first, and
-// whether a press on another element reaches it.
+// pressable defines the first shown element of a selector, and a function that reports whether a
+// click on another element reaches it.
 const pressable = `
   const shown = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && e.getClientRects().length);
   const label = shown?.closest("label");
   const reaches = (on) => on && (shown.contains(on) || on.contains(shown) || label && on.closest("label") === label);`
 
-// reached gives the middle of an element once it is where a click would reach it:
-// in view, still, and not covered by anything, while nothing is being swapped: a swap
-// may move the element between the measurement and the click. Without an answer it is
-// none of these yet.
+// reached returns the center of an element when a click would reach it. The element must be in view
+// and uncovered, and nothing may be loading or swapping, because a swap can move the element.
+// Otherwise it returns null.
 const reached = `(async () => {` + pressable + `
   if (!shown || document.readyState !== "complete" || !(` + still + `)) return null;
   shown.scrollIntoView({block: "center", inline: "center"});
@@ -30,13 +29,13 @@ const reached = `(async () => {` + pressable + `
   return reaches(document.elementFromPoint(x, y)) ? [x, y] : null;
 })()`
 
-// pressing is true while the mouse button is down on the element. It works without
-// the page's scripts, too.
+// pressing is true while the mouse button is down on the element. It also works when scripts are
+// disabled.
 const pressing = `(() => {` + pressable + `
   return !!shown && !!reaches([...document.querySelectorAll(":active")].at(-1));
 })()`
 
-// awaitClick notes whether the next click comes to the element, where scripts run.
+// awaitClick records whether the next click reaches the element. It requires scripts.
 const awaitClick = `(() => {` + pressable + `
   window.kairosClick = "lost";
   const come = (e) => { window.kairosClick = shown && reaches(e.target) ? "" : "elsewhere"; };
@@ -44,16 +43,15 @@ const awaitClick = `(() => {` + pressable + `
   return true;
 })()`
 
-// click is a tap that is counted.
+// click taps an element and counts the click.
 func (b *tab) click(css string) {
 	b.t.Helper()
 	b.clicks++
 	b.tap(css)
 }
 
-// tap presses the mouse on an element. The browser can drop a press while it lays out
-// the page, and an element can move just before. Then click presses again, as a person
-// would.
+// tap clicks an element. It tries again if the click is lost, because the browser can drop a press
+// during layout, and an element can move just before the press.
 func (b *tab) tap(css string) {
 	b.t.Helper()
 	if b.keys {
@@ -68,7 +66,7 @@ func (b *tab) tap(css string) {
 			last = [2]float64{}
 			continue
 		}
-		if now := [2]float64{at[0], at[1]}; now != last { // it must be still
+		if now := [2]float64{at[0], at[1]}; now != last { // its position is stable
 			last = now
 			continue
 		}
@@ -79,8 +77,8 @@ func (b *tab) tap(css string) {
 	b.fail(css + " cannot be clicked")
 }
 
-// pressed clicks at a position, and reports whether that reached the element. If the
-// press did not, the button is released elsewhere, which clicks nothing.
+// pressed clicks at a position and reports whether the click reached the element. If the press
+// missed, it releases the button elsewhere, so that nothing is clicked.
 func (b *tab) pressed(css string, x, y float64) bool {
 	b.t.Helper()
 	if _, err := ask[bool](b, fmt.Sprintf(awaitClick, quoted(css))); err != nil {
@@ -96,7 +94,7 @@ func (b *tab) pressed(css string, x, y float64) bool {
 	if b.plain {
 		return true
 	}
-	// A page that the click led to has no outcome.
+	// The new page after a navigation has no outcome.
 	outcome, err := ask[string](b, `window.kairosClick || ""`)
 	if err == nil && outcome != "" {
 		b.t.Logf("a click on %s was %s", css, outcome)
@@ -111,17 +109,16 @@ func (b *tab) mouse(kind input.DispatchMouseEventType, x, y float64) {
 	call(b, input.DispatchMouseEvent, p)
 }
 
-// follow clicks what leads to another page, and waits until that page shows what
-// it should. A click that comes while a page is still being laid out can be lost,
-// as a person's is; a person clicks again.
+// follow clicks a link and waits until the new page shows an element. A click during layout can be
+// lost, so follow clicks again.
 func (b *tab) follow(css, then string) {
 	b.t.Helper()
 	b.clicks++
 	b.leave(func() { b.tap(css) }, css, then)
 }
 
-// reach clicks until something is shown that was not: on this page, over it, or
-// on another one, as scripts or their absence have it.
+// reach clicks until an element is shown: on this page, in a dialog, or on another page if scripts
+// are disabled.
 func (b *tab) reach(css, then string) {
 	b.t.Helper()
 	b.clicks++
@@ -138,9 +135,8 @@ func (b *tab) reach(css, then string) {
 	b.until(css+" leads to "+then, loaded+" && "+there(then))
 }
 
-// leave performs an action that leads to another page, or to another view of this one with an address of its
-// own. The old page is marked, so that the new one can be distinguished from it, also if it is restored
-// unchanged.
+// leave performs an action that leads to another page or address. It marks the old page, to detect
+// when it was left, even if the browser restores it unchanged.
 func (b *tab) leave(do func(), what, then string) {
 	b.t.Helper()
 	for range 4 {
@@ -160,7 +156,7 @@ func (b *tab) leave(do func(), what, then string) {
 	b.fail(what + " leads nowhere")
 }
 
-// fill types into a field, in place of what it holds.
+// fill replaces the text of a field.
 func (b *tab) fill(css, text string) {
 	b.t.Helper()
 	if b.keys {
@@ -182,8 +178,7 @@ func (b *tab) fill(css, text string) {
 	)
 }
 
-// filter types into the field of the list, which is filtered along where scripts
-// are.
+// filter types into the filter of the list. With scripts, the list is filtered during typing.
 func (b *tab) filter(q string) {
 	b.t.Helper()
 	b.fill("#q", q)
@@ -196,8 +191,7 @@ func (b *tab) filter(q string) {
 	)
 }
 
-// press sends keys, each of them as one press: a page that takes a key for itself
-// keeps it from being typed.
+// press sends each key separately. A page that handles a key as a shortcut prevents its input.
 func (b *tab) press(keys string) {
 	b.t.Helper()
 	for _, k := range keys {

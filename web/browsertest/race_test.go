@@ -14,8 +14,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Two operators look at the same failed run and both resume it: it is resumed
-// once, and the second of them sees what has changed, in place of a second act.
+// Two operators resume the same failed run. It is resumed once. The second operator sees what has
+// changed.
 func TestTwoOperatorsResume(t *testing.T) {
 	for name, prepare := range map[string]func(*tab) *tab{"with scripts": func(b *tab) *tab { return b },
 		"without": (*tab).withoutScripts} {
@@ -33,7 +33,7 @@ func TestTwoOperatorsResume(t *testing.T) {
 			second.reach(`#preview button[value="act"]`, `#preview [role="alert"]`)
 			text := eval[string](second, `document.querySelector("#preview").innerText`)
 			t.Logf("the second is told: %.300s", text)
-			// The same act is offered once more, on what the run is now.
+			// The page offers the action again, for the current revision.
 			if rev := eval[string](second, `document.querySelector('#preview input[name="rev"]').value`); rev != fmt.Sprint(again.LastSeq) {
 				t.Errorf("the act offered is for revision %s, the run is at %d", rev, again.LastSeq)
 			}
@@ -48,7 +48,7 @@ func TestTwoOperatorsResume(t *testing.T) {
 			if resets != 1 {
 				t.Errorf("the run was resumed %d times", resets)
 			}
-			second.follow(`#preview button[value="act"]`, "#run-id") // meant so
+			second.follow(`#preview button[value="act"]`, "#run-id") // confirm on purpose
 			d.follows(again, domain.EntryReset)
 			first.quiet("the first operator")
 			second.quiet("the second operator")
@@ -56,7 +56,8 @@ func TestTwoOperatorsResume(t *testing.T) {
 	}
 }
 
-// Two operators answer the same request: the first answer stands, and the second operator sees whose it was.
+// Two operators decide the same approval request. The first decision counts, and the second
+// operator sees who made it.
 func TestTwoOperatorsDecide(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -79,7 +80,7 @@ func TestTwoOperatorsDecide(t *testing.T) {
 	second.quiet("the second operator")
 }
 
-// A double click on an act does it once.
+// A double click performs an action once.
 func TestADoubleClickForksOnce(t *testing.T) {
 	large(t)
 	for name, prepare := range map[string]func(*tab) *tab{"with scripts": func(b *tab) *tab { return b },
@@ -107,7 +108,7 @@ func TestADoubleClickForksOnce(t *testing.T) {
 			if after := d.runs(); after != before+1 {
 				t.Errorf("two clicks made %d runs", after-before)
 			}
-			// Reload does not send the form again.
+			// A reload does not send the form again.
 			b.reload("#run-id")
 			if after := d.runs(); after != before+1 {
 				t.Errorf("after a reload there are %d more runs", after-before)
@@ -116,7 +117,7 @@ func TestADoubleClickForksOnce(t *testing.T) {
 	}
 }
 
-// runs counts the runs that there are.
+// runs returns the number of runs.
 func (d *daemon) runs() int {
 	d.t.Helper()
 	list, err := d.api.Runs(d.t.Context(), domain.RunFilter{Page: domain.Page{Limit: 200}})
@@ -124,7 +125,7 @@ func (d *daemon) runs() int {
 	return len(list.Items)
 }
 
-// reload, back and forward do what the browser's buttons do.
+// reload, back, and forward act like the buttons of the browser.
 func (b *tab) reload(then string) {
 	b.t.Helper()
 	b.leave(func() { call(b, page.Reload, page.ReloadParams{}) }, "a reload", then)
@@ -146,8 +147,8 @@ func (b *tab) history(by int64) {
 	call(b, page.NavigateToHistoryEntry, page.NavigateToHistoryEntryParams{EntryID: h.Entries[h.CurrentIndex+by].ID})
 }
 
-// Filter, open a run, go back: the same list at the same place, a whole page, and
-// forward again. A reload keeps the view.
+// After filtering a list and opening a run, Back shows the same list at the same scroll position,
+// as a full page, and Forward works. A reload keeps the view.
 func TestHistory(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -170,7 +171,7 @@ func TestHistory(t *testing.T) {
 	if at < 300 {
 		t.Fatalf("the list does not scroll: %g", at)
 	}
-	// A row that is in view, so that opening it does not scroll.
+	// This row is in view, so opening it does not scroll.
 	target := eval[string](
 		b,
 		`[...document.querySelectorAll("#list a.go")].find((a) => { const r = a.getBoundingClientRect(); return r.top > 150 && r.bottom < 400; }).getAttribute("href")`,
@@ -188,7 +189,7 @@ func TestHistory(t *testing.T) {
 	if here := eval[string](b, `location.pathname`); here != target {
 		t.Errorf("forward leads to %s, not %s", here, target)
 	}
-	// A step is chosen, then reloaded: the view is in the address.
+	// The selected step is in the address, so a reload keeps it.
 	b.open("/runs/" + s.Failed.ID)
 	b.click(`.timeline tbody a.go`)
 	b.until("the step is in the address", `/[?&]step=1/.test(location.search) && document.querySelector("#inspector").dataset.step === "1"`)
@@ -200,14 +201,13 @@ func TestHistory(t *testing.T) {
 	b.quiet("history")
 }
 
-// A view that was reached by clicks is what its address shows to a colleague (UI
-// 0.4).
+// A view that was reached by clicks is the same when another user opens its address.
 func TestEveryViewIsItsAddress(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
 	s := d.seed()
 	b, colleague := d.tab(), newTab(t, d.url).login(d.as("otto", domain.RoleAdmin))
-	// What is on a page, but for what the reader's name and the clock change.
+	// shown is the text of a page without the parts that depend on the user and on the time.
 	const shown = `(() => { const m = document.querySelector("main").cloneNode(true);
 	  m.querySelectorAll("input[type=hidden], select[name=assignee], [data-since], time, script").forEach((e) => e.remove());
 	  return m.textContent.replace(/\s+/g, " ").replace(/\d+ \w+ ago/g, "").replace(/(\d+(\.\d+)? (ms|s)|\d+[mhd] \d+[smh])(?=\D)/g, "") + [...m.querySelectorAll("[aria-current]")].map((e) => e.textContent).join("|"); })()`
@@ -226,9 +226,9 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 		}
 		for _, href := range hrefs {
 			b.open(path)
-			place, _, _ := strings.Cut(href, "#") // a part of a run's page is swapped, at its address
+			place, _, _ := strings.Cut(href, "#") // the fragment does not select another view
 			there := fmt.Sprintf(`%s && location.pathname + location.search === %s`, loaded, quoted(place))
-			for range 4 { // a click while a page is being laid out can be lost
+			for range 4 { // a click during layout can be lost
 				b.click(fmt.Sprintf(`main a[href=%s]`, quoted(href)))
 				if b.soon(patience/4, there) == nil {
 					break
@@ -243,8 +243,7 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 			}
 		}
 	}
-	// Every parameter of the address alone: a colleague sees the same, and the page differs from the one
-	// without it.
+	// Each parameter alone has an effect, and shows the same view to another user.
 	b.open("/runs/" + s.Failed.ID)
 	for base, queries := range map[string][]string{
 		"/runs/" + s.Failed.ID: {"view=graph", "view=graph&node=done", "view=graph&zoom=fit", "view=graph&paint=took",
@@ -273,11 +272,11 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 	visit("/runs/"+s.Failed.ID, ".timeline tbody a.go")
 	visit("/runs/"+s.Failed.ID, "#inspector .tabs a")
 	visit("/runs/"+s.Completed.ID+"?view=state", ".checkpoints a")
-	visit("/runs", `nav.filters a.chip:not([href*="by%3A"])`) // one's own runs are of who looks
+	visit("/runs", `nav.filters a.chip:not([href*="by%3A"])`) // the filter of own runs depends on the user
 	visit("/approvals", "nav.filters a.chip")
 }
 
-// parting is where two texts begin to differ.
+// parting returns the parts of two texts around their first difference.
 func parting(a, b string) string {
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {
@@ -287,8 +286,8 @@ func parting(a, b string) string {
 	return fmt.Sprintf("%q\n%q", a[from:min(len(a), i+120)], b[from:min(len(b), i+120)])
 }
 
-// A form that was refused keeps what was typed; one that was accepted is sent once,
-// whatever one does with Back, Forward and Reload.
+// A rejected form keeps its text. An accepted form is sent once, also after Back, Forward, and
+// Reload.
 func TestAFormIsSentOnce(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -316,8 +315,8 @@ func TestAFormIsSentOnce(t *testing.T) {
 	b.quiet("forms and history")
 }
 
-// A login that ends while a person types loses no typed text: the page shows that it ended, and after the
-// next login it is where it was.
+// If a session ends while a user types, the text is not lost. The page shows that the session
+// ended, and after the next login the text is still there.
 func TestWhatWasTypedOutlivesALogin(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// On the page of a run, steps, attempts, tabs, and views are swapped at their own addresses: nothing is
-// loaded again, nothing jumps, and Back steps through them.
+// On the page of a run, steps, attempts, tabs, and views are swapped at their own addresses. The
+// page does not reload or jump, and Back returns to each of them.
 func TestARunIsExploredWithoutReloads(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -54,8 +54,8 @@ func TestARunIsExploredWithoutReloads(t *testing.T) {
 	b.quiet("exploring a run")
 }
 
-// A late answer does not replace a view that was chosen after its request, and a click with Ctrl is left to
-// the browser.
+// A late response does not replace a view that was chosen after its request. The browser handles a
+// click with Ctrl.
 func TestTheNewestChoiceWins(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -82,8 +82,8 @@ func TestTheNewestChoiceWins(t *testing.T) {
 	b.quiet("choosing views quickly")
 }
 
-// A run is paused and continued at one click, from the view that was chosen last and
-// back to it; with scripts and without.
+// A run is paused and resumed with one click, and the chosen view remains, with and without
+// scripts.
 func TestAPauseComesBackToTheView(t *testing.T) {
 	d := newDaemon(t)
 	run := d.seed().Waiting
@@ -108,8 +108,8 @@ func TestAPauseComesBackToTheView(t *testing.T) {
 	}
 }
 
-// A log follows its end while a run works. It stops when the reader scrolls up, shows how many lines are new,
-// and continues on request.
+// A log follows its end while a run is active. It stops when the user scrolls up, shows the number
+// of new lines, and continues on request.
 func TestALogIsFollowed(t *testing.T) {
 	d := newDaemon(t)
 	d.plan(`
@@ -146,8 +146,7 @@ nodes:
 	b.quiet("following a log")
 }
 
-// Rows out of view are drawn after the others, but they are drawn: a screen reader finds every step of a long
-// timeline.
+// Rows out of view are rendered later, but screen readers find every step of a long timeline.
 func TestAScreenReaderFindsEveryRow(t *testing.T) {
 	d := newDaemon(t)
 	d.plan(chain("chain-300", 300))
@@ -169,8 +168,8 @@ func TestAScreenReaderFindsEveryRow(t *testing.T) {
 	}
 }
 
-// The menu of a run opens at a click, stays open while the page is refreshed, and its
-// links open dialogs.
+// The menu of a run opens on a click, stays open while the page is refreshed, and its links open
+// dialogs.
 func TestTheMenuOfARun(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -196,8 +195,8 @@ func TestTheMenuOfARun(t *testing.T) {
 	b.quiet("the menu of a run")
 }
 
-// The graph of a run fits its page at each width, above the timeline and in its own view: nothing is cut off
-// or must be scrolled to, and its texts are readable. On a phone, it is an overview.
+// The graph of a run fits its page at each width, above the timeline and in its own view. Nothing
+// is cut off or requires scrolling, and its texts are readable. On a phone, it is an overview.
 func TestTheGraphOfALongChainFits(t *testing.T) {
 	d := newDaemon(t)
 	b := d.tab()
@@ -207,12 +206,12 @@ func TestTheGraphOfALongChainFits(t *testing.T) {
 		run := d.run(id, `null`)
 		for _, c := range []struct {
 			width int64
-			least float64 // size of a text, in pixels
+			least float64 // minimum size of a text, in pixels
 		}{{1440, 9}, {1180, 9}, {820, 7}, {390, 2}} {
 			b.width(c.width)
 			for _, view := range []string{"", "?view=graph"} {
 				if c.width == 390 && view == "" {
-					continue // a phone shows the timeline alone
+					continue // a phone shows only the timeline
 				}
 				b.open("/runs/" + run.ID + view)
 				where := fmt.Sprintf("%d steps at %d px, %q", steps, c.width, view)

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// past is a data directory with many runs: the one that $KAIROS_MILLION_DIR names
-// (make ui-million), or a small one, made by the generator that makes the million.
+// past returns a data directory with many runs. It is the one of $KAIROS_MILLION_DIR (see "make
+// ui-million"), or a small one from the same generator.
 func past(t *testing.T) (data string, large bool) {
 	t.Helper()
 	if dir := os.Getenv("KAIROS_MILLION_DIR"); dir != "" {
@@ -29,8 +29,8 @@ func past(t *testing.T) (data string, large bool) {
 	return data, false
 }
 
-// databaseChecked waits until the daemon has checked its whole database, as it does a minute after a start that
-// follows a crash, so that the check does not disturb the measurement. After a start that follows a stop, no
+// databaseChecked waits until the daemon has completed its integrity check, which starts a minute
+// after a start that follows a crash and would disturb the measurement. After a clean shutdown, no
 // check is due.
 func (d *daemon) databaseChecked() {
 	d.t.Helper()
@@ -51,8 +51,8 @@ func (d *daemon) databaseChecked() {
 	}
 }
 
-// The cost of loading a page: the server's own time, the first paint, how much moved without input, and the
-// bytes on the wire.
+// loadCost measures the load of a page: the server's own time, the time to the first byte, the
+// first paint, the layout shift, and the bytes on the wire.
 const loadCost = `new Promise((done) => {
   let shift = 0;
   new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) shift += e.value; }).observe({type: "layout-shift", buffered: true});
@@ -62,7 +62,7 @@ const loadCost = `new Promise((done) => {
     performance.getEntriesByType("resource").reduce((n, e) => n + e.transferSize, nav.transferSize)]), 0)));
 })`
 
-// cost is loadCost, read.
+// cost is the result of loadCost, with times in milliseconds.
 type cost struct{ server, first, painted, shift, bytes float64 }
 
 func (b *tab) cost() cost {
@@ -71,9 +71,9 @@ func (b *tab) cost() cost {
 	return cost{v[0], v[1], v[2], v[3], v[4]}
 }
 
-// An operator works on a database of a million runs: lists, filters, older pages,
-// a run, back, jumping, home, audit. Pages keep to their budgets;
-// times are printed, and judged only by what no busy machine excuses.
+// Pages keep to their budgets on a database of a million runs: lists, filters, older pages, a run,
+// back, the jump box, home, and the audit log. The test prints the times, and fails only for times
+// that load on the machine cannot explain.
 func TestAMillionRunsInTheBrowser(t *testing.T) {
 	large(t)
 	data, large := past(t)
@@ -82,7 +82,7 @@ func TestAMillionRunsInTheBrowser(t *testing.T) {
 		d.databaseChecked()
 	}
 	b := d.tab()
-	// A first visit brings everything, the next only what changed.
+	// The first visit loads everything, and the next one only what changed.
 	b.open("/runs")
 	first := b.cost()
 	b.open("/runs")
@@ -119,7 +119,7 @@ func TestAMillionRunsInTheBrowser(t *testing.T) {
 	if n := eval[int](b, `document.querySelectorAll("#list tbody tr").length`); n == 0 {
 		t.Error("the filter finds no failed run")
 	}
-	// Every kind of list and detail, as often as makes a percentile.
+	// Each kind of list and detail is loaded often enough for a percentile.
 	times := 10
 	if large {
 		times = 40
@@ -152,7 +152,7 @@ func TestAMillionRunsInTheBrowser(t *testing.T) {
 			t.Errorf("%s moves by itself: %.3f", path, shift)
 		}
 	}
-	// A click answers at once: the longest of the page's own tasks.
+	// Measures the response of the page to a click.
 	b.open("/runs")
 	took := time.Now()
 	b.click("#list input[name=run]")

@@ -21,8 +21,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// The pictures of docs/guides/dashboard.md and README.md: real pages of the real daemon,
-// whose plans call a shop that answers as shops do. `make screenshots` makes them.
+// TestScreenshots makes the pictures of docs/guides/dashboard.md and README.md. They show real
+// pages of the real daemon, whose plans call a simulated shop. Run it with "make screenshots".
 func TestScreenshots(t *testing.T) {
 	dir := os.Getenv("KAIROS_PICTURES")
 	if dir == "" {
@@ -72,7 +72,7 @@ func TestScreenshots(t *testing.T) {
 	b.quiet("the pictures")
 }
 
-// shop is an installation in the middle of its day.
+// shop contains runs of a typical day.
 type shop struct{ completed, failed, waiting, doubt domain.Run }
 
 func newShop(t *testing.T, d *daemon) shop {
@@ -81,7 +81,7 @@ func newShop(t *testing.T, d *daemon) shop {
 	hang := make(chan struct{})
 	world := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		w.Header()["Date"] = nil // two answers differ by nothing else
+		w.Header()["Date"] = nil // two responses have no other difference
 		pause := func(d time.Duration) {
 			select {
 			case <-time.After(d):
@@ -106,7 +106,7 @@ func newShop(t *testing.T, d *daemon) shop {
 				return
 			}
 			fmt.Fprint(w, `{"total": 14686.5, "lines": 17, "confidence": 0.97, "needs_review": false}`)
-		case "/payments": // the answer is lost
+		case "/payments": // the response is lost
 			pause(150 * time.Millisecond)
 			panic(http.ErrAbortHandler)
 		case "/sync":
@@ -201,8 +201,8 @@ edges: [{from: check, to: approve}, {from: approve, to: pay_back}]
 	return s
 }
 
-// fewColours writes a picture with at most 256 colours, those that it has most of:
-// pages have few, but for the edges of letters.
+// fewColours encodes a picture with its 256 most frequent colors. Pages have few colors, except at
+// the edges of letters.
 func fewColours(raw []byte) ([]byte, error) {
 	img, err := png.Decode(bytes.NewReader(raw))
 	if err != nil {
@@ -232,7 +232,7 @@ func fewColours(raw []byte) ([]byte, error) {
 			c := at(x, y)
 			i, ok := index[c]
 			if !ok {
-				i = uint8(palette.Index(c)) // a palette has at most 256
+				i = uint8(palette.Index(c)) // a palette has at most 256 colors
 				index[c] = i
 			}
 			out.SetColorIndex(x, y, i)

@@ -6,8 +6,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// A part that cannot be fetched leaves the page as it is; what went wrong stands
-// over it, with what to do, until the part answers again.
+// If a fragment cannot be loaded, the page remains unchanged. A message shows the error and what to
+// do, until a request succeeds again.
 func TestAFailedRequestLeavesThePageAlone(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -52,9 +52,9 @@ func TestAFailedRequestLeavesThePageAlone(t *testing.T) {
 	block()
 }
 
-// The shell of a page works for everyone: on a phone the indicator shows whether the page is out of date,
-// without moving anything; without scripts there is a link to load the page again; the inspector is as wide
-// as the reader wants it.
+// The shell of a page works for all users. On a phone, the indicator shows whether the page is out
+// of date, without moving anything. Without scripts, a link reloads the page. Users can change the
+// width of the inspector.
 func TestTheShell(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

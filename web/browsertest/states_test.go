@@ -14,14 +14,13 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// state is a run in one of the statuses that pages show, with the word that they
-// say it by.
+// state is a run in one of the statuses that pages show, and the text of that status.
 type state struct {
 	word string
 	run  domain.Run
 }
 
-// everyState makes a run in every status that does not take a crash.
+// everyState starts runs in every status that does not require a crash.
 func (d *daemon) everyState(t *testing.T) []state {
 	t.Helper()
 	busy, _ := d.busy(2)
@@ -82,9 +81,8 @@ func (d *daemon) everyState(t *testing.T) []state {
 	return append(out, state{"Queued", start(domain.StartRequest{Plan: "report", Concurrency: one})})
 }
 
-// Every status is a word and a shape on the run's page and in the list, never a
-// colour alone; its pages have no finding of axe-core in either theme, fit, and
-// say nothing on the console.
+// Every status has a text and an icon on the run's page and in the list, so that it does not depend
+// on color. Its pages are accessible in both themes, fit, and cause no console errors.
 func TestEveryStatus(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -144,7 +142,7 @@ func TestEveryStatus(t *testing.T) {
 	}
 }
 
-// An empty server shows the next step on every page that lists something.
+// On an empty server, every page with a list shows the next step.
 func TestEmptyPages(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -170,9 +168,9 @@ func TestEmptyPages(t *testing.T) {
 	}
 }
 
-// Readers who see colors differently, or none, can read the same. Pictures of the pages with most colors are
-// saved in $KAIROS_SCREENSHOTS, and the browser's own emulation keeps every status distinct from its
-// neighbors. The distance of colors is computed beside the style sheet.
+// Pages are readable for users with color blindness. Pictures of the most colorful pages are saved
+// in $KAIROS_SCREENSHOTS. The test uses the browser's emulation. The contrast of colors is tested
+// next to the style sheet.
 func TestOtherSights(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -200,7 +198,8 @@ func TestOtherSights(t *testing.T) {
 					t.Errorf("%s, %s: the browser shows nothing else to %s", path, theme, sight)
 				}
 			}
-			// Statuses of one page have shapes of their own: two that look alike have the same word.
+			// Statuses on one page have different icons. Two statuses that look alike have the same
+			// text.
 			alike := eval[[]string](
 				b,
 				`(() => { const by = {}; for (const e of document.querySelectorAll("main .st")) (by[e.querySelector("use").getAttribute("href") + e.className] ||= new Set()).add(e.textContent.trim());
@@ -213,7 +212,7 @@ func TestOtherSights(t *testing.T) {
 	}
 }
 
-// Without a choice of one's own, pages are as dark or light as the system is.
+// By default, pages follow the color scheme of the system.
 func TestTheSystemsTheme(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

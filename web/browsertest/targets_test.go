@@ -2,8 +2,8 @@ package browsertest
 
 import "testing"
 
-// A key of a JSON value is a button that copies its path. Each is at least 24 px high and wide, so
-// that a finger hits it, on a run's page and on the page of its state.
+// Each key of a JSON value is a button that copies its path. Each is at least 24 px high and wide,
+// on the page of a run and in its state view.
 func TestJSONKeysAreLargeEnough(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -17,8 +17,8 @@ func TestJSONKeysAreLargeEnough(t *testing.T) {
 	}
 }
 
-// Chosen rows bring up a bar that is in view, also at the top of a long list. Two chosen runs can be
-// compared.
+// Selected rows show a bar, which is in view even at the top of a long list. Two selected runs can
+// be compared.
 func TestChosenRunsBringUpTheBar(t *testing.T) {
 	d := newDaemon(t)
 	d.seed()

@@ -10,16 +10,16 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// task is something that a user does on the pages, from home. What it did is checked by the daemon's state.
+// task is a task of a user that starts on home. It checks its effect on the daemon.
 type task struct {
 	name string
-	// clicks is how many it may take. A link, a button, and a fold are a click each, by mouse or by key.
-	// Typing, and choosing rows or options in a form, are not.
+	// clicks is the maximum number of clicks. Each use of a link, a button, or a disclosure counts,
+	// by mouse or by keyboard. Typing, and choosing rows or options in a form, do not count.
 	clicks int
 	do     func(*tab, *daemon, webtest.Seeded)
 }
 
-// coreTasks are the tasks of every day, with their variants.
+// coreTasks are the daily tasks of an operator, with variants.
 var coreTasks = []task{
 	{"why did it fail", 1, func(b *tab, _ *daemon, s webtest.Seeded) {
 		b.follow(`#attention a.go[href="/runs/`+s.Failed.ID+`"]`, "#why")
@@ -126,8 +126,8 @@ var coreTasks = []task{
 	}},
 }
 
-// everyday makes what the core tasks need besides a seed: failures that are alike, one that an edit fixes, and
-// requests that can be answered on home, or only on their page.
+// everyday adds data for the core tasks: similar failures, a failure that an edit repairs, and
+// approval requests that can be decided on home or only on their page.
 func (d *daemon) everyday() {
 	d.t.Helper()
 	d.plan("id: sync\nnodes:\n  fetch: {type: http, effect: read, input: {url: \"http://127.0.0.1:9/x\"}}\n")
@@ -142,12 +142,12 @@ func (d *daemon) everyday() {
 	}
 }
 
-// answerOf is the button on home that answers the request of a run.
+// answerOf returns the selector of the button on home that decides the approval request of a run.
 func answerOf(r domain.Run, answer string) string {
 	return fmt.Sprintf(`#approvals article:has(a[href="/plans/%s"]) button[value=%q]`, r.PlanKey, answer)
 }
 
-// newest is the newest run of a plan.
+// newest returns the newest run of a plan.
 func (d *daemon) newest(plan string) domain.Run {
 	d.t.Helper()
 	list, err := d.api.Runs(d.t.Context(), domain.RunFilter{PlanKey: plan, Page: domain.Page{Limit: 1}})
@@ -166,7 +166,7 @@ func (d *daemon) ended(id string) domain.Run {
 	return r
 }
 
-// decided checks that the page confirms the decision on the request of a run, and that it was made.
+// decided checks that the page confirms the decision, and that the daemon has recorded it.
 func (d *daemon) decided(b *tab, r domain.Run, status string) {
 	d.t.Helper()
 	if text := eval[string](b, `document.querySelector("#done").innerText`); text == "" {
@@ -185,7 +185,7 @@ func (d *daemon) decided(b *tab, r domain.Run, status string) {
 	b.t.Errorf("the request of the run %s of %s is not %s", r.ID, r.PlanKey, status)
 }
 
-// follows checks that a run's journal continued with such a row.
+// follows checks the kind of the next journal entry after r.LastSeq.
 func (d *daemon) follows(r domain.Run, kind domain.EntryKind) {
 	d.t.Helper()
 	journal, err := d.api.Journal(d.t.Context(), r.ID)
@@ -196,13 +196,14 @@ func (d *daemon) follows(r domain.Run, kind domain.EntryKind) {
 	}
 }
 
-// runID is the run that the page is about.
+// runID returns the id of the run on the current page.
 func (b *tab) runID() string {
 	b.t.Helper()
 	return eval[string](b, `document.querySelector("#run-id").textContent`)
 }
 
-// whyInView checks that the page of a failed run shows why it failed, without a click and without scrolling.
+// whyInView checks that the page of a failed run shows the error without a click and without
+// scrolling.
 func (b *tab) whyInView(r domain.Run) {
 	b.t.Helper()
 	why := eval[string](b, `document.querySelector("#why").closest("section").innerText`)
@@ -215,7 +216,7 @@ func (b *tab) whyInView(r domain.Run) {
 	}
 }
 
-// newPlan opens the editor from home, and types a plan.
+// newPlan opens the editor from home and types a plan.
 func (b *tab) newPlan(source string) {
 	b.t.Helper()
 	b.follow(`nav.nav a[href="/plans"]`, `main a[href="/plans/new"]`)
@@ -231,13 +232,14 @@ func TestCoreTasksWithoutScripts(t *testing.T) {
 	walk(t, coreTasks, func(b *tab) { b.withoutScripts() })
 }
 
-// By Tab, Enter, arrows, and typing alone. The focus is seen wherever it goes.
+// Core tasks can be done with Tab, Enter, arrow keys, and typing alone. The focus is always
+// visible.
 func TestCoreTasksByKeyboard(t *testing.T) {
 	large(t)
 	walk(t, coreTasks, func(b *tab) { b.keys = true })
 }
 
-// walk does tasks one after another, and checks that none takes more clicks than it may.
+// walk performs the tasks in order, and checks that none of them needs more clicks than allowed.
 func walk(t *testing.T, tasks []task, prepare func(*tab)) {
 	t.Helper()
 	d := newDaemon(t)

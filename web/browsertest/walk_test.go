@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// otherTasks are further tasks that pages alone must allow.
+// otherTasks are further tasks that users must be able to do on pages alone.
 var otherTasks = []task{
 	{"find the failed run", 3, func(b *tab, _ *daemon, s webtest.Seeded) {
 		b.follow(`nav.nav a[href="/runs"]`, `form[action="/runs"]`)
@@ -23,7 +23,7 @@ var otherTasks = []task{
 		b.follow(`nav.nav a[href="/runs"]`, `form[action="/runs"]`)
 		b.follow(runLink(s.Completed), "#run-id")
 		b.reach(`main .act a[href^="/runs/`+s.Completed.ID+`/fork"]`, "#preview")
-		if !eval[bool](b, exists(`textarea[name="edit.list"]`)) { // the checkpoint comes first
+		if !eval[bool](b, exists(`textarea[name="edit.list"]`)) { // the checkpoint is chosen first
 			b.choose(`#preview select[name="at"]`, "list")
 			b.reach(`#preview button[value="preview"]`, `textarea[name="edit.list"]`)
 		}
@@ -71,7 +71,7 @@ var otherTasks = []task{
 		b.follow(`main a[href="/settings/tokens"]`, `main form input[name="name"]`)
 		b.fill(`main form input[name="name"]`, "robot")
 		b.follow(`main form.form button[type="submit"]`, "#token")
-		b.reach(`main a[href$="/revoke"]`, `form[action$="/revoke"] input[name="reason"]`) // over the page, where scripts are
+		b.reach(`main a[href$="/revoke"]`, `form[action$="/revoke"] input[name="reason"]`) // a dialog, with scripts
 		b.fill(`form[action$="/revoke"] input[name="reason"]`, "it is not needed")
 		b.follow(`form[action$="/revoke"] button[type="submit"]`, `main form input[name="name"]`)
 		tokens, err := d.api.Tokens(b.t.Context())
@@ -82,13 +82,13 @@ var otherTasks = []task{
 	}},
 }
 
-// runLink is the link to a run in a list.
+// runLink returns the selector of the link to a run in a list.
 func runLink(r domain.Run) string { return `main a[href^="/runs/` + r.ID + `"]` }
 
-// exists is JavaScript that returns whether an element is on the page, shown or folded.
+// exists returns an expression that reports whether an element is in the document, shown or hidden.
 func exists(css string) string { return fmt.Sprintf(`!!document.querySelector(%s)`, quoted(css)) }
 
-// choose takes the option of a native list whose text holds a word.
+// choose selects the option of a select element whose text contains word.
 func (b *tab) choose(css, word string) {
 	b.t.Helper()
 	if b.keys {
