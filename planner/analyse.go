@@ -148,16 +148,9 @@ func (k analyzer) tokens() []int {
 				case owner[e.To] != source && !reported[e.To]:
 					reported[e.To] = true
 					s := &k.specs[e.To]
-					k.r.error(
-						s.tree,
-						s.ID,
-						"graph.two_tokens",
-						message.New("join branches with needs: instead of edges"),
-						"step %s is reached from %s and from %s, which run independently",
-						jsonvalue.Quote(s.ID),
-						k.name(owner[e.To]),
-						k.name(source),
-					)
+					k.r.error(s.tree, s.ID, "graph.two_tokens", message.New("join branches with needs: instead of edges"),
+						"step %s is reached from %s and from %s, which run independently", jsonvalue.Quote(s.ID), k.name(owner[e.To]),
+						k.name(source))
 					k.broken = true
 				}
 			}
@@ -183,14 +176,8 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 		inside := func(v int) bool { return v != walk.End && in[v] == i }
 		if j := slices.IndexFunc(c, func(v int) bool { return len(k.p.Nodes[v].Needs) > 0 }); j >= 0 {
 			s := &k.specs[c[j]]
-			k.r.error(
-				s.field("needs"),
-				s.ID,
-				"needs.cycle",
-				message.New("remove one of the dependencies"),
-				"dependency cycle: %s",
-				k.cyclePath(c[j], inside),
-			)
+			k.r.error(s.field("needs"), s.ID, "needs.cycle", message.New("remove one of the dependencies"), "dependency cycle: %s",
+				k.cyclePath(c[j], inside))
 			k.broken = true
 			continue
 		}
@@ -199,16 +186,8 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 			n := &k.p.Nodes[v]
 			for _, d := range n.Dependents {
 				o := &k.specs[d]
-				k.r.error(
-					o.field("needs"),
-					o.ID,
-					"needs.on_cycle",
-					message.New("name a step after the loop"),
-					"step %s depends on %s, which is in the loop %s",
-					jsonvalue.Quote(o.ID),
-					n.ID,
-					k.cyclePath(v, inside),
-				)
+				k.r.error(o.field("needs"), o.ID, "needs.on_cycle", message.New("name a step after the loop"),
+					"step %s depends on %s, which is in the loop %s", jsonvalue.Quote(o.ID), n.ID, k.cyclePath(v, inside))
 				k.broken = true
 			}
 			exits = exits || !hasFallback(n) || slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return !inside(e.To) })
@@ -217,23 +196,11 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 		switch {
 		case !whole:
 		case !exits:
-			k.r.warn(
-				s.tree,
-				s.ID,
-				"graph.cycle",
-				message.New("add an edge with a condition that leaves the loop"),
-				"no edge leaves the loop %s; the run fails when max_visits is reached",
-				k.cyclePath(c[0], inside),
-			)
+			k.r.warn(s.tree, s.ID, "graph.cycle", message.New("add an edge with a condition that leaves the loop"),
+				"no edge leaves the loop %s; the run fails when max_visits is reached", k.cyclePath(c[0], inside))
 		case !k.repeats(c, inside):
-			k.r.warn(
-				s.tree,
-				s.ID,
-				"loop.unbounded",
-				message.New("set max_visits on all steps of the loop"),
-				"the loop %s cannot repeat; the run fails when a step exceeds its max_visits",
-				k.cyclePath(c[0], inside),
-			)
+			k.r.warn(s.tree, s.ID, "loop.unbounded", message.New("set max_visits on all steps of the loop"),
+				"the loop %s cannot repeat; the run fails when a step exceeds its max_visits", k.cyclePath(c[0], inside))
 		}
 	}
 }
@@ -320,14 +287,8 @@ search:
 func (k analyzer) unreachable(owner []int) {
 	for i, o := range owner {
 		if s := &k.specs[i]; o < 0 {
-			k.r.warn(
-				s.tree,
-				s.ID,
-				"graph.unreachable",
-				message.New("add an edge to it, or remove it"),
-				"step %s is never reached",
-				jsonvalue.Quote(s.ID),
-			)
+			k.r.warn(s.tree, s.ID, "graph.unreachable", message.New("add an edge to it, or remove it"), "step %s is never reached",
+				jsonvalue.Quote(s.ID))
 		}
 	}
 }
@@ -350,15 +311,9 @@ func (k analyzer) endings() {
 		if k.p.Strict {
 			what = message.New("the run fails")
 		}
-		k.r.warn(
-			s.tree,
-			s.ID,
-			"branch.not_total",
+		k.r.warn(s.tree, s.ID, "branch.not_total",
 			message.New("add an edge with condition: default, or ends: ok if the branch may end there"),
-			"all edges from step %s have conditions: %s if none of them holds",
-			jsonvalue.Quote(s.ID),
-			what,
-		)
+			"all edges from step %s have conditions: %s if none of them holds", jsonvalue.Quote(s.ID), what)
 	}
 }
 

@@ -29,14 +29,8 @@ func (c *Catalog) Check() Problems {
 	r := &reporter{}
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
 		if BuiltinType(name) {
-			r.error(
-				nil,
-				"",
-				"tool.name_reserved",
-				message.New("rename the tool"),
-				"tool %s has the name of a step type",
-				jsonvalue.Quote(name),
-			)
+			r.error(nil, "", "tool.name_reserved", message.New("rename the tool"), "tool %s has the name of a step type",
+				jsonvalue.Quote(name))
 		}
 		if schema := c.Tools[name].Schema; schema != nil {
 			if _, err := ParseSchema(schema); err != nil {
@@ -50,34 +44,16 @@ func (c *Catalog) Check() Problems {
 		_, agent := c.Agents[s.Agent]
 		switch {
 		case (s.Tool == "") == (s.Agent == ""):
-			r.error(
-				nil,
-				"",
-				"skill.binding",
-				message.New("set either tool or agent"),
-				"skill %s requires exactly one of tool and agent",
-				jsonvalue.Quote(id),
-			)
+			r.error(nil, "", "skill.binding", message.New("set either tool or agent"), "skill %s requires exactly one of tool and agent",
+				jsonvalue.Quote(id))
 		case s.Tool != "" && !tool && !BuiltinType(s.Tool):
-			r.error(
-				nil,
-				"",
-				"skill.tool_unknown",
+			r.error(nil, "", "skill.tool_unknown",
 				r.suggest(s.Tool, func() []string { return keys(c.Tools) }, message.New("configure the tool")),
-				"skill %s: unknown tool %s",
-				jsonvalue.Quote(id),
-				jsonvalue.Quote(s.Tool),
-			)
+				"skill %s: unknown tool %s", jsonvalue.Quote(id), jsonvalue.Quote(s.Tool))
 		case s.Agent != "" && !agent:
-			r.error(
-				nil,
-				"",
-				"skill.agent_unknown",
+			r.error(nil, "", "skill.agent_unknown",
 				r.suggest(s.Agent, func() []string { return keys(c.Agents) }, message.New("configure the agent")),
-				"skill %s: unknown agent %s",
-				jsonvalue.Quote(id),
-				jsonvalue.Quote(s.Agent),
-			)
+				"skill %s: unknown agent %s", jsonvalue.Quote(id), jsonvalue.Quote(s.Agent))
 		}
 	}
 	return r.done()

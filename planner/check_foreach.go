@@ -57,14 +57,8 @@ func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 	case err != nil:
 		k.syntax(err, at, s.ID, "when")
 	case cond.Fallback() || cond.OnFailure():
-		k.r.error(
-			at,
-			s.ID,
-			"when.condition",
-			message.New("write success, any_success, none_failed, failure, always, or a comparison"),
-			"invalid condition %s of when",
-			jsonvalue.Quote(s.When),
-		)
+		k.r.error(at, s.ID, "when.condition", message.New("write success, any_success, none_failed, failure, always, or a comparison"),
+			"invalid condition %s of when", jsonvalue.Quote(s.When))
 	case len(s.Needs) == 0 && s.step && !s.finally:
 		withoutNeeds(k.r, s)
 	case len(s.Needs) == 0 && cond.ReadsMemory():
@@ -112,14 +106,8 @@ func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
 	}
 	for _, ref := range n.Input.References() {
 		if ref.Root == walk.RefItem || ref.Root == walk.RefIndex {
-			k.r.error(
-				k.insideText(s.field("input").at(ref.At), "${"+ref.Text),
-				s.ID,
-				"ref.item",
-				message.New("add foreach: with the list"),
-				"${%s} is used outside a foreach",
-				ref.Text,
-			)
+			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "ref.item",
+				message.New("add foreach: with the list"), "${%s} is used outside a foreach", ref.Text)
 		}
 	}
 }
@@ -129,13 +117,8 @@ func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
 	if s.Foreach == nil || s.Foreach == "" {
 		k.itemUse(n, s)
 		if s.MaxParallel > 0 {
-			k.r.warn(
-				s.field("max_parallel"),
-				s.ID,
-				"node.max_parallel",
-				message.New("add foreach:, or remove it"),
-				"max_parallel has no effect without foreach",
-			)
+			k.r.warn(s.field("max_parallel"), s.ID, "node.max_parallel", message.New("add foreach:, or remove it"),
+				"max_parallel has no effect without foreach")
 		}
 		return
 	}

@@ -33,15 +33,8 @@ func (k *compiler) needs() {
 				k.r.error(where(), s.ID, "needs.cycle", message.New("remove it"), "step %s depends on itself", jsonvalue.Quote(s.ID))
 				k.broken = true
 			case seen[j] == i+1:
-				k.r.error(
-					where(),
-					s.ID,
-					"needs.duplicate",
-					message.New("name it once"),
-					"%s lists step %s twice",
-					linkWord(k.d, "needs"),
-					jsonvalue.Quote(name),
-				)
+				k.r.error(where(), s.ID, "needs.duplicate", message.New("name it once"), "%s lists step %s twice", linkWord(k.d, "needs"),
+					jsonvalue.Quote(name))
 			default:
 				seen[j] = i + 1
 				n.Needs = append(n.Needs, j)
@@ -76,27 +69,14 @@ func (k *compiler) resolve(name string, at func() *tree, node, what string) (int
 	switch {
 	case !ok:
 		k.broken = true
-		k.r.error(
-			at(),
-			node,
-			unknownCode[what],
+		k.r.error(at(), node, unknownCode[what],
 			k.r.suggest(name, func() []string { return keys(k.names) }, message.New("add the step, or correct the name")),
-			"%s refers to step %s, which does not exist",
-			linkWord(k.d, what),
-			jsonvalue.Quote(name),
-		)
+			"%s refers to step %s, which does not exist", linkWord(k.d, what), jsonvalue.Quote(name))
 		return 0, false
 	case j < 0:
 		k.broken = true
-		k.r.error(
-			at(),
-			node,
-			"node.ambiguous",
-			message.New("give the steps different ids and keys"),
-			"%s refers to %s, which is the id of one step and the key of another",
-			linkWord(k.d, what),
-			jsonvalue.Quote(name),
-		)
+		k.r.error(at(), node, "node.ambiguous", message.New("give the steps different ids and keys"),
+			"%s refers to %s, which is the id of one step and the key of another", linkWord(k.d, what), jsonvalue.Quote(name))
 		return 0, false
 	}
 	return j, true
@@ -138,25 +118,13 @@ func (k *compiler) edges(g *Graph) {
 		text := strings.TrimSpace(e.Condition)
 		switch {
 		case cond.Fallback() && fallback[from] > 0:
-			k.r.warn(
-				t,
-				e.From,
-				"edge.never_taken",
-				message.New("give it a condition, or remove it"),
-				"this edge is never taken, because an earlier edge from %s always is",
-				jsonvalue.Quote(e.From),
-			)
+			k.r.warn(t, e.From, "edge.never_taken", message.New("give it a condition, or remove it"),
+				"this edge is never taken, because an earlier edge from %s always is", jsonvalue.Quote(e.From))
 		case cond.Fallback():
 			fallback[from] = i + 1
 		case same[from][text]:
-			k.r.warn(
-				t,
-				e.From,
-				"edge.never_taken",
-				message.New("change its condition, or remove it"),
-				"this edge is never taken, because an earlier edge from %s has the same condition",
-				jsonvalue.Quote(e.From),
-			)
+			k.r.warn(t, e.From, "edge.never_taken", message.New("change its condition, or remove it"),
+				"this edge is never taken, because an earlier edge from %s has the same condition", jsonvalue.Quote(e.From))
 		default:
 			if same[from] == nil {
 				same[from] = map[string]bool{}
@@ -180,14 +148,8 @@ func checkEntered(k *compiler) {
 		}
 		if len(s.Needs) > 0 && n.Incoming > 0 {
 			k.broken = true
-			k.r.error(
-				s.field("needs"),
-				s.ID,
-				"needs.with_edges",
-				message.New("keep the edges that lead here, or needs"),
-				"step %s has both incoming edges and needs",
-				jsonvalue.Quote(s.ID),
-			)
+			k.r.error(s.field("needs"), s.ID, "needs.with_edges", message.New("keep the edges that lead here, or needs"),
+				"step %s has both incoming edges and needs", jsonvalue.Quote(s.ID))
 		}
 	}
 }
@@ -205,15 +167,8 @@ func (k *compiler) malformedEdge(err error, at *tree, e Edge) {
 		if strings.ContainsAny(text, "<>&|") {
 			suggestion = message.New("did you mean expr: output.%s?", text)
 		}
-		k.r.error(
-			at,
-			e.From,
-			"condition.malformed",
-			suggestion,
-			"condition: %s is not a value; the output of the step is output.%s",
-			jsonvalue.Quote(word),
-			word,
-		)
+		k.r.error(at, e.From, "condition.malformed", suggestion, "condition: %s is not a value; the output of the step is output.%s",
+			jsonvalue.Quote(word), word)
 		return
 	}
 	k.syntax(err, at, e.From, "condition")
@@ -241,14 +196,8 @@ func (k *compiler) roots(start string) {
 		if j, ok := k.resolve(start, at, "", "start"); ok {
 			if len(k.specs[j].Needs) > 0 {
 				k.broken = true
-				k.r.error(
-					at(),
-					start,
-					"start.with_needs",
-					message.New("start at a step without needs"),
-					"the start step %s has needs",
-					jsonvalue.Quote(start),
-				)
+				k.r.error(at(), start, "start.with_needs", message.New("start at a step without needs"), "the start step %s has needs",
+					jsonvalue.Quote(start))
 			}
 			k.p.Roots = []int{j}
 		}
@@ -273,26 +222,14 @@ func (k *compiler) roots(start string) {
 		// All steps depend on one another. The cycle is reported instead.
 	case len(candidates) == 0:
 		k.broken = !k.p.UsesNeeds
-		k.r.error(
-			k.linksTree(),
-			"",
-			"graph.no_start",
-			message.New("name the first step with start:"),
-			"no start node found: every node has an incoming edge or needs (%s)",
-			k.list(all),
-		)
+		k.r.error(k.linksTree(), "", "graph.no_start", message.New("name the first step with start:"),
+			"no start node found: every node has an incoming edge or needs (%s)", k.list(all))
 	case len(candidates) > 1 && k.d.Graph != nil && len(k.d.Graph.Edges) == 0:
 		k.p.UsesNeeds = true // independent steps
 	case len(candidates) > 1 && !k.p.UsesNeeds && k.d.Graph != nil:
 		k.broken = true
-		k.r.error(
-			k.linksTree(),
-			"",
-			"graph.multiple_starts",
-			message.New("name the first step with start:, or connect the others"),
-			"multiple start nodes found: %s",
-			k.list(candidates),
-		)
+		k.r.error(k.linksTree(), "", "graph.multiple_starts", message.New("name the first step with start:, or connect the others"),
+			"multiple start nodes found: %s", k.list(candidates))
 	}
 }
 

@@ -36,14 +36,8 @@ func (k *compiler) enter() {
 			continue
 		}
 		if _, twice := k.p.Index[s.ID]; twice {
-			k.r.error(
-				at,
-				s.ID,
-				"node.id_duplicate",
-				message.New("give each step a unique id"),
-				"two steps have the id %s",
-				jsonvalue.Quote(s.ID),
-			)
+			k.r.error(at, s.ID, "node.id_duplicate", message.New("give each step a unique id"), "two steps have the id %s",
+				jsonvalue.Quote(s.ID))
 			k.broken = true
 			continue
 		} else {
@@ -96,14 +90,8 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 	switch n.Type {
 	case walk.TypeTool:
 		if n.Tool == "" {
-			k.r.error(
-				s.tree,
-				s.ID,
-				"node.tool_missing",
-				message.New("add tool: with the name of a tool"),
-				"step %s names no tool",
-				jsonvalue.Quote(s.ID),
-			)
+			k.r.error(s.tree, s.ID, "node.tool_missing", message.New("add tool: with the name of a tool"), "step %s names no tool",
+				jsonvalue.Quote(s.ID))
 		} else {
 			k.tool(n, s)
 		}
@@ -133,13 +121,8 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 		k.routerState(n, s)
 	}
 	if s.OnReject != "" && n.Type != walk.TypeApproval {
-		k.r.error(
-			s.field("on_reject"),
-			s.ID,
-			"node.on_reject",
-			message.New("write type: approval, or remove it"),
-			"on_reject needs type: approval",
-		)
+		k.r.error(s.field("on_reject"), s.ID, "node.on_reject", message.New("write type: approval, or remove it"),
+			"on_reject needs type: approval")
 	}
 	if n.Type != walk.TypePlan && s.Plan != "" {
 		k.r.error(s.field("plan"), s.ID, "node.plan", message.New("write %s", "type: plan"), "plan: needs type: plan")
@@ -154,15 +137,9 @@ func (k *compiler) metadata(n *walk.ProgramNode, s *spec) {
 	switch n.Type {
 	case walk.TypeTool, walk.TypeAgent, walk.TypeRouter, walk.TypeTools:
 		if p, ok := n.Metadata["permission"]; ok && !slices.Contains(permissions, p) {
-			k.r.error(
-				s.field("metadata"),
-				s.ID,
-				"node.permission",
+			k.r.error(s.field("metadata"), s.ID, "node.permission",
 				k.r.suggest(p, func() []string { return permissions }, message.New("write allow, ask, or deny")),
-				"metadata.permission of step %s is %s; it must be allow, ask, or deny",
-				jsonvalue.Quote(s.ID),
-				jsonvalue.Quote(p),
-			)
+				"metadata.permission of step %s is %s; it must be allow, ask, or deny", jsonvalue.Quote(s.ID), jsonvalue.Quote(p))
 		}
 	case walk.TypeLLM:
 		model := n.Metadata["model"]
@@ -250,25 +227,14 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 	}
 	info, ok := k.c.Tools[n.Tool]
 	if !ok {
-		k.r.error(
-			s.field("tool"),
-			s.ID,
-			"node.tool_unknown",
-			k.r.suggest(n.Tool, func() []string { return keys(k.c.Tools) }, message.New("configure the tool")),
-			"unknown tool %s",
-			jsonvalue.Quote(n.Tool),
-		)
+		k.r.error(s.field("tool"), s.ID, "node.tool_unknown",
+			k.r.suggest(n.Tool, func() []string { return keys(k.c.Tools) }, message.New("configure the tool")), "unknown tool %s",
+			jsonvalue.Quote(n.Tool))
 		return
 	}
 	if info.Denied != nil && info.Denied(k.d.ID) {
-		k.r.warn(
-			s.field("tool"),
-			s.ID,
-			"node.tool_denied",
-			message.New("ask an administrator to allow it under tools.permissions"),
-			"tool %s is denied to this plan, so the step will fail",
-			jsonvalue.Quote(n.Tool),
-		)
+		k.r.warn(s.field("tool"), s.ID, "node.tool_denied", message.New("ask an administrator to allow it under tools.permissions"),
+			"tool %s is denied to this plan, so the step will fail", jsonvalue.Quote(n.Tool))
 	}
 	args, literal := s.Input.(map[string]any)
 	if !literal || info.Schema == nil || n.Input == nil || len(n.Input.References()) > 0 {
@@ -283,15 +249,8 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 		return
 	}
 	for _, p := range schema.Validate(args) {
-		k.r.warn(
-			s.field("input").at(p.Path),
-			s.ID,
-			"node.input_invalid",
-			message.Message{},
-			"tool %s will reject this input: %s",
-			n.Tool,
-			p,
-		)
+		k.r.warn(s.field("input").at(p.Path), s.ID, "node.input_invalid", message.Message{}, "tool %s will reject this input: %s", n.Tool,
+			p)
 	}
 }
 
@@ -300,31 +259,14 @@ func (k *compiler) subPlan(n *walk.ProgramNode, s *spec) {
 	key, version, versioned := strings.Cut(n.Plan, "@")
 	switch {
 	case key == "":
-		k.r.error(
-			s.field("plan"),
-			s.ID,
-			"node.plan_missing",
-			message.New("add plan: with the id of a plan, or id@version"),
-			"step %s names no plan",
-			jsonvalue.Quote(s.ID),
-		)
+		k.r.error(s.field("plan"), s.ID, "node.plan_missing", message.New("add plan: with the id of a plan, or id@version"),
+			"step %s names no plan", jsonvalue.Quote(s.ID))
 	case versioned && !validVersion(version):
-		k.r.error(
-			s.field("plan"),
-			s.ID,
-			"node.plan_version",
-			message.New("write it like billing@3"),
-			"invalid plan version %s",
-			jsonvalue.Quote(version),
-		)
+		k.r.error(s.field("plan"), s.ID, "node.plan_version", message.New("write it like billing@3"), "invalid plan version %s",
+			jsonvalue.Quote(version))
 	case key == k.d.ID && !versioned:
-		k.r.warn(
-			s.field("plan"),
-			s.ID,
-			"subplan.recursion",
-			message.New("add a condition that ends it; at most 8 levels run"),
-			"the plan runs itself",
-		)
+		k.r.warn(s.field("plan"), s.ID, "subplan.recursion", message.New("add a condition that ends it; at most 8 levels run"),
+			"the plan runs itself")
 	}
 }
 
@@ -395,64 +337,35 @@ func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 	for _, key := range []string{"for", "timeout"} {
 		if v, given := m[key]; given && v != nil {
 			if wrong := literalDuration(v); !wrong.IsZero() {
-				k.r.error(
-					at.at([]string{key}),
-					s.ID,
-					"duration.invalid",
-					message.New("write it like 250ms, 30s, or 1h30m"),
-					"%s %s",
-					key,
-					wrong,
-				)
+				k.r.error(at.at([]string{key}), s.ID, "duration.invalid", message.New("write it like 250ms, 30s, or 1h30m"), "%s %s", key,
+					wrong)
 			}
 		}
 	}
 	if v := m["until"]; v != nil {
 		text, isText := v.(string)
 		if _, err := time.Parse(time.RFC3339, text); (!isText || err != nil) && !strings.Contains(text, "${") {
-			k.r.error(
-				at.at([]string{"until"}),
-				s.ID,
-				"wait.until",
-				message.New("write it like 2030-01-31T08:00:00Z"),
-				"until: invalid time %s",
-				jsonvalue.Quote(jsonvalue.Text(v)),
-			)
+			k.r.error(at.at([]string{"until"}), s.ID, "wait.until", message.New("write it like 2030-01-31T08:00:00Z"),
+				"until: invalid time %s", jsonvalue.Quote(jsonvalue.Text(v)))
 		}
 	}
 }
 
 func (k *compiler) approval(m map[string]any, s *spec, at *tree) {
 	if text, ok := m["message"].(string); !ok || strings.TrimSpace(text) == "" {
-		k.r.error(
-			at.at([]string{"message"}),
-			s.ID,
-			"approval.input",
-			message.New("add message: with the question"),
-			"an approval needs a message",
-		)
+		k.r.error(at.at([]string{"message"}), s.ID, "approval.input", message.New("add message: with the question"),
+			"an approval needs a message")
 	}
 	switch v := m["on_timeout"]; v {
 	case nil, "approve", "reject", "fail":
 		if v != nil && m["timeout"] == nil {
-			k.r.warn(
-				at.at([]string{"on_timeout"}),
-				s.ID,
-				"approval.on_timeout",
-				message.New("add timeout:"),
-				"on_timeout has no effect without timeout",
-			)
+			k.r.warn(at.at([]string{"on_timeout"}), s.ID, "approval.on_timeout", message.New("add timeout:"),
+				"on_timeout has no effect without timeout")
 		}
 	default:
 		if text, ok := v.(string); !ok || !strings.Contains(text, "${") {
-			k.r.error(
-				at.at([]string{"on_timeout"}),
-				s.ID,
-				"approval.input",
-				message.New("write approve, reject, or fail"),
-				"unknown on_timeout %s",
-				jsonvalue.Quote(jsonvalue.Text(v)),
-			)
+			k.r.error(at.at([]string{"on_timeout"}), s.ID, "approval.input", message.New("write approve, reject, or fail"),
+				"unknown on_timeout %s", jsonvalue.Quote(jsonvalue.Text(v)))
 		}
 	}
 	if _, err := Answers(m); err != nil {

@@ -206,35 +206,16 @@ func (k analyzer) reads(v *view) {
 			if r.plain {
 				suggestion = message.New("name a step that runs before it; this value is never found")
 			}
-			k.report(
-				r,
-				"ref.not_ancestor",
-				suggestion,
-				"%s refers to step %s, which does not run before step %s",
-				r.source(),
-				jsonvalue.Quote(r.name),
-				jsonvalue.Quote(id),
-			)
+			k.report(r, "ref.not_ancestor", suggestion, "%s refers to step %s, which does not run before step %s", r.source(),
+				jsonvalue.Quote(r.name), jsonvalue.Quote(id))
 		case k.p.Nodes[j].OnCycle && v.owner[j] != v.owner[r.reader]:
 			r.plain = false
-			k.report(
-				r,
-				"ref.on_cycle",
-				message.New("name a step after the loop"),
-				"%s refers to step %s, which is in a loop of another branch",
-				r.source(),
-				jsonvalue.Quote(r.name),
-			)
+			k.report(r, "ref.on_cycle", message.New("name a step after the loop"),
+				"%s refers to step %s, which is in a loop of another branch", r.source(), jsonvalue.Quote(r.name))
 		case r.status: // every step has one
 		case !r.optional && !v.surely(j, r.reader):
-			k.warn(
-				r,
-				"ref.may_be_missing",
-				message.New("add a default: ${output.%s ?? null}", r.name),
-				"%s refers to step %s, which may not have run",
-				r.source(),
-				jsonvalue.Quote(r.name),
-			)
+			k.warn(r, "ref.may_be_missing", message.New("add a default: ${output.%s ?? null}", r.name),
+				"%s refers to step %s, which may not have run", r.source(), jsonvalue.Quote(r.name))
 		case !r.optional && nullOnFailure(&k.p.Nodes[j]):
 			k.warn(r, "ref.may_be_null", message.New("add a default: ${output.%s ?? null}", r.name),
 				"%s is null if step %s fails, because of on_error: continue", r.source(), jsonvalue.Quote(r.name))

@@ -94,16 +94,10 @@ func (k analyzer) ruleOfTwo() {
 		if sources[i] == i {
 			from = message.New("untrusted input")
 		}
-		k.r.warn(
-			cmp.Or(k.specs[i].keyTree, k.specs[i].tree),
-			n.ID,
-			"plan.rule_of_two",
+		k.r.warn(cmp.Or(k.specs[i].keyTree, k.specs[i].tree), n.ID, "plan.rule_of_two",
 			message.New("add an approval before it, set the permission of its tool to ask, or remove one of the three"),
 			"step %s may change other systems after reading %s, in a run with private data (%s), and no approval comes first",
-			jsonvalue.Quote(n.ID),
-			from,
-			private,
-		)
+			jsonvalue.Quote(n.ID), from, private)
 	}
 }
 

@@ -78,6 +78,7 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 		defaults, start = g.Defaults, g.Start
 		k.p.Values = g.Values
 		compileResult(k, g.Result)
+		compileRunSettings(k, g.RunSettings)
 		k.graphSpecs(g)
 	} else {
 		s := d.Steps
@@ -90,6 +91,7 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 		k.p.Metadata = s.Plan.Extra
 		word, _ := s.Plan.Extra[MetadataPriority].(string)
 		k.p.Priority = RunPriority(word)
+		compileRunSettings(k, s.RunSettings)
 		k.stepSpecs(s)
 	}
 	k.schema(k.p.InputSchema, d.tree.get("input"), "")

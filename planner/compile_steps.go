@@ -83,17 +83,10 @@ func (k *compiler) lateDependencies(s *StepPlan) {
 	for i, st := range s.Steps {
 		for _, d := range st.Dependencies {
 			if before, ok := orders[d]; ok && d != st.ID && before > st.Order {
-				k.r.warn(
-					k.d.tree.get("steps").items[i].get("order"),
-					st.ID,
-					"step.order",
+				k.r.warn(k.d.tree.get("steps").items[i].get("order"), st.ID, "step.order",
 					message.New("give it a higher order than the steps that it depends on"),
-					"step %s has order %d, but depends on %s, which has order %d; dependencies decide",
-					jsonvalue.Quote(st.ID),
-					st.Order,
-					jsonvalue.Quote(d),
-					before,
-				)
+					"step %s has order %d, but depends on %s, which has order %d; dependencies decide", jsonvalue.Quote(st.ID), st.Order,
+					jsonvalue.Quote(d), before)
 			}
 		}
 	}
@@ -150,15 +143,8 @@ func (k *compiler) stepAction(sp *spec, st Step) {
 	}
 	if given != 1 {
 		count := map[int]message.Message{0: message.New("none"), 2: message.New("two"), 3: message.New("all three")}[given]
-		k.r.error(
-			sp.tree,
-			st.ID,
-			"step.action",
-			message.New("name exactly one of them"),
-			"step %s has %s of skillId, agentId, and tool",
-			jsonvalue.Quote(st.ID),
-			count,
-		)
+		k.r.error(sp.tree, st.ID, "step.action", message.New("name exactly one of them"), "step %s has %s of skillId, agentId, and tool",
+			jsonvalue.Quote(st.ID), count)
 	}
 	switch {
 	case st.AgentID != "":

@@ -20,7 +20,7 @@ func (s *StepPlan) ToGraph(c *Catalog) (*Graph, Problems) {
 	}
 	k := converter{catalog: c, plan: s, ids: map[string]bool{}}
 	g := &Graph{ID: s.ID, Name: s.Name, Description: s.Description, InputSchema: s.InputSchema, Defaults: s.Defaults, Limits: s.Limits,
-		OnFailure: s.OnFailure, Strict: s.Strict, Nodes: map[string]Node{}, anonymous: s.anonymous}
+		RunSettings: s.RunSettings, OnFailure: s.OnFailure, Strict: s.Strict, Nodes: map[string]Node{}, anonymous: s.anonymous}
 	if s.ContinueOnFailure {
 		g.Defaults.OnError = string(walk.OnErrorContinue)
 	}
@@ -52,8 +52,8 @@ func (s *StepPlan) ToGraph(c *Catalog) (*Graph, Problems) {
 		g.Finally[st.ID] = k.node(st, false, true)
 		g.finallyOrder = append(g.finallyOrder, st.ID)
 	}
-	if _, ok := s.Plan.Extra[MetadataPriority]; ok {
-		k.report(SeverityWarning, "convert.metadata", "", message.New("start runs with --priority"), "a graph has no priority")
+	if word, ok := s.Plan.Extra[MetadataPriority].(string); ok && g.Priority == 0 {
+		g.Priority = RunPriority(word)
 	}
 	if _, ok := s.Plan.Extra[MetadataPreferences]; ok {
 		k.report(SeverityWarning, "convert.metadata", "", message.New("write them into the input of the agents"),

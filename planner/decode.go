@@ -82,7 +82,7 @@ func article(what string) message.Message {
 	switch what {
 	case "edge":
 		return message.New("an edge")
-	case "limits", "defaults", "metadata", "retry", "backoff", "when", "on_error":
+	case "limits", "defaults", "metadata", "retry", "backoff", "when", "on_error", "concurrency":
 		return message.Verbatim(what)
 	case "condition":
 		return message.New("a condition")
@@ -236,16 +236,8 @@ func (o *object) strings(key string) map[string]string {
 	for i, k := range v.keys {
 		switch e := v.items[i]; e.kind {
 		case treeList, treeMap:
-			o.r.error(
-				e,
-				o.node,
-				"field.type",
-				message.New("write a text, a number, true, or false"),
-				"%s of %s must be text, not %s",
-				jsonvalue.Quote(k.text),
-				key,
-				e.kind,
-			)
+			o.r.error(e, o.node, "field.type", message.New("write a text, a number, true, or false"), "%s of %s must be text, not %s",
+				jsonvalue.Quote(k.text), key, e.kind)
 		default:
 			m[k.text] = jsonvalue.Text(e.value())
 		}
@@ -297,13 +289,9 @@ func (o *object) advice(key string) message.Message {
 func decodeDocument(d *Document, r *reporter) {
 	t := d.tree
 	if i := slices.IndexFunc(t.keys, func(k *tree) bool { return k.text == "activities" }); i >= 0 {
-		r.error(
-			t.keys[i],
-			"",
-			"plan.foreign",
+		r.error(t.keys[i], "", "plan.foreign",
 			message.New("write steps: instead, each with id, agentId or tool, task or params, and dependencies: [<step>, …]"),
-			"this is a plan of another system, with activities",
-		)
+			"this is a plan of another system, with activities")
 		return
 	}
 	if foreign(t, r) {
@@ -330,10 +318,10 @@ func decodeDocument(d *Document, r *reporter) {
 	if v := t.get("on_failure"); v != nil && onFailure != "" && onFailure != "stop" && onFailure != "continue_branches" {
 		r.error(v, "", "field.value", message.New("write stop or continue_branches"), "unknown on_failure %s", jsonvalue.Quote(onFailure))
 	}
-	defaults, limits := decodeDefaults(o), decodeLimits(o)
+	defaults, limits, runs := decodeDefaults(o), decodeLimits(o), decodeRunSettings(o)
 	if hasNodes {
 		g := &Graph{ID: d.ID, Name: d.Name, Description: d.Description, InputSchema: schema, Strict: strict, OnFailure: onFailure,
-			Defaults: defaults, Limits: limits, Start: o.text("start"), Nodes: map[string]Node{}}
+			Defaults: defaults, Limits: limits, RunSettings: runs, Start: o.text("start"), Nodes: map[string]Node{}}
 		if m, ok := o.value("metadata").(map[string]any); ok {
 			g.Metadata = m
 		} else if v := t.get("metadata"); v != nil && v.kind != treeNull {
@@ -351,7 +339,7 @@ func decodeDocument(d *Document, r *reporter) {
 		d.Graph = g
 	} else {
 		s := &StepPlan{ID: d.ID, Name: d.Name, Description: d.Description, InputSchema: schema, Strict: strict, OnFailure: onFailure,
-			Defaults: defaults, Limits: limits, ContinueOnFailure: o.boolean("continueOnFailure"),
+			Defaults: defaults, Limits: limits, RunSettings: runs, ContinueOnFailure: o.boolean("continueOnFailure"),
 			EstimatedDurationMs: o.integer("estimatedDuration", 0, math.MaxInt64), EstimatedCost: o.number("estimatedCost", 0)}
 		on := defaults.OnError
 		if len(defaults.ErrorRules) > 0 {
@@ -384,14 +372,8 @@ func checkPlanName(o *object, key, s string, most int) {
 		o.r.error(v, "", "plan.name", message.Message{}, "%s contains characters that change the direction of text", key)
 	}
 	if key == "id" && (strings.ContainsAny(s, "/\\<>\"'`@?#%&\n\t ") || strings.Contains(s, "..")) {
-		o.r.error(
-			v,
-			"",
-			"plan.id",
-			message.New("use letters, digits, dots, dashes, and underscores"),
-			"invalid plan id %s",
-			jsonvalue.Quote(s),
-		)
+		o.r.error(v, "", "plan.id", message.New("use letters, digits, dots, dashes, and underscores"), "invalid plan id %s",
+			jsonvalue.Quote(s))
 	}
 }
 

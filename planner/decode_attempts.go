@@ -15,13 +15,8 @@ func decodeRetry(o *object) *Retry {
 	}
 	retry := &Retry{MaxAttempts: max(1, int(f.integer("max_attempts", 1, 1000)))}
 	if f.t.get("max_attempts") == nil && !f.bad {
-		f.r.error(
-			f.t,
-			f.node,
-			"retry.max_attempts",
-			message.New("set the number of attempts, including the first"),
-			"retry needs max_attempts",
-		)
+		f.r.error(f.t, f.node, "retry.max_attempts", message.New("set the number of attempts, including the first"),
+			"retry needs max_attempts")
 	}
 	if b := f.field("backoff"); b != nil {
 		switch b.kind {
@@ -52,14 +47,8 @@ func checkOnError(o *object, s string) {
 	switch walk.OnError(s) {
 	case "", walk.OnErrorFail, walk.OnErrorSkip, walk.OnErrorContinue, walk.OnErrorReplan:
 	default:
-		o.r.error(
-			o.t.get("on_error"),
-			o.node,
-			"field.value",
-			message.New("write fail, skip, continue, or replan"),
-			"unknown on_error %s",
-			jsonvalue.Quote(s),
-		)
+		o.r.error(o.t.get("on_error"), o.node, "field.value", message.New("write fail, skip, continue, or replan"), "unknown on_error %s",
+			jsonvalue.Quote(s))
 	}
 }
 
@@ -67,14 +56,8 @@ func checkOnReject(o *object, s string) {
 	switch walk.OnReject(s) {
 	case "", walk.OnRejectFail, walk.OnRejectContinue:
 	default:
-		o.r.error(
-			o.t.get("on_reject"),
-			o.node,
-			"field.value",
-			message.New("write fail or continue"),
-			"unknown on_reject %s",
-			jsonvalue.Quote(s),
-		)
+		o.r.error(o.t.get("on_reject"), o.node, "field.value", message.New("write fail or continue"), "unknown on_reject %s",
+			jsonvalue.Quote(s))
 	}
 }
 
@@ -88,13 +71,7 @@ func checkEffect(o *object, s string) {
 	switch walk.Effect(s) {
 	case "", walk.EffectPure, walk.EffectRead, walk.EffectIdempotent, walk.EffectUnsafe:
 	default:
-		o.r.error(
-			o.t.get("effect"),
-			o.node,
-			"field.value",
-			message.New("write pure, read, idempotent, or unsafe"),
-			"unknown effect %s",
-			jsonvalue.Quote(s),
-		)
+		o.r.error(o.t.get("effect"), o.node, "field.value", message.New("write pure, read, idempotent, or unsafe"), "unknown effect %s",
+			jsonvalue.Quote(s))
 	}
 }

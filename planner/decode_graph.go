@@ -16,29 +16,16 @@ func decodeNodes(g *Graph, o *object) {
 		return
 	}
 	if nodes.kind != treeMap {
-		o.r.error(
-			nodes,
-			"",
-			"field.type",
-			message.New("write nodes as a map from id to step"),
-			"nodes must be an object, not %s",
-			nodes.kind,
-		)
+		o.r.error(nodes, "", "field.type", message.New("write nodes as a map from id to step"), "nodes must be an object, not %s",
+			nodes.kind)
 		return
 	}
 	if len(nodes.keys) == 0 {
 		o.r.error(nodes, "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
 	}
 	if len(nodes.keys) > MaxNodes {
-		o.r.error(
-			nodes,
-			"",
-			"plan.too_many_nodes",
-			message.New("split the plan into sub-plans"),
-			"the plan has %d steps; at most %d are allowed",
-			len(nodes.keys),
-			MaxNodes,
-		)
+		o.r.error(nodes, "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
+			"the plan has %d steps; at most %d are allowed", len(nodes.keys), MaxNodes)
 		return
 	}
 	for i, k := range nodes.keys {
@@ -117,15 +104,8 @@ func decodeEdges(g *Graph, o *object) {
 	edges := o.list("edges")
 	if len(edges) > MaxEdges {
 		o.r.broken = true
-		o.r.error(
-			o.t.get("edges"),
-			"",
-			"plan.too_many_edges",
-			message.Message{},
-			"the plan has %d edges; at most %d are allowed",
-			len(edges),
-			MaxEdges,
-		)
+		o.r.error(o.t.get("edges"), "", "plan.too_many_edges", message.Message{}, "the plan has %d edges; at most %d are allowed",
+			len(edges), MaxEdges)
 		return
 	}
 	for _, t := range edges {
@@ -133,14 +113,8 @@ func decodeEdges(g *Graph, o *object) {
 		e := Edge{From: f.text("from"), To: f.text("to")}
 		// A bare `condition: true` is a frequent slip for a fallback.
 		if c := f.field("condition"); c != nil && c.kind == treeBool {
-			o.r.error(
-				c,
-				e.From,
-				"edge.condition",
-				message.New("write default for a condition that always holds"),
-				"a condition must be text, not %s",
-				c.text,
-			)
+			o.r.error(c, e.From, "edge.condition", message.New("write default for a condition that always holds"),
+				"a condition must be text, not %s", c.text)
 		} else {
 			e.Condition = f.text("condition")
 		}

@@ -16,15 +16,8 @@ func decodeSteps(s *StepPlan, o *object) {
 		o.r.error(o.t.get("steps"), "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
 	}
 	if len(steps) > MaxNodes {
-		o.r.error(
-			o.t.get("steps"),
-			"",
-			"plan.too_many_nodes",
-			message.New("split the plan into sub-plans"),
-			"the plan has %d steps; at most %d are allowed",
-			len(steps),
-			MaxNodes,
-		)
+		o.r.error(o.t.get("steps"), "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
+			"the plan has %d steps; at most %d are allowed", len(steps), MaxNodes)
 		return
 	}
 	for _, t := range steps {
@@ -76,27 +69,15 @@ func decodeStep(t *tree, r *reporter) Step {
 				r.error(c.t, id, "condition.expr", message.New("add expr: with an expression"), "a custom condition needs expr")
 			}
 			if u := s.Condition.Unknown; u != "" && u != walk.UnknownFail && u != walk.UnknownSkip {
-				r.error(
-					c.t.get("unknown"),
-					id,
-					"field.value",
-					message.New("write fail or skip"),
-					"unknown must be fail or skip, not %s",
-					jsonvalue.Quote(u),
-				)
+				r.error(c.t.get("unknown"), id, "field.value", message.New("write fail or skip"), "unknown must be fail or skip, not %s",
+					jsonvalue.Quote(u))
 			}
 		default:
 			if c.bad {
 				break
 			}
-			r.error(
-				c.t,
-				id,
-				"field.value",
-				message.New("write success, failure, always, or custom"),
-				"unknown condition type %s",
-				jsonvalue.Quote(s.Condition.Type),
-			)
+			r.error(c.t, id, "field.value", message.New("write success, failure, always, or custom"), "unknown condition type %s",
+				jsonvalue.Quote(s.Condition.Type))
 		}
 		c.finish()
 	}

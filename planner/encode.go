@@ -179,7 +179,7 @@ func stepsObject(s *StepPlan) (ordered, error) {
 		}
 		meta = append(meta, member{k, v})
 	}
-	return ordered{
+	head := ordered{
 		{"id", givenID(s.ID, s.anonymous)},
 		{"name", text(s.Name)},
 		{"description", text(s.Description)},
@@ -191,13 +191,15 @@ func stepsObject(s *StepPlan) (ordered, error) {
 		{"limits", limitsObject(s.Limits)},
 		{"on_failure", text(s.OnFailure)},
 		{"strict", given(s.Strict)},
+	}
+	return slices.Concat(head, s.members(), ordered{
 		{"continueOnFailure", flag(s.ContinueOnFailure)},
 		{"steps", stepList(s.Steps)},
 		{"finally", finally},
 		{"estimatedDuration", number(s.EstimatedDurationMs)},
 		{"estimatedCost", float(s.EstimatedCost)},
 		{"metadata", orNil(meta)},
-	}, nil
+	}), nil
 }
 
 // givenID leaves out an ID that was derived from the content.
@@ -253,10 +255,8 @@ func graphObject(g *Graph) (ordered, error) {
 		{"limits", limitsObject(g.Limits)},
 		{"on_failure", text(g.OnFailure)},
 		{"strict", given(g.Strict)},
-		{"metadata", metadata},
-		{"values", mapOrNil(g.Values)},
-		{"nodes", nodes},
 	}
+	o = slices.Concat(o, g.members(), ordered{{"metadata", metadata}, {"values", mapOrNil(g.Values)}, {"nodes", nodes}})
 	if len(edges) > 0 {
 		o = append(o, member{"edges", edges})
 	}

@@ -80,6 +80,11 @@ func (e *Executor) Execute(ctx context.Context, graph *Graph, state *State) (*St
 		return state, fmt.Errorf("memory: %w", err)
 	}
 	state.Outputs["input"], state.Last = input, input
+	if program.Start.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, program.Start.Timeout, program.Overdue())
+		defer cancel()
+	}
 	x := &execution{e: e, graph: graph, program: program, state: state,
 		walk: walk.New(program, walk.Facts{RunID: e.RunID, Input: input, Memory: memory})}
 	return state, x.run(ctx)

@@ -20,6 +20,7 @@ type Graph struct {
 	InputSchema any
 	Defaults    Defaults
 	Limits      walk.Limits
+	RunSettings
 	// OnFailure decides what an unhandled failure does to branches that do not depend on the failed
 	// node: "stop" (default) or "continue_branches".
 	OnFailure string

@@ -17,14 +17,8 @@ func parseJSON(src []byte, r *reporter) *tree {
 	p := &jsonParser{src: src, line: 1, r: r}
 	if offset := tooDeepJSON(src); offset >= 0 {
 		line, column := p.position(offset)
-		r.error(
-			&tree{line: line, column: column},
-			"",
-			"document.depth",
-			message.Message{},
-			"the document is nested deeper than %d levels",
-			MaxDepth,
-		)
+		r.error(&tree{line: line, column: column}, "", "document.depth", message.Message{},
+			"the document is nested deeper than %d levels", MaxDepth)
 		return nil
 	}
 	p.dec = jsontext.NewDecoder(bytes.NewReader(src))

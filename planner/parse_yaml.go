@@ -222,15 +222,8 @@ func (p *yamlParser) mapping(n *yaml.Node, t *tree, depth int) *tree {
 			return t
 		}
 		if first, twice := lines[key.text]; twice {
-			p.r.error(
-				key,
-				"",
-				"yaml.duplicate_key",
-				message.New("keep one of them"),
-				"duplicate key %s (first defined on line %d)",
-				jsonvalue.Quote(key.text),
-				first,
-			)
+			p.r.error(key, "", "yaml.duplicate_key", message.New("keep one of them"), "duplicate key %s (first defined on line %d)",
+				jsonvalue.Quote(key.text), first)
 			p.failed = true
 			return t
 		}

@@ -52,14 +52,9 @@ func checkSecrets(t *tree, node string, r *reporter) {
 	switch t.kind {
 	case treeString:
 		if what := inlineSecret(t.text); !what.IsZero() {
-			r.error(
-				t,
-				node,
-				"secret.inline",
-				message.New("store it as a secret, refer to it as ${secret.NAME}, and replace the exposed key"),
-				"the plan contains %s",
-				what,
-			)
+			r.error(t, node, "secret.inline",
+				message.New("store it as a secret, refer to it as ${secret.NAME}, and replace the exposed key"), "the plan contains %s",
+				what)
 		}
 	case treeList:
 		for _, e := range t.items {

@@ -20,8 +20,9 @@ type StepPlan struct {
 	InputSchema any
 	Defaults    Defaults
 	Limits      walk.Limits
-	OnFailure   string
-	Strict      *bool // see [Graph.Strict]
+	RunSettings
+	OnFailure string
+	Strict    *bool // see [Graph.Strict]
 	// ContinueOnFailure makes on_error: continue the default of every step that is not an approval.
 	ContinueOnFailure bool
 

@@ -238,14 +238,8 @@ func checkText(src []byte, r *reporter) ([]byte, bool) {
 			r.error(&tree{line: line, column: column}, "", "document.encoding", message.New("save it as UTF-8"), "invalid UTF-8")
 			return nil, false
 		case controlCharacter(c):
-			r.error(
-				&tree{line: line, column: column},
-				"",
-				"document.control_character",
-				message.New("remove it"),
-				"invalid control character U+%s",
-				fmt.Sprintf("%04X", c),
-			)
+			r.error(&tree{line: line, column: column}, "", "document.control_character", message.New("remove it"),
+				"invalid control character U+%s", fmt.Sprintf("%04X", c))
 			return nil, false
 		case c == '\n':
 			line, column = line+1, 0

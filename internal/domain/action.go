@@ -277,9 +277,11 @@ type Prediction struct {
 
 // RunDetail is a run with everything that its page shows.
 type RunDetail struct {
-	Run     Run
-	Waits   []Wait
-	Journal []Entry
+	Run   Run
+	Waits []Wait
+	// BlockedBy are the active runs that a queued run waits for because they have its concurrency key.
+	BlockedBy []string
+	Journal   []Entry
 	// Damage describes the damaged part of the journal, which Journal does not contain. Nil means
 	// that there is none.
 	Damage *Damage

@@ -130,6 +130,26 @@ type Concurrency struct {
 	Key        string `json:"key"`
 	Limit      int    `json:"limit"`
 	OnConflict string `json:"onConflict"` // queue, skip, cancel_oldest
+	// Cancels are the IDs of the runs that the new run cancels. The store sets it.
+	Cancels []string `json:"cancels,omitempty" readOnly:"true"`
+}
+
+// ReasonConcurrency is the reason of a run that is not created because of its concurrency rule.
+const ReasonConcurrency = "concurrency"
+
+// Admit applies the rule of a new run to the active runs with its key, oldest first. It returns the
+// IDs of the runs to cancel, or an error if the run is not created.
+func (c Concurrency) Admit(active []string) (cancel []string, err error) {
+	over := len(active) - max(c.Limit, 1) + 1
+	switch {
+	case over <= 0:
+	case c.OnConflict == "skip":
+		return nil, &Error{Code: CodeConflict, Reason: ReasonConcurrency,
+			Message: "skipped: run " + ShortID(active[0]) + " with concurrency key " + c.Key + " is still active"}
+	case c.OnConflict == "cancel_oldest":
+		return active[:over], nil
+	}
+	return nil, nil
 }
 
 // NewRun is a request to create a run. See [Run] for the meaning of the fields.

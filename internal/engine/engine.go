@@ -197,8 +197,18 @@ func (e *Engine) Open(ctx context.Context) error {
 			families = append(families, append([]string{p.Run}, live[p.Run]...))
 		}
 	}
-	if len(sweep)+len(families) > 0 {
+	var replacing []*domain.Run // queued runs that cancel others before they start
+	for i := range unfinished {
+		r := &unfinished[i]
+		if c := r.Concurrency; c != nil && len(c.Cancels) > 0 && r.Status == domain.RunQueued && r.StartedAt.IsZero() {
+			replacing = append(replacing, r)
+		}
+	}
+	if len(sweep)+len(families)+len(replacing) > 0 {
 		e.wg.Go(func() {
+			for _, r := range replacing {
+				e.starts.cancelReplaced(e.base, r) //seed:replaced
+			}
 			e.children.cancelUnneeded(families)
 			e.children.sweep(sweep)
 		})

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/preview"
@@ -38,12 +39,12 @@ func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.Act
 		return domain.Run{}, preview.StaleError()
 	}
 	n := domain.NewRun{Input: b.Input, Actor: actor.Name, Origin: string(req.Action), Session: v.Run.Session, Priority: v.Run.Priority,
-		Labels: v.Run.Labels, Slot: v.Run.Slot, Limits: runstate.MergeLimits(v.Run.Limits, req.Limits), Entries: b.Entries, Key: req.Key,
+		Slot: v.Run.Slot, Limits: runstate.MergeLimits(v.Run.Limits, req.Limits), Entries: b.Entries, Key: req.Key,
 		Receipt: req.Receipt,
 		Audit: []domain.AuditRecord{
 			{Action: action, Actor: actor.Name, Source: actor.Source, Request: actor.Request, Run: v.Run.ID, Reason: req.Reason},
 		}}
-	if req.Labels != nil {
+	if n.Labels = labelsBesidesPlan(v); req.Labels != nil {
 		n.Labels = req.Labels
 	}
 	if d := v.Damage; d != nil {
@@ -58,4 +59,23 @@ func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.Act
 		n.ForkedFrom, n.ForkSeq = v.Run.ID, req.At
 	}
 	return s.create(ctx, b.Program, n, actor)
+}
+
+// labelsBesidesPlan returns the labels of a run without those that its plan gave it. A rerun or a fork
+// gets these again, for its own input and version.
+func labelsBesidesPlan(v *preview.View) map[string]string {
+	labels := maps.Clone(v.Run.Labels)
+	if v.Program == nil {
+		return labels
+	}
+	input, err := runstate.Decode(v.Run.Input)
+	if err != nil {
+		return labels
+	}
+	given, _ := v.Program.RunLabels(input)
+	maps.DeleteFunc(labels, func(name, value string) bool {
+		v, ok := given[name]
+		return ok && v == value
+	})
+	return labels
 }

@@ -223,9 +223,8 @@ func TestSimultaneousRepeatsAreOneRun(t *testing.T) {
 	}
 }
 
-// A start that cancels an older run waits for that run's end. Starts with other
-// concurrency keys do not wait with it.
-func TestConcurrencyKeysDoNotWaitForEachOther(t *testing.T) {
+// A start that cancels an older run does not wait for that run's end. The new run does.
+func TestANewRunWaitsForTheRunThatItCancels(t *testing.T) {
 	t.Parallel()
 	started, cancelled, release := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	reg := enginetest.NewRegistry().
@@ -238,30 +237,26 @@ func TestConcurrencyKeysDoNotWaitForEachOther(t *testing.T) {
 		})
 	e := enginetest.OpenOn(t, storetest.Open(t), reg, engine.Options{CancelGrace: time.Hour})
 	stubborn, quick := e.Save(`{nodes: {a: {type: stubborn}}}`), e.Save(`{nodes: {a: {type: set, input: 1}}}`)
-	start := func(hash, key string) error {
-		_, err := e.Start(t.Context(), enginetest.Operator,
-			domain.StartRequest{Hash: hash, Concurrency: &domain.Concurrency{Key: key, Limit: 1, OnConflict: "cancel_oldest"}})
-		return err
+	start := func(hash string) domain.Run {
+		t.Helper()
+		r, err := e.Start(t.Context(), enginetest.Operator,
+			domain.StartRequest{Hash: hash, Concurrency: &domain.Concurrency{Key: "one", Limit: 1, OnConflict: "cancel_oldest"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
 	}
-	if err := start(stubborn.Hash, "one"); err != nil {
-		t.Fatal(err)
-	}
+	old := start(stubborn.Hash)
 	<-started
-	waiting := make(chan error, 1)
-	go func() { waiting <- start(quick.Hash, "one") }()
+	next := start(quick.Hash)
 	<-cancelled
-	if err := start(quick.Hash, "other"); err != nil {
-		t.Error(err)
-	}
-	select {
-	case err := <-waiting:
-		t.Errorf("the start did not wait for the end of the run that it cancels: %v", err)
-	default:
+	d, err := e.Detail(t.Context(), next.ID)
+	if err != nil || d.Run.Status != domain.RunQueued || !slices.Equal(d.BlockedBy, []string{old.ID}) {
+		t.Errorf("the new run is %s, blocked by %v, %v; want run %s", d.Run.Status, d.BlockedBy, err, old.ID)
 	}
 	close(release)
-	if err := <-waiting; err != nil {
-		t.Error(err)
-	}
+	e.Until(next.ID, domain.RunCompleted, "")
+	e.Until(old.ID, domain.RunCancelled, "")
 }
 
 func TestOneRunPerKey(t *testing.T) {

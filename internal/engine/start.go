@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/internal/versions"
@@ -15,9 +14,8 @@ import (
 
 // starter creates runs and queues them.
 type starter struct {
-	e     *Engine
-	admit keylock.Locks // one start at a time per concurrency key
-	hold  hold
+	e    *Engine
+	hold hold
 }
 
 // allow checks the role of the actor. A refusal is recorded in the audit log.
@@ -55,7 +53,7 @@ func (e *Engine) Start(ctx context.Context, actor domain.Actor, r domain.StartRe
 
 func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
 	r.Dry = r.Dry || r.Offline
-	if run, ok, err := s.startedBefore(ctx, r.Key); ok || err != nil { //seed:key-first
+	if run, ok, err := s.startedBefore(ctx, r.Key); ok || err != nil {
 		return run, err
 	}
 	hash, err := s.versionOf(ctx, r)
@@ -114,8 +112,11 @@ func (t Timed) CheckStart(ctx context.Context, r domain.StartRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = validInput(ctx, p, r.Input)
-	return err
+	input, err := validInput(ctx, p, r.Input)
+	if err != nil {
+		return err
+	}
+	return e.starts.applyPlan(ctx, p, &domain.NewRun{Input: input, Labels: r.Labels})
 }
 
 // startedBefore returns the run that an earlier request with the same idempotency key created.
@@ -185,6 +186,9 @@ func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.New
 	}
 	n.PlanID, n.Hash = p.Version.PlanID, p.Hash
 	n.Status = domain.RunQueued
+	if err := s.applyPlan(ctx, p, &n); err != nil {
+		return domain.Run{}, err
+	}
 	if n.Parent == nil {
 		held, err := s.held(ctx)
 		if err != nil {
@@ -230,16 +234,6 @@ func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.New
 		kept := *n.Receipt
 		kept.Object, n.Receipt = n.ID, &kept
 	}
-	if c := n.Concurrency; c != nil && c.Key != "" {
-		defer s.admit.Lock(c.Key)()
-		// A repeated request must not count as another run, because the active run is its own.
-		if run, ok, err := s.startedBefore(ctx, n.Key); ok || err != nil { //seed:key-again
-			return run, err
-		}
-		if err := s.admission(ctx, c); err != nil {
-			return domain.Run{}, err
-		}
-	}
 	failpoint.Hit("accept.before")
 	s.e.runs.creating(n.ID)
 	run, created, err := s.e.store.CreateRun(ctx, n)
@@ -249,6 +243,8 @@ func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.New
 		return run, err
 	}
 	s.enqueue(&run)
+	failpoint.Hit("replace.before")
+	s.cancelReplaced(context.WithoutCancel(ctx), &run)
 	return run, nil
 }
 
@@ -291,38 +287,6 @@ func (s *starter) enqueue(run *domain.Run) {
 	default:
 		s.e.sched.enqueue(ticketOf(run))
 	}
-}
-
-// admission applies the conflict rule of a concurrency key to another run. The caller holds the
-// lock of the key.
-func (s *starter) admission(ctx context.Context, c *domain.Concurrency) error {
-	switch c.OnConflict {
-	case "", "queue":
-		return nil
-	case "skip", "cancel_oldest":
-	default:
-		return domain.Errorf(domain.CodeInvalid, "unknown onConflict %q: use queue, skip, or cancel_oldest", c.OnConflict)
-	}
-	active, err := s.e.store.ActiveByConcurrency(ctx, c.Key)
-	if err != nil {
-		return err
-	}
-	over := len(active) - max(c.Limit, 1) + 1
-	if over <= 0 {
-		return nil
-	}
-	if c.OnConflict == "skip" {
-		return &domain.Error{Code: domain.CodeConflict, Reason: "concurrency",
-			Message: "skipped: run " + domain.ShortID(active[0].ID) + " with concurrency key " + c.Key + " is still active"}
-	}
-	for _, r := range active[:over] {
-		_, err := s.e.Act(ctx, domain.System, domain.ActionRequest{Run: r.ID, Action: domain.ActionCancel,
-			Reason: "a newer run with concurrency key " + c.Key + " was started"})
-		if err != nil && domain.CodeOf(err) != domain.CodeConflict {
-			return err
-		}
-	}
-	return nil
 }
 
 // acceptDraft accepts a draft whose version is started, because starting a version implies

@@ -25,6 +25,8 @@ type Store interface {
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
+	// ActiveByConcurrency returns the active runs with a concurrency key, oldest first.
+	ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error)
 }
 
 // Config configures an [Inspector]. Every field is required.
@@ -165,7 +167,26 @@ func (in *Inspector) detail(ctx context.Context, run string, v *preview.View, er
 	if !v.Run.Status.Final() || len(v.State.UnresolvedDoubts()) > 0 {
 		d.Waits = v.State.Waits()
 	}
-	return d, nil
+	d.BlockedBy, err = in.blockedBy(ctx, v.Run)
+	return d, err
+}
+
+// blockedBy returns the active runs that a queued run waits for because they have its concurrency key.
+func (in *Inspector) blockedBy(ctx context.Context, run domain.Run) (list []string, err error) {
+	c := run.Concurrency
+	if c == nil || run.Status != domain.RunQueued {
+		return nil, nil
+	}
+	active, err := in.c.Store.ActiveByConcurrency(ctx, c.Key)
+	for _, r := range active {
+		if r.ID != run.ID && r.Status != domain.RunQueued {
+			list = append(list, r.ID)
+		}
+	}
+	if len(list) < max(c.Limit, 1) {
+		return nil, err
+	}
+	return list, err
 }
 
 // Result returns the results of a run so far.

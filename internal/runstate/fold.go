@@ -189,6 +189,7 @@ func (s *State) applyRun(e *domain.Entry) error {
 			return CorruptRow(e, "%v", err)
 		}
 		s.AfterReset(r)
+		s.resumedAt = e.At
 		return nil
 	}
 	var p RunActionDecision
@@ -200,10 +201,13 @@ func (s *State) applyRun(e *domain.Entry) error {
 		s.Paused = true
 	case RunActionUnpause:
 		s.Paused = false
-	case RunActionCancel:
+	case RunActionCancel, RunActionTimeout:
 		s.Cancelled, s.Budget, s.Only = true, nil, nil
 		s.Paused, s.Quarantined, s.Held = false, false, false
 		s.Walk.Stop()
+		if p.Action == RunActionTimeout {
+			walk.TimeOut(s.Walk)
+		}
 	case RunActionQuarantine:
 		s.Quarantined = true
 	case RunActionRelease:

@@ -128,7 +128,7 @@ func (m *Machine) Pending() []Command {
 	if w := m.State.Replanning(); w != nil && w.ReplanTarget == nil {
 		list = append(list, Command{Task: AskReplan{w.StepKey}})
 	}
-	due := m.State.NextDue(func(*Step) bool { return false })
+	due := earlier(deadline(m), m.State.NextDue(func(*Step) bool { return false }))
 	switch {
 	case m.Run.StartedAt.IsZero() && !m.Run.StartAt.IsZero():
 		due = m.Run.StartAt

@@ -280,6 +280,7 @@ func TestRowsAndEventsDecideEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		program.Start.Timeout = rapid.SampledFrom([]time.Duration{0, 0, time.Second, 90 * time.Second, 10 * time.Minute}).Draw(t, "timeout")
 		p := runstate.NewCompiled(program, domain.Version{})
 		d := newDriver(t, p)
 		d.handle(&runstate.Recover{})

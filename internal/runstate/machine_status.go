@@ -41,6 +41,9 @@ func (m *Machine) status() {
 	}
 	if m.Run.StartedAt.IsZero() && status != domain.RunQueued && status != domain.RunCancelled {
 		m.setStarted()
+		if m.Program.Start.Timeout > 0 {
+			recordDue(m, status) // the time of the run begins
+		}
 	}
 	message, node := statusMessage(m, status, reason, waits)
 	headline := message.String()
@@ -146,13 +149,13 @@ func nextWake(m *Machine) time.Time {
 	return nextWaitEnd(m)
 }
 
-// nextWaitEnd returns the time at which the earliest wait ends. A due retry in the queue needs no
+// nextWaitEnd returns the time at which the earliest wait ends, or the time of the run. A due retry in the queue needs no
 // timer, because it starts when a slot is free. A timer in the past would fire repeatedly until
 // then.
 func nextWaitEnd(m *Machine) time.Time {
-	return m.State.NextDue(func(w *Step) bool {
+	return earlier(deadline(m), m.State.NextDue(func(w *Step) bool {
 		return w.Reason == domain.WaitRetry && !w.Due.After(m.env.Now) && m.queue.contains(w.StepKey)
-	})
+	}))
 }
 
 // finishRun completes the patch of a run that ends.

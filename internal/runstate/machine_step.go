@@ -229,6 +229,10 @@ func endWaits(m *Machine) {
 	if m.State.Paused || m.State.Held || m.State.Quarantined || m.ended {
 		return // due timers start nothing
 	}
+	if end := deadline(m); !end.IsZero() && !m.env.Now.Before(end) {
+		timeOut(m)
+		return
+	}
 	for _, w := range m.State.OpenSteps() {
 		if w.Phase != PhaseWaiting || w.Due.IsZero() || w.Due.After(m.env.Now) {
 			continue

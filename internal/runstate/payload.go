@@ -28,6 +28,7 @@ const (
 	RunActionOptions     = "resume-options" // follows a reset: the visits to which the resume is limited
 	RunActionBudget      = "budget"         // a limit prevents the next step or call
 	RunActionBudgetRetry = "budget-retry"   // the wait for budget ends without a higher limit
+	RunActionTimeout     = "timeout"        // the run has not ended within the timeout of its plan
 )
 
 // RunActionDecision is the Decision of an action row, which is about the whole run.

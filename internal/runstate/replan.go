@@ -48,6 +48,7 @@ func (s *State) FollowReplan(f Facts, e *domain.Entry, before []domain.Entry) (n
 	for id, seq := range s.redefined {
 		next.redefined[id] = seq
 	}
+	next.resumedAt = s.resumedAt
 	next.begunBefore = map[string]bool{}
 	for node := range s.Begun() {
 		next.begunBefore[node] = true

@@ -151,10 +151,7 @@ type State struct {
 	// History is a digest of all settled visits, in order, and of what resets reopened. It shows
 	// whether a run has changed.
 	History uint64
-	// begun marks the nodes that began to run. begunBefore holds the names of those that began in
-	// an earlier version.
-	begun       []bool
-	begunBefore map[string]bool
+	begun   []bool // by node: whether it began to run
 	// Settled holds settled visits in order: all with KeepHistory, otherwise those since
 	// ForgetSettled, so that memory does not grow with the length of a run.
 	Settled     []Settled
@@ -176,8 +173,15 @@ type State struct {
 	CleanStop   bool              // the last row records a clean shutdown
 	Plans       map[string]string // hashes of the versions of plan nodes, by plan key
 	Memory      any               // the memory of the session when the run began, or nil
-	// ReplanCount is the number of replan rows. redefined holds, by node, the sequence number of
-	// the replan row that changed its definition.
-	ReplanCount int
+	// resumedAt is when the run was resumed last after its end. Zero means never.
+	resumedAt time.Time
+	replanned
+}
+
+// replanned is what earlier versions of the plan left.
+type replanned struct {
+	ReplanCount int // number of replan rows
+	// redefined holds, by node, the sequence number of the replan row that changed its definition.
 	redefined   map[string]int64
+	begunBefore map[string]bool // names of the nodes that began in an earlier version
 }

@@ -281,7 +281,7 @@ func (t *Timer) start(ctx context.Context, s domain.Schedule, spec *Spec, slot t
 	switch {
 	case err == nil:
 		return true, nil
-	case known && e.Reason == "concurrency":
+	case known && e.Reason == domain.ReasonConcurrency:
 		settled.State, settled.Reason = domain.SlotSkipped, e.Message
 	case known && (e.Code == domain.CodeInvalid || e.Code == domain.CodeNotFound || e.Code == domain.CodeCorrupt):
 		settled.State, settled.Reason = domain.SlotFailed, e.Message

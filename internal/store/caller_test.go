@@ -167,8 +167,11 @@ func (c *caller) text(r domain.Run) string {
 	if r.Parent != nil {
 		more += fmt.Sprintf(" child of %s %v", c.names[r.Parent.Run], *r.Parent)
 	}
-	if r.Concurrency != nil {
-		more += fmt.Sprint(" concurrency ", *r.Concurrency)
+	if k := r.Concurrency; k != nil {
+		more += fmt.Sprintf(" concurrency {%s %d %s}", k.Key, k.Limit, k.OnConflict)
+		for _, id := range k.Cancels {
+			more += " cancels " + c.names[id]
+		}
 	}
 	add("ended too soon or too late: %v", r.Status.Final() == r.EndedAt.IsZero(), r.EndedAt)
 	status := string(r.Status)

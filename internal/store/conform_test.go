@@ -114,7 +114,7 @@ func TestTheStoreIsTheModel(t *testing.T) {
 					r.Concurrency = &domain.Concurrency{
 						Key:        rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "concurrency key"),
 						Limit:      1,
-						OnConflict: "queue",
+						OnConflict: rapid.SampledFrom([]string{"queue", "skip", "cancel_oldest"}).Draw(rt, "on conflict"),
 					}
 				}
 				both(func(c *caller) { c.create(r) })

@@ -52,6 +52,7 @@ type newRun struct {
 	payloads []dbsqlc.PayloadInsertParams
 	detail   dbsqlc.RunDetailInsertParams
 	digest   []byte // over the rows' hashes
+	audit    []domain.AuditRecord
 	id       string // of the run that exists afterwards
 	created  bool
 	// as stored, if it was created
@@ -77,13 +78,13 @@ func (n *newRun) prepare() error {
 		sum.Write(step.Hash)
 	}
 	n.digest = sum.Sum(nil)
-	n.describe()
+	n.describe(n.r.Concurrency)
 	n.payloads, err = n.s.storeLargeFirst(n.payloads)
 	return err
 }
 
 // describe prepares the columns that lists do not need, and seals them.
-func (n *newRun) describe() {
+func (n *newRun) describe(rule *domain.Concurrency) {
 	r := &n.r
 	// The session is the run's ID unless one was given.
 	d := dbsqlc.RunDetailInsertParams{Input: n.input, Session: cmp.Or(r.Session, r.ID), Limits: core.EncodeJSON(r.Limits), Labels: "{}"}
@@ -110,17 +111,35 @@ func (n *newRun) describe() {
 		f.parentRun, f.parent = r.Parent.Run, core.EncodeJSON(r.Parent)
 		d.Parent = core.OrNull(f.parent)
 	}
-	if r.Concurrency != nil {
-		f.concKey, f.concurrency = r.Concurrency.Key, core.EncodeJSON(r.Concurrency)
+	if rule != nil {
+		f.concKey, f.concurrency = rule.Key, core.EncodeJSON(rule)
 		d.Concurrency = core.OrNull(f.concurrency)
 	}
 	n.detail = d
-	r.Audit = f.into(r.Audit)
+	n.audit = f.into(r.Audit)
+}
+
+// admit applies the concurrency rule of the run to the active runs with its key.
+func (n *newRun) admit(w *writer) error {
+	c := n.r.Concurrency
+	if c == nil || c.Key == "" || c.OnConflict == "" || c.OnConflict == "queue" {
+		return nil
+	}
+	active, err := w.q.RunActiveByConcurrency(w.ctx, c.Key)
+	if err != nil {
+		return err
+	}
+	rule := *c
+	if rule.Cancels, err = c.Admit(active); err != nil {
+		return err
+	}
+	n.describe(&rule)
+	return nil
 }
 
 func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	n.id, n.created = n.r.ID, false
-	if n.r.Key != "" {
+	if n.r.Key != "" { //seed:key-first
 		id, err := w.q.RunByKey(w.ctx, &n.r.Key)
 		if err == nil {
 			n.id = id
@@ -140,6 +159,9 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	case claim.run != "": // an earlier request started it
 		n.id = claim.run
 		return nil, moveSchedule(w, claim.schedule, n.r.Claim.SlotMove)
+	}
+	if err := n.admit(w); err != nil {
+		return nil, err
 	}
 	others, err := n.otherRuns(w)
 	if err != nil {
@@ -175,9 +197,9 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 
 // otherRuns returns, for each audit record, the row ID of another run that the record is about, or 0.
 func (n *newRun) otherRuns(w *writer) ([]int64, error) {
-	others := make([]int64, len(n.r.Audit))
-	for i := range n.r.Audit {
-		run := n.r.Audit[i].Run
+	others := make([]int64, len(n.audit))
+	for i := range n.audit {
+		run := n.audit[i].Run
 		if run == "" || run == n.r.ID {
 			continue
 		}
@@ -268,7 +290,7 @@ func (n *newRun) insertSteps(w *writer, rowID int64) error {
 	for i := range n.steps {
 		step := &n.steps[i]
 		step.RunID = rowID
-		if len(n.r.Audit) > 0 {
+		if len(n.audit) > 0 {
 			step.AuditSeq = w.chain.next + 1
 		}
 		if err := w.direct.insertStep(step); err != nil {
@@ -320,7 +342,7 @@ func (n *newRun) remember(w *writer, rowID int64, v dbsqlc.VersionOfRunRow, p db
 // auditRows returns the audit records. The first one covers the journal rows that a fork starts with.
 func (n *newRun) auditRows(rowID int64, others []int64) []auditRow {
 	var rows []auditRow
-	for i, record := range n.r.Audit {
+	for i, record := range n.audit {
 		record.Run = cmp.Or(record.Run, n.r.ID)
 		row := auditRow{rowID: cmp.Or(others[i], rowID), record: record}
 		if i == 0 && len(n.steps) > 0 {

@@ -48,6 +48,7 @@ func TestAChangedInputIsFound(t *testing.T) {
 	if err := s.PurgeRun(ctx, purged.ID, domain.System, "test"); err != nil {
 		t.Fatal(err)
 	}
+	create(domain.NewRun{Concurrency: &domain.Concurrency{Key: "c", Limit: 1, OnConflict: "cancel_oldest"}})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

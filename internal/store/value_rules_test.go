@@ -261,6 +261,21 @@ var valueRules = []rule{
 		c.active("")
 		c.active("three")
 	}, "r1 r3|ok|r3||"},
+	{"concurrency: skip and cancel_oldest", func(c *caller) {
+		of := func(on string, limit int) string {
+			return c.create(domain.NewRun{Concurrency: &domain.Concurrency{Key: "one", Limit: limit, OnConflict: on}})
+		}
+		a := of("skip", 1)
+		of("skip", 1)
+		c.run(of("skip", 2))
+		c.run(of("cancel_oldest", 2))
+		c.move(a, 0, domain.RunFailed, "")
+		c.run(of("cancel_oldest", 1))
+		of("skip", 4)
+		of("skip", 4)
+	}, "conflict|r2 p@1 queued seq 0 steps 0 concurrency {one 2 skip}|" +
+		"r3 p@1 queued seq 0 steps 0 concurrency {one 2 cancel_oldest} cancels r1|ok|" +
+		"r4 p@1 queued seq 0 steps 0 concurrency {one 1 cancel_oldest} cancels r2 cancels r3|conflict"},
 	{"hold: there is none, and none is ended", func(c *caller) {
 		h, err := c.s.Hold(context.Background())
 		ended, err2 := c.s.EndHold(context.Background(), someone, "why")

@@ -22,6 +22,7 @@ type Reference struct {
 	failed  bool // by an unhandled failure
 	refused bool // by a rejection that no step handled
 	decided bool // by a decision rather than a node
+	overdue bool // it has not ended within the timeout of the plan
 	last    any
 	end     *walk.Outcome // set when the finally steps begin
 }
@@ -204,7 +205,9 @@ func (r *Reference) Outcome() walk.Outcome {
 	switch {
 	case r.end != nil:
 		return *r.end
-	case r.failed:
+	case r.overdue && r.failure == nil:
+		return walk.Outcome{Done: true, Status: walk.Failed, Failure: r.p.Overdue()}
+	case r.overdue, r.failed:
 		return walk.Outcome{Done: true, Status: walk.Failed, Failure: r.failure}
 	}
 	if r.p.Result != nil {
@@ -274,10 +277,14 @@ func (r *Reference) needing(i int) []int {
 	return list
 }
 
+// TimeOut stops the run because it has not ended within the timeout of the plan. Nothing starts any more,
+// except finally steps. The open iterations are then settled as cancelled.
+func (r *Reference) TimeOut() { r.overdue = true }
+
 // stopping reports whether the run accepts no new iterations because of an unhandled failure or a
 // cancellation. If branches continue after a failure, only a rejection stops the run.
 func (r *Reference) stopping() bool {
-	return r.refused || r.failed && !r.p.ContinueBranches
+	return r.overdue || r.refused || r.failed && !r.p.ContinueBranches
 }
 
 // rejection reports whether a failure is the rejection of an approval.
@@ -306,7 +313,7 @@ func (r *Reference) finish(d *walk.Decision) {
 		return
 	}
 	end := r.Outcome()
-	r.end, r.failed, r.refused = &end, false, false
+	r.end, r.failed, r.refused, r.overdue = &end, false, false, false
 	for _, i := range r.p.Finally {
 		if r.p.Nodes[i].WhenCond == nil {
 			r.begin(i, r.joined(&r.p.Nodes[i]))

@@ -243,7 +243,7 @@ func (r *Reference) settledNeed(i int, d *walk.Decision) {
 
 func (r *Reference) activate(j int, d *walk.Decision) {
 	n, def := &r.nodes[j], &r.p.Nodes[j]
-	if n.chosen {
+	if n.chosen || r.overdue {
 		return
 	}
 	for _, need := range def.Needs {

@@ -25,6 +25,7 @@ const (
 	CodeForeachLimit        = "foreach_limit"
 	CodePlanFailed          = "plan_failed"   // by a node of type fail without a code
 	CodeResult              = "result_failed" // the plan's result refers to nothing
+	CodeRunTimeout          = "run_timeout"   // the run has not ended within the timeout of its plan
 	CodeUnknownType         = "unknown_type"
 	CodeUnknownTool         = "unknown_tool"
 	CodeInvalidInput        = "invalid_input"

@@ -20,7 +20,7 @@ func (d *decider) finish() {
 		return
 	}
 	w.end = &mainEnd{Outcome: w.Outcome(), last: w.last, lastNode: w.lastNode}
-	w.failure, w.failed, w.rejected, w.stopped = nil, false, false, false
+	w.failure, w.failed, w.rejected, w.stopped, w.overdue = nil, false, false, false, false
 	for _, i := range w.p.Finally {
 		if w.p.Nodes[i].WhenCond != nil {
 			d.decide(i)

@@ -36,9 +36,10 @@ type Program struct {
 	Finally     []int          // nodes that start when all others have ended, in file order
 	InputSchema any
 	Limits      Limits
+	Start       Start // what the plan sets for its runs
 	// Metadata is the metadata of a step plan, without the keys that package planner interprets.
 	Metadata map[string]any
-	// Priority is the priority of runs that are started without one: -10, 0, 10, or 20.
+	// Priority is the priority of runs that are started without one.
 	Priority int
 	// ContinueBranches is set by on_failure: continue_branches.
 	ContinueBranches bool

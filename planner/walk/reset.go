@@ -50,7 +50,7 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 			n.visits, n.held = n.held.Visit, nil
 		}
 	}
-	w.failure, w.failed, w.rejected, w.stopped = nil, false, false, false
+	w.failure, w.failed, w.rejected, w.stopped, w.overdue = nil, false, false, false, false
 	unfinish(w)
 	w.recount(undone)
 	for _, v := range again {

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,7 +30,8 @@ type Walk struct {
 	failure   *Failure       // first unhandled failure
 	failed    bool
 	rejected  bool     // a person rejected it, and nothing handled the rejection
-	stopped   bool     // by Stop
+	stopped   bool     // by Stop or TimeOut
+	overdue   bool     // by TimeOut
 	end       *mainEnd // set when the finally steps begin
 	stamps    []int
 	stampNext int
@@ -361,7 +363,10 @@ func (w *Walk) visit(k VisitKey) *visit {
 // walk ends as Cancelled.
 func (w *Walk) Stop() { w.stopped = true }
 
-// Stopping reports whether Stop or an unhandled failure ended the start of new visits, except those
+// TimeOut is [Walk.Stop] for a run that has not ended within its timeout. The walk ends as Failed.
+func TimeOut(w *Walk) { w.stopped, w.overdue = true, true }
+
+// Stopping reports whether Stop, TimeOut, or an unhandled failure ended the start of new visits, except those
 // with `when: failure` or `when: always`. A rejection stops all branches.
 func (w *Walk) Stopping() bool {
 	return w.stopped || w.failed && (!w.p.ContinueBranches || w.rejected)
@@ -375,6 +380,8 @@ func (w *Walk) Outcome() Outcome {
 	switch {
 	case w.end != nil:
 		return w.end.Outcome
+	case w.overdue:
+		return Outcome{Done: true, Status: Failed, Failure: cmp.Or(w.failure, w.p.Overdue())}
 	case w.stopped:
 		return Outcome{Done: true, Status: Cancelled, Failure: w.failure}
 	case w.failed:

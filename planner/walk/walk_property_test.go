@@ -19,6 +19,7 @@ type row struct {
 	settled  walk.Settlement
 	decision walk.Decision
 	reset    *walk.Reset
+	timeout  bool
 }
 
 // pair runs a walk and the reference side by side.
@@ -198,6 +199,10 @@ func (x *pair) sameOutcome() walk.Outcome {
 func (x *pair) story() string {
 	var b strings.Builder
 	for _, r := range x.rows {
+		if r.timeout {
+			b.WriteString("  timeout\n")
+			continue
+		}
 		if r.reset != nil {
 			j, _ := json.Marshal(r.reset)
 			fmt.Fprintf(&b, "  reset %s\n", j)
@@ -231,9 +236,12 @@ func (x *pair) refold(lost bool) {
 		if err := json.Unmarshal(b, &d); err != nil {
 			x.t.Fatal(err)
 		}
-		if r.reset != nil {
+		switch {
+		case r.timeout:
+			walk.TimeOut(w)
+		case r.reset != nil:
 			err = w.ReplayReset(*r.reset)
-		} else {
+		default:
 			err = w.Replay(copied(r.settled), d)
 		}
 		if err != nil {
@@ -276,6 +284,9 @@ func TestWalkAgreesWithTheReference(t *testing.T) {
 		x := newPair(rt, p, plannertest.DrawOutcomes().Draw(rt, "outcomes"))
 		pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "next") }
 		refold := func() (bool, bool) {
+			if rapid.IntRange(0, 15).Draw(rt, "times out") == 0 {
+				x.timeOut()
+			}
 			n := rapid.IntRange(0, 7).Draw(rt, "replay")
 			return n > 5, n > 6
 		}
@@ -292,6 +303,25 @@ func TestWalkAgreesWithTheReference(t *testing.T) {
 			}
 		}
 	})
+}
+
+// timeOut ends the time of the run in both, and cancels what is open.
+func (x *pair) timeOut() {
+	open := x.ref.Open()
+	if len(open) == 0 || x.walk.Finishing() {
+		return
+	}
+	x.ref.TimeOut()
+	walk.TimeOut(x.walk)
+	x.rows = append(x.rows, row{timeout: true})
+	for _, k := range open {
+		for _, i := range append(slices.Clone(x.running[k]), -1) {
+			if slices.Contains(x.ref.Open(), k) {
+				x.settle(work{k, i, &walk.Settlement{VisitKey: k, Item: i, Status: walk.Cancelled}})
+			}
+		}
+		delete(x.running, k)
+	}
 }
 
 // reset resumes both. It returns false if neither can be resumed.

@@ -137,6 +137,9 @@ func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
 			c.Printf("damaged: %s: %s\n", p.Part, cli.FirstLine(p.Message))
 		}
 	}
+	for _, id := range d.BlockedBy {
+		c.Printf("waits for run %s, which is active with the concurrency key %s\n", domain.ShortID(id), cli.FirstLine(r.Concurrency.Key))
+	}
 	if len(d.Waits) > 0 {
 		c.Printf("waits:\n")
 	}
@@ -154,7 +157,11 @@ func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
 		c.Printf("output: %s\n", out)
 	}
 	if r.Error != nil {
-		c.Printf("error: %s at %s (%s)\n", r.Error.Message, r.Error.Node, r.Error.Code)
+		at := ""
+		if r.Error.Node != "" {
+			at = " at " + r.Error.Node
+		}
+		c.Printf("error: %s%s (%s)\n", r.Error.Message, at, r.Error.Code)
 		if r.Status == domain.RunFailed {
 			c.Printf("%s", advice(c).afterFailure(short, *r.Error, suggestionOf(d.Journal, r.Error.Node)))
 		}

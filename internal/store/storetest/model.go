@@ -82,6 +82,20 @@ func (m *Model) CreateRun(_ context.Context, n domain.NewRun) (domain.Run, bool,
 	if at < 0 {
 		return domain.Run{}, false, domain.Errorf(domain.CodeNotFound, "no version %s", n.Hash)
 	}
+	if c := n.Concurrency; c != nil && c.Key != "" {
+		rule := *c
+		var active []string
+		for _, r := range m.runs {
+			if !r.Status.Final() && r.Concurrency != nil && r.Concurrency.Key == c.Key {
+				active = append(active, r.ID)
+			}
+		}
+		var err error
+		if rule.Cancels, err = c.Admit(active); err != nil {
+			return domain.Run{}, false, err
+		}
+		n.Concurrency = &rule
+	}
 	v := m.versions[at]
 	r := &domain.Run{ID: cmp.Or(n.ID, domain.NewID()), PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash,
 		Status: cmp.Or(

@@ -57,7 +57,8 @@ var eventWords = map[string]string{
 	"release": locale.Mark(
 		"released",
 	), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"),
-	"budget": locale.Mark("limit reached"), "budget-retry": locale.Mark("limits checked again"), "crash": locale.Mark("kairosd crashed"),
+	"budget": locale.Mark("limit reached"), "budget-retry": locale.Mark("limits checked again"),
+	"timeout": locale.Mark("timed out"), "crash": locale.Mark("kairosd crashed"),
 	"quarantine": locale.Mark(
 		"waiting for budget",
 	), "stop": locale.Mark("kairosd was stopped"), "plans": locale.Mark("plans fixed"), "memory": locale.Mark("memory read"),

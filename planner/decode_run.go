@@ -1,0 +1,66 @@
+package planner
+
+import (
+	"errors"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// Limits of run settings. They are those of a request to start a run.
+const (
+	maxPriority = 1000
+	maxLabels   = 32
+)
+
+func decodeRunSettings(o *object) RunSettings {
+	s := RunSettings{Labels: o.strings("labels"), Priority: int(o.integer("priority", -maxPriority, maxPriority)),
+		Timeout: o.duration("timeout")}
+	at := o.t.get("labels")
+	if len(s.Labels) > maxLabels {
+		o.r.error(at, "", "run.labels", message.Message{}, "the plan has %d labels; at most %d are allowed", len(s.Labels), maxLabels)
+	}
+	for i := range len(s.Labels) {
+		if k := at.keys[i]; !validLabel(k.text) {
+			o.r.error(k, "", "run.labels", message.New("write 1 to 64 bytes on one line, without ="), "invalid label %s",
+				jsonvalue.Quote(k.text))
+		}
+	}
+	f := o.object("concurrency", "concurrency")
+	if f == nil {
+		return s
+	}
+	s.Concurrency = &Concurrency{Key: f.text("key"), Limit: int(f.integer("limit", 1, 1_000_000)), OnConflict: f.text("on_conflict")}
+	if s.Concurrency.Key == "" && !f.bad {
+		f.r.error(f.t, "", "run.concurrency", message.New("write key: with a name, such as key: \"customer-${input.customer}\""),
+			"concurrency needs a key")
+	}
+	if on := s.Concurrency.OnConflict; on != "" && !walk.OnConflict(on).Valid() {
+		f.r.error(f.t.get("on_conflict"), "", "field.value", message.New("write queue, skip, or cancel_oldest"), "unknown on_conflict %s",
+			jsonvalue.Quote(on))
+	}
+	f.finish()
+	return s
+}
+
+// compileStartTemplate compiles a setting that is known when a run starts. It returns nil and reports a problem if
+// the setting refers to anything else.
+func compileStartTemplate(k *compiler, at *tree, what string, v any) *walk.Template {
+	t, err := walk.ParseTemplate(v, nil)
+	if err != nil {
+		text, suggestion := message.Verbatim(err.Error()), message.Message{}
+		if e, ok := errors.AsType[*walk.TemplateError](err); ok {
+			at, text, suggestion = k.column(at.at(e.At), e.Column), e.Localize(), e.Suggestion
+		}
+		k.r.error(at, "", "ref.malformed", suggestion, "%s: %s", what, text)
+		return nil
+	}
+	for _, ref := range t.References() {
+		if ref.Root != walk.RefInput && ref.Root != walk.RefValue {
+			k.r.error(at.at(ref.At), "", "run.reference", message.New("refer to input or value"), "%s cannot use ${%s}", what, ref.Text)
+			return nil
+		}
+	}
+	return t
+}

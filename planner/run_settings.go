@@ -1,0 +1,67 @@
+package planner
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// RunSettings are the settings that a plan gives to its runs. A request to start a run can replace
+// the labels, the priority, and the concurrency.
+type RunSettings struct {
+	// Labels are templates, which can refer to the input and to values.
+	Labels   map[string]string
+	Priority int // of runs that are started without one
+	// Timeout is the time after which a run fails that has not ended. 0 means none.
+	Timeout     walk.Duration
+	Concurrency *Concurrency
+}
+
+// Concurrency limits the number of active runs with the same key.
+type Concurrency struct {
+	Key        string // a template, which can refer to the input and to values
+	Limit      int    // 0 means 1
+	OnConflict string // queue (default), skip, or cancel_oldest
+}
+
+func concurrencyObject(c *Concurrency) any {
+	if c == nil {
+		return nil
+	}
+	return ordered{{"key", text(c.Key)}, {"limit", number(int64(c.Limit))}, {"on_conflict", text(c.OnConflict)}}
+}
+
+// members are the settings as they appear in a document.
+func (s RunSettings) members() ordered {
+	var labels any
+	if len(s.Labels) > 0 {
+		labels = s.Labels
+	}
+	return ordered{{"labels", labels}, {"priority", number(int64(s.Priority))}, {"timeout", duration(s.Timeout)},
+		{"concurrency", concurrencyObject(s.Concurrency)}}
+}
+
+// compileRunSettings compiles what the plan sets for its runs.
+func compileRunSettings(k *compiler, s RunSettings) {
+	k.p.Priority = cmp.Or(s.Priority, k.p.Priority)
+	k.p.Start.Timeout = time.Duration(s.Timeout)
+	if len(s.Labels) > 0 {
+		labels := map[string]any{}
+		for name, value := range s.Labels {
+			labels[name] = value
+		}
+		k.p.Start.Labels = compileStartTemplate(k, k.d.tree.get("labels"), "labels", labels)
+	}
+	if c := s.Concurrency; c != nil {
+		key := compileStartTemplate(k, k.d.tree.get("concurrency").get("key"), "concurrency", c.Key)
+		k.p.Start.Concurrency = &walk.Concurrency{Key: key, Limit: max(c.Limit, 1),
+			OnConflict: cmp.Or(walk.OnConflict(c.OnConflict), walk.ConflictQueue)}
+	}
+}
+
+// validLabel reports whether a run can have a label with this name.
+func validLabel(name string) bool {
+	return name != "" && len(name) <= 64 && !strings.ContainsAny(name, "=\x00\n\r")
+}
