@@ -11,10 +11,10 @@ import (
 // Row is one value of the configuration.
 type Row struct {
 	Key, Value, Origin string
-	Default            bool // not set anywhere
+	Default            bool // not set by the user
 }
 
-// Source explains where settings are changed.
+// Source describes where to change settings.
 func Source(c *ui.Context, s domain.Settings) string {
 	if s.File == "" {
 		return c.T("No configuration file. Using defaults. To use one, start kairosd with --config FILE.")
@@ -29,7 +29,7 @@ var originWords = map[string]string{
 	"environment":  locale.Mark("environment variable"),
 }
 
-// Rows are values as pages list them.
+// Rows converts values to rows.
 func Rows(c *ui.Context, values []domain.Setting) []Row {
 	var out []Row
 	for _, v := range values {

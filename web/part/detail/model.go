@@ -1,4 +1,4 @@
-// Package detail shows one thing in full, beside a list or as a page of its own: its name,
+// Package detail renders the details of an item in a pane next to a list, or on a page: its name,
 // facts, and values.
 package detail
 
@@ -10,22 +10,23 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// Detail is one thing in full.
+// Detail contains the details of an item.
 type Detail struct {
 	Name, Sub string
 	Status    kit.Status
-	Page      string // its own page; empty: it is shown there
-	// Key names what is shown in the page: something else is another element, so that a
-	// form or a log of it never becomes a part of this.
+	Page      string // address of the item's own page, or empty on that page
+	// Key identifies the item. Items with different keys are different elements for htmx, so that a
+	// form or a log of one item is never merged into another.
 	Key    string
 	Facts  []kit.Fact
 	Began  kit.Time
 	Blocks []kit.Block
-	// Beside is the path of the page in whose pane it stands; empty: it is a page itself.
+	// Beside is the path of the page that shows the detail in a pane, or empty on the item's own
+	// page.
 	Beside string
 }
 
-// Get makes a link within the page beside which it stands a request of htmx.
+// Get returns htmx attributes for a link that stays on the page Beside, or nil.
 func (d Detail) Get(href string) templ.Attributes {
 	if d.Beside == "" || !strings.HasPrefix(href, d.Beside+"?") {
 		return nil

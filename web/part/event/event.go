@@ -1,4 +1,4 @@
-// Package event shows events of the audit log where other pages list them.
+// Package event shows events of the audit log in lists of other pages.
 package event
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Row is an event as other pages list it.
+// Row converts an audit event to a row.
 func Row(c *ui.Context, e domain.AuditEvent) kit.EventRow {
 	row := kit.EventRow{
 		Seq:  strconv.FormatInt(e.Seq, 10),
@@ -27,7 +27,7 @@ func Row(c *ui.Context, e domain.AuditEvent) kit.EventRow {
 	return row
 }
 
-// Result is the result of an act as a status.
+// Result returns the result of an action as a status.
 func Result(result string) kit.Status {
 	switch result {
 	case "denied":

@@ -9,35 +9,35 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// AckPage asks for a note about what failed.
+// AckPage is the page that acknowledges failures with a note.
 type AckPage struct {
 	kit.Shell
 	Heading, Text, Button, Post   string
 	Plan, Node, Code, Fingerprint string
-	Headline                      string // of the newest run
+	Headline                      string // status message of the newest run
 	Idem, Error                   string
 	Back                          bool
-	Crumb                         kit.Link // where it leads back to; empty: home
+	Crumb                         kit.Link // parent page, or empty for home
 	Note                          string
-	CanResume                     bool // at a time
-	NoAck                         bool // there is nothing to acknowledge
+	CanResume                     bool // offers to resume the run at a time
+	NoAck                         bool // nothing to acknowledge
 	At, Zone                      string
-	Groups                        []AckGroup // several at once
-	NoteOnly                      string     // the button that keeps the note and acknowledges nothing; empty: there is none
+	Groups                        []AckGroup // failure groups to acknowledge together
+	NoteOnly                      string     // label of the button that only saves the note, or empty
 }
 
-// AckGroup is a failure among several.
+// AckGroup is one of several failure groups.
 type AckGroup struct{ Ref, Text, Detail string }
 
-// localTime is how browsers write the value of a datetime-local field.
+// localTime is the format of a datetime-local field.
 const localTime = "2006-01-02T15:04"
 
-// ResumeLater offers that what is acknowledged is resumed at a time.
+// ResumeLater adds the field for a time at which the acknowledged run is resumed.
 func (p *AckPage) ResumeLater(c *ui.Context) {
 	p.CanResume, p.At, p.Zone = !p.NoAck && !p.Back, c.Field("at"), c.Display.Zone.String()
 }
 
-// ResumeAt is when an acknowledged run is resumed; zero: not automatically.
+// ResumeAt returns the time at which to resume an acknowledged run, or zero if none was entered.
 func ResumeAt(c *ui.Context) (time.Time, error) {
 	text := strings.TrimSpace(c.Field("at"))
 	if text == "" {

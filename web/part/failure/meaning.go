@@ -6,8 +6,8 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// Family is the code that stands for an HTTP status in the tables; another code stands for
-// itself.
+// Family returns the code under which the tables list an HTTP status, and every other code
+// unchanged.
 func Family(code string) string {
 	status, ok := strings.CutPrefix(code, "http_")
 	switch {
@@ -23,10 +23,11 @@ func Family(code string) string {
 	return code
 }
 
-// Meaning is what an error usually means; empty: its message has it.
+// Meaning returns the usual meaning of an error code, or an empty string if its message is
+// sufficient.
 func Meaning(code string) string { return meanings[Family(code)] }
 
-// Anchor is where the reference of errors has a code; an unknown one leads to its beginning.
+// Anchor returns the anchor of a code in the error reference.
 func Anchor(code string) string {
 	if strings.HasPrefix(code, "http_") {
 		return "http_429-and-other-http-statuses"
@@ -34,8 +35,8 @@ func Anchor(code string) string {
 	return strings.ReplaceAll(code, ".", "")
 }
 
-// meanings say what an error usually means and what helps, by its code (UI
-// 3.3.3): two sentences, no guessing. Codes that say it themselves have none.
+// meanings are the usual meaning and remedy of error codes, in two sentences. Codes with a
+// self-explanatory message are omitted.
 var meanings = map[string]string{
 	"timeout": locale.Mark(
 		"The step exceeded its time limit. Raise timeout: if the step is only slow, or check whether the service that it calls responds.",

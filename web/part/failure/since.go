@@ -1,4 +1,4 @@
-// Package failure is what several sections show of failures that are alike.
+// Package failure contains what several sections show of failure groups.
 package failure
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Groups bounds the groups of failures among which one is looked for.
+// Groups is the maximum number of failure groups that are searched.
 const Groups = 100
 
-// Query names a group of failures in an address or a form.
+// Query returns the parameters that identify a failure group in an address or a form.
 func Query(g domain.FailureRef) string {
 	v := url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}
 	if g.Fingerprint != "" {
@@ -28,27 +28,27 @@ func Query(g domain.FailureRef) string {
 	return v.Encode()
 }
 
-// Ports are what these parts need of the server.
+// Ports are the dependencies of the package.
 type Ports struct {
 	App    *app.App
 	Reader Reader
 }
 
-// Reader is what they read of the store.
+// Reader reads from the store.
 type Reader interface {
-	// Uses lists agents, tools and providers that took part in a run.
+	// Uses returns the agents, tools, and providers that a run used.
 	Uses(ctx context.Context, run string) ([]domain.Use, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 }
 
-// Since is what changed before a failure was new.
+// Since describes the last change before a failure first occurred.
 type Since struct {
-	New           string   // "": nothing changed, or the plan never succeeded
-	Good, Compare kit.Link // the last success, and what changed
+	New           string   // empty if nothing changed, or if the plan never completed
+	Good, Compare kit.Link // last completed run, and the comparison
 }
 
-// NewSince is the change since which such failures are new: the difference between the last completed run of
-// the plan and the first that failed so. It is empty if nothing changed, or if the plan never completed.
+// NewSince describes the difference between the last completed run of the plan and the first run of
+// the failure group. It is empty if nothing changed, or if the plan never completed.
 func (p Ports) NewSince(c *ui.Context, g domain.FailureGroup) (row Since, err error) {
 	o, err := p.App.Failures.Origin(c, c.Who.Actor(), g.Ref())
 	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && o.Good == "" {
@@ -81,11 +81,11 @@ func (p Ports) NewSince(c *ui.Context, g domain.FailureGroup) (row Since, err er
 	return row, err
 }
 
-// around is how many starts and acceptances are looked at between two runs.
+// around is the maximum number of daemon starts and acceptances that are read between two runs.
 const around = 20
 
-// ChangedAround looks for what else changed between two runs: a tool's
-// definition, kairosd itself, an agent, a provider's model.
+// ChangedAround looks for another change between two runs: of a tool's definition, kairosd's
+// version, an agent, or a provider's model.
 func (p Ports) ChangedAround(c *ui.Context, g domain.FailureGroup, o domain.FailureOrigin) (string, kit.Link, error) {
 	used, err := p.Reader.Uses(c, g.Newest)
 	if err != nil {
@@ -154,12 +154,12 @@ func (p Ports) ChangedAround(c *ui.Context, g domain.FailureGroup, o domain.Fail
 	return "", kit.Link{}, nil
 }
 
-// startedWith is what a start of the daemon recorded of agents and providers:
-// name to what it was, by kind.
+// startedWith returns what a start of the daemon recorded about agents and providers, by kind and
+// name.
 func startedWith(e domain.AuditEvent) map[string]map[string]string {
 	var out map[string]map[string]string
 	if len(e.Detail) == 0 || json.Unmarshal(e.Detail, &out) != nil {
-		return nil // a start of an older kairosd records less
+		return nil // older versions of kairosd record less
 	}
 	return out
 }

@@ -10,47 +10,49 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// What became of a part of a plan from one version to another.
+// Classes of the steps and edges that differ between two versions of a plan.
 const (
 	partAdded   = "plus"
 	partRemoved = "minus"
 	partChanged = "differs"
 )
 
-// partWords are what is written in a box beside a sign.
+// partWords are the texts in the boxes.
 var partWords = map[string]string{
 	partAdded:   locale.Mark("+ added"),
 	partRemoved: locale.Mark("− removed"),
 	partChanged: locale.Mark("~ changed"),
 }
 
-// partLooks are how boxes of such parts are drawn: like completed, failed and dashed, or waiting ones.
+// partLooks are the additional classes of boxes: drawn like completed, failed and dashed, or
+// waiting steps.
 var partLooks = map[string]string{partAdded: " ok", partRemoved: " fail skip", partChanged: " need"}
 
-// lineLooks are how such edges are drawn: thick, and dashed.
+// lineLooks are the additional classes of edges: thick for added ones, dashed for removed ones.
 var lineLooks = map[string]string{partAdded: " t", partRemoved: " n"}
 
-// removedFrom is where the places of edges begin that only the earlier version has.
+// removedFrom is the first index of the edges that exist only in the earlier version.
 const removedFrom = 1 << 20
 
-// Comparison is two versions of a plan in one picture: the later one, with what it
-// no longer has.
+// Comparison combines two versions of a plan in one graph: the later version, plus the steps and
+// edges that it no longer has.
 type Comparison struct {
 	program *walk.Program
-	effects []walk.Effect     // what its nodes may do
-	nodes   map[string]string // node id → what became of it
-	edges   map[int]string    // place → what became of it
+	effects []walk.Effect     // side-effect classes of its steps
+	nodes   map[string]string // step id to its change
+	edges   map[int]string    // index of an edge to its change
 	needs   map[[2]string]string
-	counts  map[string]int // of nodes
-	// Href is where the box of a node leads; nil: nowhere. Chosen is one of them.
+	counts  map[string]int // number of steps by change
+	// Href returns the link of a step's box. If it is nil, boxes have no links. Chosen is the id of
+	// the selected step.
 	Href   func(node string) string
 	Chosen string
 }
 
-// Programs are stored versions of plans, as the engine runs them.
+// Programs provides compiled versions of plans.
 type Programs interface {
 	Program(ctx context.Context, hash string) (*walk.Program, error)
-	// Effects is what running each node may do, in their order.
+	// Effects returns the side-effect classes of the steps, in their order.
 	Effects(ctx context.Context, hash string) ([]walk.Effect, error)
 }
 
@@ -69,16 +71,16 @@ func Compare(ctx context.Context, of Programs, before, after string) (*Compariso
 	}
 	c := compared(programs[0], programs[1])
 	c.effects = effects[1]
-	for _, n := range c.program.Nodes[len(effects[1]):] { // those that only the earlier one has
+	for _, n := range c.program.Nodes[len(effects[1]):] { // steps that exist only in the earlier version
 		c.effects = append(c.effects, effects[0][programs[0].Index[n.ID]])
 	}
 	return c, nil
 }
 
-// Gone reports whether only the earlier version has a node.
+// Gone reports whether a step exists only in the earlier version.
 func (c *Comparison) Gone(node string) bool { return c.nodes[node] == partRemoved }
 
-// compared joins two versions.
+// compared combines two versions.
 func compared(a, b *walk.Program) *Comparison {
 	c := &Comparison{
 		program: &walk.Program{ID: b.ID, Name: b.Name, Kind: b.Kind},
@@ -174,7 +176,7 @@ func compared(a, b *walk.Program) *Comparison {
 	return c
 }
 
-// alone is a plan's nodes without their edges, which are compared separately.
+// alone returns a plan without its edges, which are compared separately.
 func alone(p *walk.Program) *walk.Program {
 	out := &walk.Program{Nodes: append([]walk.ProgramNode(nil), p.Nodes...)}
 	for i := range out.Nodes {
@@ -183,7 +185,7 @@ func alone(p *walk.Program) *walk.Program {
 	return out
 }
 
-// Graph draws the comparison; a large one is folded around what has changed first.
+// Graph draws the comparison. A large graph is folded around the first change.
 func (c *Comparison) Graph(u *ui.Context, l *Layouts) *Graph {
 	o := diagram.Options{Focus: c.Chosen}
 	if len(c.program.Nodes) > FoldFrom && u.Query("all") == "" {
@@ -215,12 +217,12 @@ func (c *Comparison) Graph(u *ui.Context, l *Layouts) *Graph {
 	return g
 }
 
-// ofBox is what became of the nodes of a box.
+// ofBox returns the change of the steps in a box.
 func (c *Comparison) ofBox(n *diagram.Node) string {
 	what := c.nodes[n.Members[0]]
 	for _, id := range n.Members {
 		if c.nodes[id] != what {
-			return partChanged // several, of which some
+			return partChanged // the steps differ in their changes
 		}
 	}
 	return what
@@ -233,7 +235,7 @@ func (c *Comparison) ofEdge(e *diagram.Edge) string {
 	return c.edges[e.Position]
 }
 
-// Summary counts what became of the steps.
+// Summary describes the number of changed steps.
 func (c *Comparison) Summary(u *ui.Context) string {
 	var parts []string
 	if n := c.counts[partAdded]; n > 0 {
@@ -248,7 +250,7 @@ func (c *Comparison) Summary(u *ui.Context) string {
 	return strings.Join(parts, ", ")
 }
 
-// mark writes into a box what became of it.
+// mark shows the change in a box.
 func (p *Painter) mark(v *Node, n *diagram.Node, description *string) {
 	what := p.class(n)
 	if what == "" {

@@ -1,5 +1,5 @@
-// Package graph draws plans, and runs as they went, on pages: a drawing of
-// internal/diagram becomes a view model and a figure.
+// Package graph draws plans and runs on pages. It converts a drawing of internal/diagram to a view
+// model and renders it.
 package graph
 
 import (
@@ -11,32 +11,32 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// Graph is a drawn plan, or a run as it went; numbers are SVG user units.
+// Graph is the drawing of a plan or run. Numbers are in SVG user units.
 type Graph struct {
-	Width, Height string // of the picture
-	// Drawn is how wide it is on the page, where there is room; Least to what width it
-	// shrinks to fit, empty: to none.
+	Width, Height string // of the viewBox
+	// Drawn is the preferred width on the page. Least is the width to which the graph may shrink,
+	// or empty if it may not shrink.
 	Drawn  string
 	Least  string
 	Label  string
 	Shapes []Shape
 	Nodes  []Node
 	Edges  []Edge
-	// Compact pictures have one line of text per node.
+	// Compact graphs have one line of text per step.
 	Compact bool
-	// Focus means that one node is chosen: everything else is dimmed.
+	// Focus dims everything except the selected step.
 	Focus bool
-	// Settings are rows of links: how it is drawn.
+	// Settings are rows of links that change how the graph is drawn.
 	Settings []Setting
-	Note     string    // what is not drawn
-	All      *kit.Link // draws it all the same
-	File     string    // address of the picture as a file
+	Note     string    // what the graph omits
+	All      *kit.Link // draws the complete graph
+	File     string    // address of the graph as an SVG file
 	Scale    *Scale
-	// Swaps makes its links replace a part of the page that they lead to.
+	// Swaps makes links replace only a fragment of the page.
 	Swaps bool
 }
 
-// get makes a link of the graph a request of htmx where its links swap a part of the page.
+// get returns htmx attributes for a link if links swap a fragment.
 func (g Graph) get(href string) templ.Attributes {
 	if !g.Swaps {
 		return nil
@@ -44,7 +44,7 @@ func (g Graph) get(href string) templ.Attributes {
 	return kit.Get(href)
 }
 
-// choices are the links of a setting.
+// choices returns the links of a setting.
 func (g Graph) choices(s Setting) []kit.Link {
 	out := slices.Clone(s.Links)
 	for i := range out {
@@ -59,56 +59,57 @@ type Setting struct {
 	Links []kit.Link
 }
 
-// Scale explains the shades of nodes.
+// Scale is the legend of the shades of boxes.
 type Scale struct{ What, Least, Most string }
 
-// Shape is the outline of a kind of node, drawn once.
+// Shape is the outline of a type of step, drawn once.
 type Shape struct{ ID, Outline, Detail string }
 
 // Node is a box.
 type Node struct {
-	ID, To              string // its place, and the places that it leads to
+	ID, To              string // element id, and the ids of the following boxes
 	Name, Short, Detail string
-	Href                string // empty: it leads nowhere
-	Title               string // its name for those who cannot see it
+	Href                string // empty if the box has no link
+	Title               string // accessible name
 	Class, Shape, Icon  string
 	X, Y, W, H          string
-	Heat                string // class of its shade
+	Heat                string // class of the shade
 	Type                TypeMark
 	Share               Share
-	Stack               bool // it is drawn as several
+	Stack               bool // drawn as a stack
 	Selected, Lit       bool
-	Bolt                string // path of the mark of side effects; empty: there are none
+	Bolt                string // path of the icon for side effects, or empty
 	Pips                []Pip
-	// Line is the line of the text beside the picture that Href leads to; 0: none.
+	// Line is the line of the source next to the graph, or 0.
 	Line int
-	// Until is a time in ms to which the detail counts down, Left what is left of it.
+	// Until is the end of a countdown in Unix milliseconds. Left is the remaining time as text.
 	Until int64
 	Left  string
 }
 
-// TypeMark is the icon of what a box does, at X.
+// TypeMark is the icon of the step's type, and its x coordinate.
 type TypeMark struct{ Icon, X string }
 
-// Share is the part of the time of a run that a box took: W of Whole, at Y.
+// Share is the box's share of the run's time: a bar of width W in a track of width Whole, at height
+// Y.
 type Share struct{ W, Whole, Y string }
 
-// Pip is an attempt at the corner of a box.
+// Pip marks an attempt at the corner of a box.
 type Pip struct {
 	X, Y   string
 	Failed bool
 }
 
-// Edge is a line.
+// Edge is an edge.
 type Edge struct {
 	Path, Class, Marker string
 	Label, LX, LY       string
 	BX, BY, BW          string
-	Times, TX, TY       string // how often it was taken, if more than once
-	Double              bool   // two lines: work passes to another agent
+	Times, TX, TY       string // how often the run took the edge, if more than once
+	Double              bool   // drawn as two lines, for a handoff
 }
 
-// lineOf marks a box that leads to a line of the text beside it.
+// lineOf returns the attribute of a box that selects a line of the source.
 func (n Node) lineOf() templ.Attributes {
 	if n.Line == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Layouts remembers where the nodes of plan versions are drawn: versions never
-// change, and laying out takes longer than the rest of a page.
+// Layouts caches drawings of plan versions. Versions never change, and the layout takes longer than
+// the rest of a page.
 type Layouts struct {
 	mu    sync.Mutex
 	drawn map[layoutKey]*diagram.Drawing
@@ -19,18 +19,18 @@ type Layouts struct {
 
 type layoutKey struct {
 	hash   string
-	unsafe string // a bit per node: effects may change while the version does not
+	unsafe string // one bit per step, because side-effect classes may change while the version does not
 	o      diagram.Options
 }
 
-// maxLayouts bounds how many are remembered.
+// maxLayouts is the maximum number of cached drawings.
 const maxLayouts = 64
 
-// Draw draws a plan with what its nodes may do; the drawing is shared and must not
-// be changed.
+// Draw returns the drawing of a plan with the side-effect classes of its steps. The result is
+// shared and must not be changed.
 func (l *Layouts) Draw(p *walk.Program, effects []walk.Effect, o diagram.Options) *diagram.Drawing {
 	if o.Most == 0 {
-		o.Focus = "" // it matters only for what is folded
+		o.Focus = "" // the focus matters only for folded graphs
 	}
 	k := layoutKey{p.Hash, unsafeOf(effects), o}
 	l.mu.Lock()
@@ -56,7 +56,7 @@ func (l *Layouts) Draw(p *walk.Program, effects []walk.Effect, o diagram.Options
 	return d
 }
 
-// unsafeOf marks the nodes that cannot be repeated, a bit for each.
+// unsafeOf returns one bit per step, which is set for a non-idempotent step.
 func unsafeOf(effects []walk.Effect) string {
 	bits := make([]byte, (len(effects)+7)/8)
 	for i, e := range effects {
@@ -78,7 +78,7 @@ func WithEffects(p *walk.Program, effects []walk.Effect) *walk.Program {
 	return &out
 }
 
-// EffectsIn are the effects of a program that is not stored, by the catalog.
+// EffectsIn returns the side-effect classes of a program that is not stored, from the catalog.
 func EffectsIn(c *planner.Catalog, p *walk.Program) []walk.Effect {
 	out := make([]walk.Effect, len(p.Nodes))
 	for i := range p.Nodes {

@@ -14,41 +14,42 @@ import (
 )
 
 const (
-	// FoldFrom is from how many nodes on a picture is folded, FoldTo to how many
-	// boxes.
+	// FoldFrom is the number of steps above which a graph is folded. FoldTo is the number of boxes
+	// of a folded graph.
 	FoldFrom = 300
 	FoldTo   = 120
 )
 
-// State is the state of a box in a run's picture.
+// State is the state of a box in the graph of a run.
 type State struct {
 	Status kit.Status
 	Detail string
-	Until  time.Time // a time that the detail counts down to
+	Until  time.Time // end of the countdown in Detail
 	Href   string
 	Heat   string
-	// Share is what part of the time of all boxes it took, 0 to 1.
+	// Share is the box's share of the time of all boxes, from 0 to 1.
 	Share float64
-	// Attempts are those of its last step: true, where one failed.
+	// Attempts are the attempts of its last step, true if the attempt failed.
 	Attempts []bool
 }
 
-// Painter turns a drawing into a picture on a page.
+// Painter converts a drawing to a graph on a page.
 type Painter struct {
 	Drawing *diagram.Drawing
-	// States gives each box what became of it; nil: the plan as it is written.
+	// States returns the state of a box. If it is nil, the graph shows the plan without a run.
 	States func(box *diagram.Node) State
-	Taken  map[int]int // how often each edge of the document was taken
-	// Selected is a node; Focus means that a person chose it.
+	Taken  map[int]int // index of an edge to how often it was taken
+	// Selected is the id of a step. Focus means that the user selected it.
 	Selected string
 	Focus    bool
-	Href     func(node string) string // where boxes lead without states; nil: nowhere
-	// Overlay gives a box of a plan its second line, its description, and its
-	// shade; Count how often an edge was taken of FlowRuns runs, -1: unknown.
+	Href     func(node string) string // link of a step's box without States, or nil
+	// Overlay returns the second line, the description, and the shade of a box of a plan. Count
+	// returns how many of FlowRuns runs took an edge, or -1 if unknown.
 	Overlay  func(box *diagram.Node) (detail, description, heat string)
 	Count    func(e *diagram.Edge) int
 	FlowRuns int
-	// class and line mark boxes and edges of a comparison, with its words.
+	// class and line return the classes of boxes and edges in a comparison. words are the texts of
+	// the classes.
 	class func(box *diagram.Node) string
 	line  func(e *diagram.Edge) string
 	words map[string]string
@@ -56,7 +57,7 @@ type Painter struct {
 
 func num(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") }
 
-// Fold limits how much of a large plan is drawn.
+// Fold adds a note that the graph is folded, with a link to the complete graph.
 func (g *Graph) Fold(c *ui.Context, d *diagram.Drawing, nodes int, all string) {
 	g.Note = c.N(
 		len(d.Nodes),
@@ -70,7 +71,7 @@ func (g *Graph) Fold(c *ui.Context, d *diagram.Drawing, nodes int, all string) {
 	g.All = &kit.Link{Text: c.N(nodes, "Show %s", "Show all %s"), Href: all}
 }
 
-// Paint puts the drawing on a page.
+// Paint returns the graph.
 func (p Painter) Paint(c *ui.Context) *Graph {
 	d := p.Drawing
 	g := &Graph{Width: num(d.Width), Height: num(d.Height), Drawn: num(d.Width), Compact: d.Compact, Focus: p.Focus,
@@ -106,12 +107,12 @@ func (p Painter) Paint(c *ui.Context) *Graph {
 	return g
 }
 
-// holds reports whether a box is the selected one.
+// holds reports whether a box contains the selected step.
 func (p *Painter) holds(n *diagram.Node) bool {
 	return p.Selected != "" && slices.Contains(n.Members, p.Selected)
 }
 
-// node draws a box.
+// node converts a box.
 func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
 	v := Node{Name: n.ID, Short: label(c, n), Detail: n.Note, X: num(n.X), Y: num(n.Y), W: num(n.W + 8), H: num(n.H + 8),
 		Shape: "n-" + string(n.Shape), Class: "plain", Selected: p.holds(n), Stack: n.Foreach && !p.Drawing.Compact}
@@ -140,7 +141,7 @@ func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
 		description = strings.TrimPrefix(description+", "+c.T("side effects"), ", ")
 	}
 	v.Title = v.Short
-	if !p.Drawing.Compact && v.Detail != "" { // what is written in the box begins its name
+	if !p.Drawing.Compact && v.Detail != "" { // the accessible name begins with the visible text
 		v.Title += " " + v.Detail + v.Left
 	}
 	if v.Short != n.ID && n.Shape != diagram.ShapeGroup {
@@ -152,7 +153,7 @@ func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
 	return v
 }
 
-// state draws into a box what became of it, and returns the same in words.
+// state shows the state in a box, and returns its description.
 func (p *Painter) state(c *ui.Context, v *Node, n *diagram.Node) string {
 	st := p.States(n)
 	v.Class, v.Icon, v.Href, v.Detail, v.Heat = st.Status.Key, st.Status.Icon, st.Href, st.Detail, st.Heat
@@ -169,13 +170,13 @@ func (p *Painter) state(c *ui.Context, v *Node, n *diagram.Node) string {
 	for j, failed := range attempts {
 		v.Pips = append(v.Pips, Pip{X: num(diagram.Mark(n.W, len(attempts), j)), Y: num(n.H - 14), Failed: failed})
 	}
-	if p.Drawing.Compact { // there is no second line
+	if p.Drawing.Compact { // compact boxes have no second line
 		return st.InWords(c, st.Detail)
 	}
 	return st.InWords(c, "")
 }
 
-// Boxes finds boxes by their ids.
+// Boxes returns the index of each box by its id.
 func Boxes(d *diagram.Drawing) map[string]int {
 	out := make(map[string]int, len(d.Nodes))
 	for i := range d.Nodes {
@@ -184,8 +185,8 @@ func Boxes(d *diagram.Drawing) map[string]int {
 	return out
 }
 
-// ranked are the places of boxes in the order in which Tab goes through them: from
-// left to right, and in a rank from top to bottom.
+// ranked returns the indexes of the boxes in tab order: from left to right, and from top to bottom
+// within a rank.
 func ranked(d *diagram.Drawing) []int {
 	out := make([]int, len(d.Nodes))
 	for i := range out {
@@ -197,8 +198,7 @@ func ranked(d *diagram.Drawing) []int {
 	return out
 }
 
-// InWords is where a box stands, with what else there is to say, and after how many
-// attempts.
+// InWords describes the state of a box, with additional text and the number of attempts.
 func (st *State) InWords(c *ui.Context, beside string) string {
 	description := c.T(st.Status.Word)
 	if beside != "" && beside != description {
@@ -210,7 +210,7 @@ func (st *State) InWords(c *ui.Context, beside string) string {
 	return description
 }
 
-// Tries are the attempts that have a mark: the last ones, if there was more than one.
+// Tries returns the attempts to mark: the last ones if there was more than one, or nil.
 func (st *State) Tries() []bool {
 	if len(st.Attempts) < 2 {
 		return nil
@@ -218,7 +218,7 @@ func (st *State) Tries() []bool {
 	return st.Attempts[max(0, len(st.Attempts)-diagram.MaxTries):]
 }
 
-// edge draws a line.
+// edge converts an edge.
 func (p *Painter) edge(e *diagram.Edge, place map[string]int) Edge {
 	d := p.Drawing
 	v := Edge{Path: e.Path, Class: "e", Marker: "ar", Double: e.Handoff, Label: e.Label, LX: num(e.LabelX), LY: num(e.LabelY + 4),
@@ -243,8 +243,8 @@ func (p *Painter) edge(e *diagram.Edge, place map[string]int) Edge {
 	return v
 }
 
-// Went returns whether an edge was taken, and how often. An edge that may still be taken is neither taken nor
-// not. place are the boxes by their ids.
+// Went reports whether an edge was taken, and how often. An edge that may still be taken is neither
+// taken nor not taken. place maps box ids to indexes.
 func (p *Painter) Went(e *diagram.Edge, place map[string]int) diagram.Passage {
 	status := func(id string) kit.Status { return p.States(&p.Drawing.Nodes[place[id]]).Status }
 	ran := func(id string) bool { return status(id).Final }
@@ -262,7 +262,7 @@ func (p *Painter) Went(e *diagram.Edge, place map[string]int) diagram.Passage {
 	return diagram.Passage{}
 }
 
-// pass draws an edge as what became of it.
+// pass sets the class of an edge by whether the run took it.
 func (p *Painter) pass(e *diagram.Edge, v *Edge, place map[string]int) {
 	went := p.Went(e, place)
 	if went.Not {
@@ -276,7 +276,7 @@ func (p *Painter) pass(e *diagram.Edge, v *Edge, place map[string]int) {
 	}
 }
 
-// weigh draws an edge as wide as it was often taken, with the number.
+// weigh sets the width and the label of an edge by how many runs took it.
 func (p *Painter) weigh(e *diagram.Edge, v *Edge) {
 	n := p.Count(e)
 	switch {
@@ -297,14 +297,14 @@ func label(c *ui.Context, n *diagram.Node) string {
 	return n.Label
 }
 
-// typeIcons are the icons of the types of steps; another type has that of a tool.
+// typeIcons are the icons of step types. Other types have the icon of a tool.
 var typeIcons = map[string]string{
 	"http": "i-http", "set": "i-data", "json": "i-data", "calculator": "i-calc", "log": "i-log", "agent": "i-agent", "llm": "i-agent",
 	"router": "i-agent", "generator": "i-agent", "approval": "i-user", "decision": "i-branch", "wait": "i-clock", "plan": "i-plan",
 	"handoff": "i-handoff",
 }
 
-// typeIcon is the icon of what a box does; a group of boxes has none.
+// typeIcon returns the icon of a box's type, or an empty string for a group.
 func typeIcon(n *diagram.Node) string {
 	if n.Shape == diagram.ShapeGroup {
 		return ""
@@ -318,5 +318,5 @@ func typeIcon(n *diagram.Node) string {
 	return "i-tool"
 }
 
-// longLabel is from how many letters on a name leaves no room for the icon of what a box does.
+// longLabel is the maximum length of a name next to which the icon of the type fits.
 const longLabel = 12

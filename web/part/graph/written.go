@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Places of pictures: above a timeline, and the width of a card or of a column.
+// Rooms in which graphs are drawn: above a timeline, in a card, and in a column.
 var (
 	Strip = diagram.Room{W: 900, H: 230}
 	Wide  = diagram.Room{W: 1150, H: 480}
@@ -20,29 +20,30 @@ var (
 )
 
 const (
-	// Overview is the size at which states are distinguishable: a picture that fits is drawn no smaller.
+	// Overview is the minimum scale of a graph that fits its room. At this scale, states are still
+	// distinguishable.
 	Overview = 0.3
-	// screen is the height that a picture which fits has at most, if it may be so small.
+	// screen is the preferred maximum height of a graph that fits.
 	screen = 800
 )
 
-// Fit draws a picture as wide as there is room, and no smaller than least.
+// Fit makes the graph as wide as its room, with at least the scale least.
 func (g *Graph) Fit(d *diagram.Drawing, least float64) {
 	g.Drawn, g.Least = num(d.Width*min(1, max(least, screen/d.Height))), num(d.Width*least)
 }
 
-// zooms are how large a graph is drawn.
+// zooms are the sizes that a user can choose.
 var zooms = []struct {
 	key, word string
 	factor    float64
 }{{"", locale.Mark("Fit"), 0}, {"100", "100%", 1}, {"150", "150%", 1.5}}
 
-// Zoom draws a picture at the size in the address, and adds the row of links to other sizes. href is the page
-// with another size.
+// Zoom sets the size from the address, and adds links to the other sizes. href returns the address
+// of the page with another size.
 func (g *Graph) Zoom(c *ui.Context, d *diagram.Drawing, href func(size string) string) {
 	row := Setting{Name: c.T("Zoom")}
 	size := c.Query("zoom")
-	if size == "fit" { // as the address was once
+	if size == "fit" { // old addresses contain "fit"
 		size = ""
 	}
 	for _, z := range zooms {
@@ -57,8 +58,7 @@ func (g *Graph) Zoom(c *ui.Context, d *diagram.Drawing, href func(size string) s
 	g.Settings = append(g.Settings, row)
 }
 
-// Written draws a plan as it is written. On the pages of a plan its nodes are
-// links, by which one is chosen.
+// Written draws the graph of a plan. On the pages of a plan, a link on each box selects its step.
 func Written(c *ui.Context, l *Layouts, p *walk.Program, effects []walk.Effect) *Graph {
 	drawn := Painter{Selected: c.Query("node"), Focus: c.Query("node") != ""}
 	o := diagram.Options{Focus: drawn.Selected, Room: Wide}

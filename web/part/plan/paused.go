@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Paused is who paused a plan.
+// Paused describes when, by whom, and why a plan was paused.
 func Paused(c *ui.Context, s *domain.Disablement) string {
 	text := c.T("Paused since %s by %s.", c.Time(s.Since).Text, kit.Visible(s.By))
 	if s.Reason != "" {

@@ -12,7 +12,7 @@ var severityWords = map[planner.Severity]string{
 	planner.SeverityWarning: locale.Mark("warning"),
 }
 
-// Problem returns the row of a problem in the reader's language.
+// Problem returns the row of a problem in the user's language.
 func Problem(c *ui.Context, q planner.Problem) kit.ProblemRow {
 	row := kit.ProblemRow{Severity: c.T(severityWords[q.Severity]), Code: q.Code, Node: kit.Visible(kit.Cut(q.Node, 160)),
 		Message: c.Message(q.Message), Suggestion: c.Message(q.Suggestion), Line: q.Line}

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// reasons are kairosd's own reasons for a version of a plan. A person's or model's own words are shown as
-// they are.
+// reasons are kairosd's own reasons for a version of a plan. Other reasons come from a person or a
+// model, and are not translated.
 var reasons = []string{locale.Mark("skills match the request"), locale.Mark("the caller named the agent"),
 	locale.Mark(
 		"a planning request",
@@ -21,7 +21,7 @@ var reasons = []string{locale.Mark("skills match the request"), locale.Mark("the
 
 var measuredReason = regexp.MustCompile(`^(\d+) of (\d+) estimates are medians of runs here$`)
 
-// Reason is why there is a version, in the reader's language where kairosd said it.
+// Reason returns the reason for a version of a plan, translated if it is kairosd's own.
 func Reason(c *ui.Context, text string) string {
 	said, rest, more := strings.Cut(text, "; ")
 	if !slices.Contains(reasons, said) {

@@ -8,15 +8,14 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// Span is a piece of a marked-up line.
+// Span is a part of a line with one highlighting class.
 type Span struct{ Class, Text string }
 
-// MarkLines is up to how many lines a document is marked up: beyond it, marks
-// would be most of what the browser lays out. It is also how many lines of a document
-// one page shows.
+// MarkLines is the maximum number of lines of a highlighted document, because the browser's layout
+// of more spans takes too long. It is also the number of lines on one page.
 const MarkLines = 1000
 
-// Lines is a document, marked up line by line.
+// Lines returns the lines of a document with highlighting.
 func Lines(v domain.Version) [][]Span {
 	lines := strings.Split(strings.TrimRight(kit.Visible(string(v.Source)), "\n"), "\n")
 	out := make([][]Span, len(lines))
@@ -28,8 +27,8 @@ func Lines(v domain.Version) [][]Span {
 	return out
 }
 
-// highlight marks up a line of YAML or JSON: keys, texts, numbers and words,
-// comments and references. It is for reading: what is not understood stays plain.
+// highlight splits a line of YAML or JSON into keys, texts, numbers, keywords, comments, and
+// references. It leaves unrecognized parts plain.
 func highlight(line string) []Span {
 	var out []Span
 	add := func(class, text string) {
@@ -89,7 +88,7 @@ func highlight(line string) []Span {
 	return out
 }
 
-// addText adds a text with its references marked up.
+// addText adds a text, with its references highlighted.
 func addText(add func(class, text string), s string) {
 	for s != "" {
 		i := strings.Index(s, "${")
@@ -107,7 +106,7 @@ func addText(add func(class, text string), s string) {
 	}
 }
 
-// quotedEnd is where a quoted text ends that a string begins with.
+// quotedEnd returns the end of the quoted text at the beginning of s.
 func quotedEnd(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch {

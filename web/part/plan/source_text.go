@@ -9,8 +9,8 @@ import (
 	"github.com/a-h/templ"
 )
 
-// sourceText writes marked-up lines with their numbers. It does without a template, since every blank of a
-// document counts.
+// sourceText writes highlighted lines with their numbers. It is not a template, because a template
+// would change the whitespace.
 func sourceText(lines [][]Span, first int) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		var b strings.Builder

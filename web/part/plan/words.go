@@ -1,5 +1,5 @@
-// Package plan is what several sections show of plans: what steps do, why there is a
-// version, what is wrong with a text, and the text itself.
+// Package plan contains what several sections show of plans: summaries of steps, reasons of
+// versions, problems, and the source.
 package plan
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// Does is what a node does, in a few words.
+// Does summarizes what a step does.
 func Does(n *walk.ProgramNode) string {
 	who := n.TypeName
 	switch {
@@ -25,7 +25,7 @@ func Does(n *walk.ProgramNode) string {
 	return who
 }
 
-// DiffLines are the lines of a difference as pages show them.
+// DiffLines converts the lines of a diff.
 func DiffLines(d plandiff.Diff) []kit.DiffLine {
 	classes := map[plandiff.Sign]string{plandiff.Plus: "ins", plandiff.Minus: "del", plandiff.Cut: "sub"}
 	out := make([]kit.DiffLine, len(d.Lines))
@@ -35,7 +35,7 @@ func DiffLines(d plandiff.Diff) []kit.DiffLine {
 	return out
 }
 
-// DraftStatus is where a draft stands, as operators read it.
+// DraftStatus returns the status of a draft.
 func DraftStatus(s domain.DraftState) kit.Status {
 	switch s {
 	case domain.DraftPlanning:
@@ -50,8 +50,8 @@ func DraftStatus(s domain.DraftState) kit.Status {
 	return kit.Word("idle", "i-cancelled", locale.Mark("Discarded"), true)
 }
 
-// Proposed reports whether a planner made a version of an active plan that is not current before a person
-// accepts it.
+// Proposed reports whether a planner created a version of an active plan that becomes current only
+// when a person accepts it.
 func Proposed(pl domain.Plan, v domain.Version) bool {
 	return pl.Stage == domain.StageUsed && v.Origin == "planner" && v.Hash != pl.LatestHash && v.Number > pl.Latest
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// manyAddresses bounds how many addresses of a text have a button of their own.
+// manyAddresses is the maximum number of addresses of a text that get a copy button.
 const manyAddresses = 10
 
-// addressText is an address in a text, with what may only follow it.
+// addressText matches an address in a text, including trailing punctuation.
 var addressText = regexp.MustCompile(`\b(?:https?|wss?|ftp)://[^\s"'<>\x60\\⟨]+`)
 
-// Addresses are the addresses in a text from outside, each once, in order. They are never links: a reader
-// copies them.
+// Addresses returns the distinct addresses in an untrusted text, in order. Pages never link to
+// them, but offer to copy them.
 func Addresses(text string) []string {
 	if !strings.Contains(text, "://") {
 		return nil
@@ -23,7 +23,7 @@ func Addresses(text string) []string {
 	var out []string
 	for _, a := range addressText.FindAllString(text, 10*manyAddresses) {
 		a = strings.TrimRight(a, ".,;:!?*_|")
-		for _, pair := range []string{"()", "[]", "{}"} { // one that the text, and not the address, opened
+		for _, pair := range []string{"()", "[]", "{}"} { // a closing bracket that the address does not open
 			if strings.HasSuffix(a, pair[1:]) && !strings.Contains(a, pair[:1]) {
 				a = strings.TrimRight(strings.TrimSuffix(a, pair[1:]), ".,;:!?")
 			}
@@ -38,8 +38,8 @@ func Addresses(text string) []string {
 	return out
 }
 
-// addressesOf are the addresses inside the texts of a value that is shown. A text that
-// is an address and nothing else is copied by its own button.
+// addressesOf returns the addresses in the texts of a value. It omits a text that consists of one
+// address, because the value has its own copy button.
 func addressesOf(n kit.Node) []string {
 	var text strings.Builder
 	var walk func(kit.Node)

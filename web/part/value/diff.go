@@ -9,11 +9,10 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// shownChanges bounds the lines of a difference.
+// shownChanges is the maximum number of lines of a diff.
 const shownChanges = 200
 
-// Diff is the difference of two values in lines; a value that is not there is
-// nil.
+// Diff returns the diff of two values in lines. A missing value is nil.
 func Diff(l *locale.Language, a, z domain.RawJSON) (lines []kit.DiffLine, note string) {
 	if len(a) > CopyBytes || len(z) > CopyBytes {
 		return []kit.DiffLine{
@@ -60,7 +59,7 @@ func Diff(l *locale.Language, a, z domain.RawJSON) (lines []kit.DiffLine, note s
 	return lines, note
 }
 
-// shortValue is a value in a line of a difference.
+// shortValue returns a value as one line of a diff.
 func shortValue(v any) string {
 	j, err := jsonvalue.Encode(v)
 	if err != nil {

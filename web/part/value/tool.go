@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// effectNames are the effects of steps and tools, as the plan language calls them.
+// effectNames are the side-effect classes of steps and tools.
 var effectNames = map[string]string{
 	string(walk.EffectPure): locale.Mark(
 		"pure",
@@ -19,7 +19,7 @@ var effectNames = map[string]string{
 	string(walk.EffectUnsafe): locale.Mark("unsafe"), string(walk.EffectControl): locale.Mark("control"),
 }
 
-// Effect is an effect in the reader's language.
+// Effect returns the name of a side-effect class in the user's language.
 func Effect(c *ui.Context, e string) string {
 	if w, ok := effectNames[e]; ok {
 		return c.T(w)
@@ -27,14 +27,14 @@ func Effect(c *ui.Context, e string) string {
 	return kit.Visible(e)
 }
 
-// Permissions say what a permission of a tool means for its calls.
+// Permissions describe the permissions of a tool.
 var Permissions = map[string]string{
 	"allow": locale.Mark("It is allowed."),
 	"ask":   locale.Mark("Each call requires an approval."),
 	"deny":  locale.Mark("The configuration denies all calls."),
 }
 
-// Schema shows a JSON Schema as it is.
+// Schema shows a JSON Schema as indented JSON.
 func Schema(id, title string, schema map[string]any) kit.Block {
 	if len(schema) == 0 {
 		return kit.Block{ID: id, Title: title, Text: "—"}
@@ -49,7 +49,7 @@ func Schema(id, title string, schema map[string]any) kit.Block {
 	return kit.Block{ID: id, Title: title, Text: kit.Visible(strings.TrimSpace(b.String()))}
 }
 
-// Money is an amount with two decimals, or more below one cent.
+// Money returns an amount with two decimals, or with four if it is below one cent.
 func Money(c *ui.Context, amount float64) string {
 	if amount >= .01 {
 		return c.Display.Lang.Decimal(amount, 2)
@@ -57,7 +57,7 @@ func Money(c *ui.Context, amount float64) string {
 	return Cost(c, amount)
 }
 
-// Cost is what calls of models cost, in the currency of the configuration.
+// Cost returns the cost of model calls, in the currency of the configuration.
 func Cost(c *ui.Context, cost float64) string {
 	if cost == 0 {
 		return "0"

@@ -1,6 +1,5 @@
-// Package value shows values of any size in little room: trees of a bounded number of
-// lines, the beginning of long texts, and where the whole is; and how a value became
-// another.
+// Package value shows JSON values of any size on pages: trees with a limited number of lines,
+// previews of long texts, downloads, and diffs of two values.
 package value
 
 import (
@@ -21,34 +20,34 @@ import (
 )
 
 const (
-	// treeBytes is up to which length a value is shown as a tree.
+	// treeBytes is the maximum size of a value that is shown as a tree.
 	treeBytes = 1 << 20
-	// treeLines, treeString and previewChildren bound a tree.
+	// treeLines, treeString, and previewChildren limit the lines of a tree, the bytes of a text,
+	// and the elements of a list or object.
 	treeLines       = 200
 	treeString      = 2 << 10
 	previewChildren = 100
-	// PreviewBytes is what is shown of longer ones.
+	// PreviewBytes is the size of the preview of a larger value.
 	PreviewBytes = 8 << 10
-	// CopyBytes is up to which length the whole is copied.
+	// CopyBytes is the maximum size of a value that can be copied or compared.
 	CopyBytes = 1 << 20
 )
 
-// Reading is how values are read on a page: what is looked for in them, and which
-// part of a long list is shown.
+// Reading selects a part of a value, and a text to search for.
 type Reading struct {
 	Lang *locale.Language
 	Find string
-	Into string // path of the part; empty: all of it
-	Nth  int    // the first child of it that is shown
+	Into string // path of the part, or empty for the whole value
+	Nth  int    // index of the first child to show
 	Href func(url.Values) string
 }
 
-// Block shows a JSON value: as a tree, or its beginning, with the whole to download.
+// Block shows a JSON value as a tree or a preview. raw is the address of its download.
 func Block(l *locale.Language, id, title string, j domain.RawJSON, raw string) kit.Block {
 	return Reading{Lang: l}.Block(id, title, j, raw)
 }
 
-// Block is [Block], read so.
+// Block is like the function [Block], for a part of the value or a search.
 func (o Reading) Block(id, title string, j domain.RawJSON, raw string) kit.Block {
 	b := kit.Block{ID: id, Title: title, Raw: raw}
 	if j == nil {
@@ -97,7 +96,7 @@ func (o Reading) Block(id, title string, j domain.RawJSON, raw string) kit.Block
 	return b
 }
 
-// At is the part of a value that a path like .vendor.lines[3] leads to.
+// At returns the part of a value at a path such as .vendor.lines[3].
 func At(v any, path string) (any, bool) {
 	for path != "" {
 		if m := pathKey.FindStringSubmatch(path); m != nil {
@@ -143,7 +142,7 @@ var (
 	pathIndex = regexp.MustCompile(`^\[([0-9]+)\]`)
 )
 
-// Text shows a text, or its beginning.
+// Text sets the text of a block, shortened to PreviewBytes.
 func Text(b kit.Block, s string) kit.Block {
 	short := kit.Cut(s, PreviewBytes)
 	b.Text = kit.Visible(short)
@@ -154,7 +153,7 @@ func Text(b kit.Block, s string) kit.Block {
 	return b
 }
 
-// packedText recognizes data that is not text: data URIs and base64.
+// packedText detects data URIs and base64, and describes them.
 func packedText(l *locale.Language, s string) (kind string, ok bool) {
 	if len(s) < 256 {
 		return "", false
@@ -175,32 +174,33 @@ var (
 	base64Text = regexp.MustCompile(`^[A-Za-z0-9+/_-]+$`)
 )
 
-// mixed distinguishes base64 from a long word: it has digits and letters of both cases.
+// mixed reports whether s has digits and letters of both cases, which distinguishes base64 from a
+// long word.
 func mixed(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") &&
 		strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz")
 }
 
-// tree builds the nodes of a value, as many as there are lines for.
+// tree builds the nodes of a value, up to a number of lines.
 type tree struct {
 	Reading
 	lines int
 	cut   bool
-	found int // matches of what is looked for
+	found int // number of matches of Find
 }
 
-// Tree is a value that was made by kairosd, as a tree.
+// Tree returns a value that kairosd itself produced as a tree.
 func Tree(l *locale.Language, v any) kit.Node {
 	t := tree{lines: treeLines, Reading: Reading{Lang: l}}
 	return t.node("", "", v, 0)
 }
 
-// hit reports whether a key or a value holds what is looked for.
+// hit reports whether a text contains the search text.
 func (o Reading) hit(text string) bool {
 	return o.Find != "" && strings.Contains(strings.ToLower(text), strings.ToLower(o.Find))
 }
 
-// holds reports whether a key, or anything in its value, is a hit.
+// holds reports whether a key, or anything in its value, contains the search text.
 func (o Reading) holds(key string, v any) bool {
 	if o.hit(key) {
 		return true
@@ -230,7 +230,7 @@ type child struct {
 func (t *tree) node(key, path string, v any, depth int) kit.Node {
 	t.lines--
 	n := kit.Node{Key: kit.Visible(kit.Cut(key, 100)), Path: kit.Visible(kit.Cut(path, 300)), Open: depth < 2}
-	if path != "" && strings.HasSuffix(path, `"]`) { // quotes separate it from the text around it
+	if path != "" && strings.HasSuffix(path, `"]`) { // quotes separate the key from the text around the path
 		n.Key = kit.Visible(strconv.Quote(kit.Cut(key, 100)))
 	}
 	if path != "" && len(path) <= maxPath {
@@ -281,7 +281,7 @@ func (t *tree) node(key, path string, v any, depth int) kit.Node {
 	return n
 }
 
-// maxPath bounds the paths that can be followed to a part of a value.
+// maxPath is the maximum length of a path to a part of a value.
 const maxPath = 500
 
 func scalar(v any) string {
@@ -291,8 +291,8 @@ func scalar(v any) string {
 	return jsonvalue.Text(v)
 }
 
-// children adds those that are shown: of many, a block that leads to the next; of
-// a search, those that hold what is looked for, opened.
+// children adds the visible children. If there are too many, it adds a link to the next block. In a
+// search, it adds the children with matches, expanded.
 func (t *tree) children(n *kit.Node, path string, depth, count int, nth func(int) child) {
 	from := 0
 	if depth == 0 && t.Nth > 0 && t.Nth < count {
@@ -326,7 +326,7 @@ func (t *tree) children(n *kit.Node, path string, depth, count int, nth func(int
 	}
 }
 
-// numberless is a key as a search sees it: places in a list are none.
+// numberless returns the key for a search, or an empty string for an index of a list.
 func numberless(kind, key string) string {
 	if kind == "list" {
 		return ""
@@ -336,7 +336,7 @@ func numberless(kind, key string) string {
 
 var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// pathStep is a key as a part of the path to a value.
+// pathStep returns a key as a segment of a path.
 func pathStep(key string) string {
 	if plainKey.MatchString(key) {
 		return "." + key
@@ -344,13 +344,13 @@ func pathStep(key string) string {
 	return "[" + strconv.Quote(key) + "]"
 }
 
-// Pretty is a value as indented JSON; what is none stays as it is.
+// Pretty returns a value as indented JSON, or unchanged if it is not JSON.
 func Pretty(j domain.RawJSON) string {
 	var v any
 	if json.Unmarshal(j, &v) != nil {
 		return string(j)
 	}
-	if decoded, err := jsonvalue.Decode(j); err == nil { // exact numbers
+	if decoded, err := jsonvalue.Decode(j); err == nil { // keeps the exact numbers
 		v = decoded
 	}
 	b, err := json.MarshalIndent(v, "", "  ")

@@ -1,4 +1,4 @@
-// Package views has the views of the run list that everybody has.
+// Package views contains the built-in views of the run list.
 package views
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// DefaultKey is the preference that holds the query which the run list opens with.
+// DefaultKey is the name of the preference with the default query of the run list.
 const DefaultKey = "run view"
 
-// Common are the questions that everybody asks.
+// Common returns links to the built-in views.
 func Common(c *ui.Context, q string) []kit.Link {
 	var out []kit.Link
 	for _, v := range []struct{ word, query string }{{c.T("Failed in 24 h"), "status:failed since:24h"},
