@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// Figure is a picture, with the choices of how it is drawn in the head of its card.
+// Figure renders a graph in a card, with its settings in the header.
 func Figure(g Graph) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -113,7 +113,7 @@ func Figure(g Graph) templ.Component {
 	})
 }
 
-// remarks are what is not drawn, and what shades stand for.
+// remarks renders what the graph omits, and the legend of its shades.
 func remarks(g Graph) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
