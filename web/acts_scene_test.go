@@ -13,17 +13,17 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// scene is an installation on which acts are done and looked for in the audit log.
+// scene is a server on which the test performs actions and then checks the audit log.
 type scene struct {
 	*webtest.Site
 	t     *testing.T
 	b     *webtest.Browser
 	token string
-	actor string // that acts with the token
+	actor string // name of the actor behind token
 	done  map[string]bool
 }
 
-// since runs an act and wants a record of it by whom it was done.
+// recorded performs an action and checks that the audit log contains it with its actor.
 func (s *scene) recorded(route, by string, act func()) {
 	s.t.Helper()
 	s.done[route] = true
@@ -46,7 +46,7 @@ func (s *scene) recorded(route, by string, act func()) {
 	s.t.Errorf("%s: nothing by %s is in the audit log, only %q", route, by, seen)
 }
 
-// page posts the form of a page that holds a mark.
+// page submits the form that contains mark on the page open.
 func (s *scene) page(route, open, mark string, fields ...string) webtest.Page {
 	s.t.Helper()
 	var p webtest.Page
@@ -73,7 +73,7 @@ func (s *scene) page(route, open, mark string, fields ...string) webtest.Page {
 	return p
 }
 
-// api does an act as a program.
+// api performs an action through the API.
 func (s *scene) api(route, path string, body any) map[string]any {
 	s.t.Helper()
 	method, _, _ := strings.Cut(route, " ")
@@ -101,7 +101,7 @@ func (s *scene) api(route, path string, body any) map[string]any {
 			s.t.Errorf("%s %s: %d %s %v", method, path, resp.StatusCode, text, err)
 			return
 		}
-		_ = json.Unmarshal(text, &out) // some answers have no body
+		_ = json.Unmarshal(text, &out) // some responses have no body
 	})
 	return out
 }
@@ -126,7 +126,7 @@ func (s *scene) retrying() string {
 	return r.ID
 }
 
-// scheduled starts a run that is to begin in an hour.
+// scheduled starts a run that begins in an hour.
 func (s *scene) scheduled() string {
 	s.t.Helper()
 	r, err := s.Engine.Start(s.t.Context(), s.Admin, domain.StartRequest{Plan: "report", StartAt: time.Now().Add(time.Hour)})

@@ -17,8 +17,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// noAct are the routes that change nothing although they are posted to, or that
-// only the whole daemon can do; the latter with the test that shows their record.
+// noAct maps POST routes without an audit record to the reason. Some change nothing, and some need
+// the whole daemon; those name the test that checks their record.
 var noAct = map[string]string{
 	"POST /display":                 "keeps the reader's choice",
 	"POST /views/default":           "keeps the reader's choice of what the run list opens with",
@@ -41,8 +41,8 @@ var noAct = map[string]string{
 	"page POST /system/maintenance": "internal/cli TestMaintenanceCommand",
 }
 
-// Every action, through a page or the API, is in the audit log with its actor. A route that is added must be
-// added here.
+// Every action, through a page or the API, is in the audit log with its actor. The test fails for a
+// new route that it does not call.
 func TestEveryActionIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := &scene{Site: webtest.New(t), t: t, done: map[string]bool{}}
@@ -89,7 +89,7 @@ func TestEveryActionIsRecorded(t *testing.T) {
 	t.Logf("%d acts", len(s.done))
 }
 
-// demonstration is started, answered, and recorded.
+// demonstration starts a demo and answers its requests.
 func (s *scene) demonstration() {
 	s.page("/demo", "/demo", `action="/demo"`, "do", "unsafe")
 	s.Demo.Set(webtest.DemoInDoubt())
@@ -124,7 +124,8 @@ func (s *scene) signedIn() {
 	s.page("/views", "/runs?q=plan:ledger", `action="/views"`, "to", "/views", "name", "mine")
 }
 
-// Another user, whose login requires a code, turns secondFactor on and off.
+// secondFactor makes another user, whose login requires a code, enable and disable the second
+// factor.
 func (s *scene) secondFactor() {
 	if _, err := s.Auth.CreateUser(s.t.Context(), s.Admin, "carla", webtest.Password, domain.RoleViewer); err != nil {
 		s.t.Fatal(err)
@@ -281,7 +282,8 @@ func (s *scene) bulks() {
 	s.api("POST /bulk-operations/{id}/stop", "/bulk-operations/"+other+"/stop", map[string]string{"reason": "enough"})
 }
 
-// schedules are created, changed, paused, resumed, and deleted. Past and missed slots run.
+// schedules creates, changes, pauses, resumes, and deletes schedules, and runs past and missed
+// times.
 func (s *scene) schedules() {
 	s.api("POST /schedules", "/schedules", map[string]any{"key": "nightly", "plan": "later", "cron": "@hourly", "catchUp": "ask"})
 	s.api("PATCH /schedules/{id}", "/schedules/nightly", map[string]any{"cron": "@daily"})
@@ -320,7 +322,7 @@ func (s *scene) accounts() {
 	}
 	s.api("POST /users/{id}/link", "/users/otto/link", map[string]string{"subject": ""})
 	s.api("POST /users/{id}/sign-out", "/users/otto/sign-out", "")
-	s.api("DELETE /users/{id}/second-factor", "/users/carla/second-factor", "") // she got one when she logged in
+	s.api("DELETE /users/{id}/second-factor", "/users/carla/second-factor", "") // carla enrolled at login
 	s.page("/settings/tokens", "/settings/tokens", `name="name"`, "name", "ci", "role", "viewer", "lifetime", "24h")
 	s.api("POST /tokens", "/tokens", map[string]string{"name": "more", "role": "viewer"})
 	tokens, err := s.Auth.Tokens(s.t.Context())
@@ -354,7 +356,7 @@ func (s *scene) memories() {
 	s.api("DELETE /sessions/{id}/memory", "/sessions/two/memory?reason=asked", "")
 }
 
-// bulkDecision answers two questions of one kind at once.
+// bulkDecision decides two similar approval requests at once.
 func (s *scene) bulkDecision() {
 	s.Plan(s.t, "id: twice\nnodes:\n  ask: {type: approval, input: {message: \"Again?\"}}\n")
 	s.Run(s.t, "twice", "1")
@@ -374,7 +376,7 @@ func (s *scene) bulkDecision() {
 	})
 }
 
-// doubtsTogether resolves the calls in doubt of a step.
+// doubtsTogether resolves the in-doubt calls of a step.
 func (s *scene) doubtsTogether() {
 	s.Run(s.t, "payment", "1")
 	s.Run(s.t, "payment", "2")
@@ -392,7 +394,7 @@ func (s *scene) doubtsTogether() {
 	})
 }
 
-// verify has the audit log verified: what was found is recorded when it is done.
+// verify starts a verification of the audit log. Its result is recorded when it finishes.
 func (s *scene) verify() {
 	done := func() {
 		for end := time.Now().Add(time.Minute); strings.Contains(s.b.Get("/audit").Body, "In progress"); time.Sleep(10 * time.Millisecond) {

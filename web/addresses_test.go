@@ -20,8 +20,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Addresses as people write them lead to where things are, and what a page shows is
-// there for programs by the same address with .json.
+// Addresses that people type redirect to the right pages, and an address with .json appended
+// redirects to the JSON view.
 func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -112,8 +112,8 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// What is kept for ever is what the address names: a file by the hash of another
-// version is not, since that version may come back.
+// Only a file under the current hash is cached forever. A file under another hash is not, because
+// the other version may be installed again.
 func TestFilesAreKeptUnderTheirOwnHash(t *testing.T) {
 	t.Parallel()
 	b := webtest.New(t).Browser(t)
@@ -125,7 +125,7 @@ func TestFilesAreKeptUnderTheirOwnHash(t *testing.T) {
 	}
 }
 
-// leaving is a store that cannot read runs, since who asked has gone.
+// leaving is a store whose Runs fails after the client has disconnected.
 type leaving struct {
 	web.Reader
 	leave func()
@@ -136,7 +136,7 @@ func (l leaving) Runs(context.Context, domain.RunFilter) (domain.List[domain.Run
 	return domain.List[domain.Run]{}, errors.New("row 7 cannot be read")
 }
 
-// A request that the client canceled is not a fault; a failed one with a waiting client is.
+// A canceled request is not logged as a failure. A failed request with a waiting client is.
 func TestACancelledRequestIsNotAFailure(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

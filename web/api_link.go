@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// forAPI turns a request for an address that the API serves in the dashboard's place into one for the API:
-// the metrics, and exports of runs. The API checks permissions itself.
+// forAPI reports whether the API serves a request. It returns the request to pass on: the paths of
+// metrics and run exports are outside /api/v1 and must be rewritten. The API checks permissions.
 func (s *Server) forAPI(r *http.Request) (*http.Request, bool) {
 	if s.API == nil {
 		return r, false

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Pages of settings, users, tokens, and two versions link to the API's address of the same operation. It is
-// open to everyone who may see the page, and contains no secret.
+// Pages of settings, users, tokens, and two versions link to the API path of the same operation.
+// Everyone who may see the page may call it, and its response contains no secret.
 func TestPagesOfAnAdminLinkToTheAPIWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -90,7 +90,7 @@ func TestPagesOfAnAdminLinkToTheAPIWithoutSecrets(t *testing.T) {
 	}
 }
 
-// A page links to what the API answers for the same operation, with the same filter.
+// A page links to the API path of the same operation, with the same filter.
 func TestAPageLinksToTheAPI(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// strange asks for a path as it is written, with headers that no browser sends.
+// strange sends a request with an unnormalized path and with headers that no browser sends.
 func strange(t *testing.T, site *webtest.Site, b *webtest.Browser, method, path, body string, header ...string) webtest.Page {
 	t.Helper()
 	req, err := http.NewRequest(method, site.URL, strings.NewReader(body))
@@ -29,8 +29,7 @@ func strange(t *testing.T, site *webtest.Site, b *webtest.Browser, method, path,
 
 const formType = "application/x-www-form-urlencoded"
 
-// A02, A10, A11, A34: pages take forms by GET and POST at their own addresses,
-// and nothing else.
+// A02, A10, A11, A34: pages accept forms only by GET and POST at their own addresses.
 func TestPagesTakeNothingElse(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -72,7 +71,7 @@ func TestPagesTakeNothingElse(t *testing.T) {
 			t.Errorf("A11 on to %q: %d %q", next, p.Code, p.Location)
 		}
 	}
-	// The name of a download holds nothing of the address that asks for it.
+	// The name of a download contains nothing from the request path.
 	for _, path := range []string{"/runs/" + seed.Failed.ID + "/raw/1/input%0d%0aSet-Cookie:%20a=b", "/runs/" + seed.Failed.ID +
 		"/raw/1/%22;filename=%22evil.exe", "/runs/" + seed.Failed.ID + "/raw/1/..%2f..%2fx", "/runs.csv?q=%0d%0a"} {
 		p := strange(t, site, b, http.MethodGet, path, "")
@@ -88,8 +87,8 @@ func TestPagesTakeNothingElse(t *testing.T) {
 	}
 }
 
-// A13, A18: without a trusted proxy, headers about addresses do not count; a session id chosen before the
-// login is not the one after it.
+// A13, A18: without a trusted proxy, forwarding headers are ignored. Login replaces a session ID
+// that was chosen before it.
 func TestLoginsBelieveNoHeader(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -9,8 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/approval"
 )
 
-// What pages without a folder of their own take from the kit and from link, under the
-// names that they know it by.
+// Short names for functions of kit and ui, for pages that have no package of their own.
 
 func took(d time.Duration) string           { return kit.Took(d) }
 func plural(n int, one, many string) string { return kit.Plural(n, one, many) }
@@ -23,7 +22,7 @@ func (r *request) shell(section, title string) kit.Shell       { return r.Shell(
 func (r *request) render(code int, page templ.Component) error { return r.Render(code, page) }
 func (r *request) setDisplay() error                           { return r.SetDisplay() }
 
-// cards are what is shown of approvals.
+// cards returns the dependencies of approval cards.
 func (s *Server) cards() approval.Ports {
 	return approval.Ports{Predictions: s.Engine, TwoPeople: s.TwoPeople, People: s.People}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The budgets of pages, printed with -v. What a page costs in time is a matter of an idle
-// machine: make ui-budget.
+// The sizes of pages stay within their budgets, printed with -v. "make ui-budget" measures times,
+// which need an idle machine.
 func TestPagesAreWithinTheirBudgets(t *testing.T) {
 	t.Parallel()
 	const kb = 1024
@@ -58,7 +58,7 @@ func TestPagesAreWithinTheirBudgets(t *testing.T) {
 	check("first visit, packed", scripts+styles+fonts+icons+size("/"), 100*kb)
 }
 
-// file reads one of the embedded files as a browser gets it.
+// file returns an embedded file as served to a browser.
 func file(t *testing.T, name string) string {
 	t.Helper()
 	w := &recorder{header: http.Header{}}
@@ -82,8 +82,7 @@ func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
 func (r *recorder) WriteHeader(int)             {}
 
-// A page of a very large plan is as large as other pages: the rest of it is a page
-// further on.
+// The page of a very large plan is no larger than others, because it is split into pages.
 func TestPagesOfLargePlansAreBounded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -20,12 +20,13 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// canary is a text that must stay text wherever it is stored: an element with handlers and htmx attributes, a
-// script, a link that runs, a picture that reveals the reader (A26 to A29).
+// canary is text that no page may interpret. It contains an element with handlers and htmx
+// attributes, a script, a javascript: link, and an image that would leak the reader's address (A26
+// to A29).
 const canary = `xc"'></textarea></title><x-canary onclick=xc() style=xc srcdoc=xc hx-get="//xc.example/" hx-on:load="xc()" data-hx-post="//xc.example/">` +
 	`<script>xc()</script><img src="//xc.example/p.png" onerror=xc()><a href="javascript:xc()">xc</a>![xc](https://xc.example/p.png)&lt;xc`
 
-// links are values that must not become links (A27).
+// canaryLinks are values that must not become links (A27).
 var canaryLinks = []string{
 	"javascript:xc()",
 	"data:text/html,<script>xc()</script>",
@@ -33,7 +34,7 @@ var canaryLinks = []string{
 	"![xc](https://xc.example/p.png)",
 }
 
-// sow stores the canary in every text that a person can store.
+// sow stores the canary in every text field that users can change.
 func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	t.Helper()
 	quoted, err := jsonvalue.Encode(canary)
@@ -123,7 +124,7 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	if p := b.Post("/bulk", f); p.Code != http.StatusSeeOther {
 		t.Fatalf("bulk: %d", p.Code)
 	}
-	// A login by a browser that calls itself so.
+	// A login with the canary as its User-Agent.
 	req := webtest.Request(
 		t,
 		http.MethodPost,
@@ -144,14 +145,14 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	site.ChangeTool(t, canary)
 }
 
-// unsown looks for anything in a page that came from the canary.
+// unsown reports every part of a page that was interpreted from the canary.
 func unsown(t *testing.T, at, body string) {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	embedded := strings.HasPrefix(at, "/docs/") // pages of the documentation have pictures, and links to other sites
+	embedded := strings.HasPrefix(at, "/docs/") // documentation pages have images and links to other sites
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || embedded && n.Data == "img" {
 			continue
@@ -172,7 +173,7 @@ func unsown(t *testing.T, at, body string) {
 				t.Errorf("%s: <%s %s=%q>", at, n.Data, a.Key, a.Val)
 			case slices.Contains([]string{"href", "src", "action", "hx-get", "hx-post", "hx-put", "hx-delete", "hx-patch",
 				"poster", "xlink:href"}, key):
-				// Addresses are this site's own: a path, or a place on the page.
+				// Addresses are paths on this site or positions on the page.
 				if embedded && strings.HasPrefix(value, "https://") {
 					continue
 				}
@@ -189,8 +190,8 @@ func unsown(t *testing.T, at, body string) {
 
 var idLike = regexp.MustCompile(`[0-9a-z]{26}|[0-9]+`)
 
-// kinds are the pages of an address, without the parts that distinguish one object from another: the page,
-// and the page with each of its parameters.
+// kinds returns the page of an address without object IDs, and the page once with each of its
+// parameters.
 func kinds(u *url.URL) []string {
 	page := idLike.ReplaceAllString(u.Path, "·")
 	out := []string{page}
@@ -203,9 +204,8 @@ func kinds(u *url.URL) []string {
 	return out
 }
 
-// T12: the canary is stored in every text field, and every page that can be
-// reached, whole and as a fragment, is looked at; every answer has its headers
-// (A26, A27, A28, A29).
+// The crawl visits every reachable page, whole and as a fragment, with the canary in every text
+// field. Every response has the security headers (A26, A27, A28, A29).
 func TestEncodingCrawl(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -326,7 +326,7 @@ func TestEncodingCrawl(t *testing.T) {
 	proof.Figure(t, "access: pages and fragments crawled for a canary", pages)
 }
 
-// secured looks for the headers that every answer has (S08).
+// secured checks the headers that every response has (S08).
 func secured(t *testing.T, at string, h http.Header) {
 	t.Helper()
 	for name, want := range map[string]string{
@@ -339,7 +339,7 @@ func secured(t *testing.T, at string, h http.Header) {
 	}
 	csp := h.Get("Content-Security-Policy")
 	if strings.HasPrefix(csp, "sandbox; default-src 'none'") && strings.HasPrefix(h.Get("Content-Disposition"), "attachment") {
-		return // a download, which no page shows
+		return // a download, never shown as a page
 	}
 	for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'",
 		"object-src 'none'"} {
@@ -352,8 +352,8 @@ func secured(t *testing.T, at string, h http.Header) {
 	}
 }
 
-// S08, S09: every route answers with the headers for security, whatever the
-// answer is, and none of them to another host name.
+// S08, S09: every route sends the security headers with every response, and no route responds to
+// another host name.
 func TestEveryRouteHasItsHeaders(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

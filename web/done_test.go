@@ -9,7 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The page after an action confirms it, once, in the reader's language; a forged cookie has no effect.
+// The page after an action confirms it once, in the reader's language. A forged cookie has no
+// effect.
 func TestThePageAfterAnActionConfirmsIt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -63,14 +64,13 @@ func TestThePageAfterAnActionConfirmsIt(t *testing.T) {
 	}
 }
 
-// What removes runs, and a call by hand that may change something, want a reason
-// (level 2).
+// Actions that delete runs, and manual calls of tools with side effects, require a reason.
 func TestActionsOfLevelTwoRequireAReason(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, "id: hello\nnodes:\n  greet: {type: set, input: 1}\n")
 	site.Run(t, "hello", `null`)
-	site.Run(t, "hello", `null`) // the one before is for retention
+	site.Run(t, "hello", `null`) // retention deletes the previous run
 	b := site.Browser(t).Login()
 	f := webtest.Form(t, b.Get("/settings/retention").Body, `name="reason"`)
 	f.Set("reason", "  ")
@@ -103,7 +103,7 @@ func TestActionsOfLevelTwoRequireAReason(t *testing.T) {
 	}
 }
 
-// A refused login or password is explained in Spanish to Spanish readers.
+// A failed login and a rejected password are explained in the reader's language.
 func TestRefusedLoginsAreShownInSpanish(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

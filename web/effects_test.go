@@ -12,9 +12,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Every picture marks the steps whose effect cannot be repeated, and no other: those
-// that a rerun announces as such, whether the plan, its tool or the tool's arguments
-// say so.
+// Graphs and timelines mark the same non-idempotent steps that the preview of a rerun lists. It
+// does not matter whether the plan, the tool, or the arguments make them so.
 func TestPicturesMarkTheEffectsThatPreviewsAnnounce(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -79,7 +78,7 @@ nodes:
 			t.Errorf("%s marks %v, want %v", path, got, want)
 		}
 	}
-	// In words too, of the step that is chosen.
+	// The inspector also states it in words.
 	for node, unsafe := range map[string]bool{"send": true, "look": false} {
 		about := regexp.MustCompile(`(?s)<aside[^>]*id="inspector".*?</header>`).
 			FindString(b.Get("/runs/" + run.ID + "?view=graph&node=" + node).Body)

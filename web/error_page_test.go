@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// brokenPlans is a store whose plans cannot be read.
+// brokenPlans is a store whose Plans fails.
 type brokenPlans struct {
 	web.Reader
 	err error
@@ -24,7 +24,7 @@ func (b brokenPlans) Plans(context.Context, domain.PlanFilter) (domain.List[doma
 	return domain.List[domain.Plan]{}, b.err
 }
 
-// plansFailing requests the page of plans in a language while plans cannot be read because of err.
+// plansFailing requests the plan list in a language while reading plans fails with err.
 func plansFailing(t *testing.T, err error, language string) *httptest.ResponseRecorder {
 	t.Helper()
 	site := webtest.New(t)
@@ -45,8 +45,8 @@ func plansFailing(t *testing.T, err error, language string) *httptest.ResponseRe
 	return rec
 }
 
-// A failed page shows what still works and the details to send to the operator; the cause, and typed text,
-// stay inside (S32).
+// A failed page shows what still works, and the details to send to the administrator. It hides the
+// cause and typed text (S32).
 func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 	t.Parallel()
 	rec := plansFailing(t, errors.New("read /var/lib/kairos/kairos.db: input/output error"), "en")
@@ -65,8 +65,8 @@ func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 	}
 }
 
-// An error page explains itself in the reader's language; the error's own text stands below it, marked as
-// English.
+// An error page explains the error in the reader's language. The English message is below it,
+// marked as English.
 func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -91,8 +91,8 @@ func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
 	}
 }
 
-// A message without a translation is marked as English on a Spanish page, below an explanation in Spanish. A
-// translated message is not marked.
+// A message without a translation is marked as English on a Spanish page, below an explanation in
+// Spanish. A translated message is not marked.
 func TestAnUntranslatedMessageIsMarkedAsEnglish(t *testing.T) {
 	t.Parallel()
 	const message = "file is not a database"
@@ -113,8 +113,8 @@ func TestAnUntranslatedMessageIsMarkedAsEnglish(t *testing.T) {
 	}
 }
 
-// A list whose filter cannot be read counts no new runs: it would ask for itself,
-// and show itself within itself.
+// A list with an invalid filter does not poll for new runs. It would request its own page and
+// insert the response into itself.
 func TestAListWithABadFilterFollowsNothing(t *testing.T) {
 	t.Parallel()
 	b := webtest.New(t).Browser(t).Login()
@@ -123,7 +123,7 @@ func TestAListWithABadFilterFollowsNothing(t *testing.T) {
 	}
 }
 
-// Home without any run reloads once there is one.
+// The home page without runs reloads when the first run starts.
 func TestTheFirstRunBringsHome(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -147,7 +147,7 @@ func TestTheFirstRunBringsHome(t *testing.T) {
 	}
 }
 
-// A refused request is not shown as a failure of kairosd, and its page leads to others.
+// A rejected request is not shown as a failure of kairosd, and its page links to other pages.
 func TestARefusedRequestIsNoFailure(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A part that follows events names existing topics, and a section registered it for its page. Otherwise it
-// would never be refreshed, or would cost its whole page.
+// Each live region names existing topics, and a section registers it for its page. Otherwise it
+// would never be refreshed, or every refresh would render the whole page.
 func TestLivePartsAreFragments(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -62,13 +62,14 @@ func TestLivePartsAreFragments(t *testing.T) {
 	}
 }
 
-// follows reports whether a topic is one that a fragment names; a part like :run is any.
+// follows reports whether topic matches the topic of a fragment, in which a parameter such as :run
+// matches any value.
 func follows(named, topic string) bool {
 	prefix, _, any := strings.Cut(named, ":")
 	return topic == named || any && strings.HasPrefix(topic, prefix)
 }
 
-// Addresses of live parts keep to the page: what they ask for has no address of its own.
+// The addresses in a fragment are those of its page, because a fragment has no address of its own.
 func TestFragmentsHaveNoAddressOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// within reports whether an element stands in one of a kind.
+// within reports whether an element has an ancestor with the given tag.
 func within(n *html.Node, name string) bool {
 	for a := range n.Ancestors() {
 		if a.Data == name {
@@ -21,7 +21,7 @@ func within(n *html.Node, name string) bool {
 	return false
 }
 
-// inherited is an attribute of an element, or of the nearest one around it.
+// inherited returns an attribute of an element or of its nearest ancestor that has it.
 func inherited(n *html.Node, name string) string {
 	if v, is := webtest.Attributes(n)[name]; is {
 		return v
@@ -39,8 +39,8 @@ func pathOf(address string) string {
 	return path
 }
 
-// settings are forms that set what may be set twice: a second post of one does
-// nothing more, and logins. All others are numbered.
+// settings are the forms without an idempotency key: logins, and settings that can safely be posted
+// twice.
 var settings = []string{
 	"",
 	"/logout",
@@ -55,10 +55,9 @@ var settings = []string{
 	"/me/second-factor",
 }
 
-// The rules for htmx hold on every page: what htmx does, a link or a form does
-// without it; no boost; live parts hold no form controls and no
-// disclosures; no handlers, styles or scripts in pages; forms that act
-// have a token and a number.
+// Every page follows the rules of the dashboard. Links and forms do without htmx what they do with
+// it. No page uses hx-boost, inline handlers, styles, or scripts. Live regions contain no form
+// controls and no disclosures. Forms that change data have a CSRF token and an idempotency key.
 func TestEveryPageKeepsTheRules(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -119,7 +118,7 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 						t.Errorf("H1: %s: the preview %s changes the address, or replaces the dialog", path, at["href"])
 					}
 					previews[address] = true
-				case is && inherited(n, "hx-target") == "closest tr": // a row that is loaded under its own
+				case is && inherited(n, "hx-target") == "closest tr": // loads a row under the row of the link
 				case is && (inherited(n, "hx-target") == "" || inherited(n, "hx-push-url") != "true" || inherited(n, "hx-sync") == ""):
 					t.Errorf("H1: %s: the answer of the link to %s has no place on the page or in the history", path, at["href"])
 				case !is && inherited(n, "hx-push-url") == "true" && pathOf(address) == pathOf(path) && !within(n, "details") &&
@@ -165,7 +164,8 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 	}
 }
 
-// staysInDialog checks a preview: the dialog gets a heading and its forms, and what they send is answered there.
+// staysInDialog checks that a preview in the dialog has a heading, and that its forms respond
+// there.
 func staysInDialog(t *testing.T, b *webtest.Browser, address string) {
 	t.Helper()
 	p := b.Do(webtest.Request(t, http.MethodGet, address, "", "HX-Request", "true", "HX-Target", "dialog", "Sec-Fetch-Site", "same-origin"))
@@ -183,7 +183,7 @@ func staysInDialog(t *testing.T, b *webtest.Browser, address string) {
 	}
 }
 
-// A part that the browser already has is not sent again.
+// A fragment that the browser already has is not sent again.
 func TestAnUnchangedPartIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -19,7 +19,7 @@ import (
 // hint is one event of a live stream.
 type hint struct{ id, name, data string }
 
-// quick serves a site's dashboard with streams that say often that they are there.
+// quick serves the dashboard of a site with frequent heartbeats.
 func quick(t *testing.T, site *webtest.Site) (address string) {
 	t.Helper()
 	config := site.Web
@@ -33,8 +33,8 @@ func quick(t *testing.T, site *webtest.Site) (address string) {
 	return server.URL
 }
 
-// listen opens a stream as the reader of b, and returns its hints until the reader leaves; nothing more comes
-// once it has ended.
+// listen opens a stream with the session of b. It returns the hints of the stream and a function
+// that closes it. The channel is closed when the stream has ended.
 func listen(t *testing.T, b *webtest.Browser, address string, header ...string) (says <-chan hint, leave func()) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -52,7 +52,7 @@ func listen(t *testing.T, b *webtest.Browser, address string, header ...string) 
 	out := make(chan hint)
 	leave = func() {
 		stop()
-		for range out { // until it has ended
+		for range out { // until the stream has ended
 		}
 	}
 	t.Cleanup(leave)
@@ -86,7 +86,7 @@ func listen(t *testing.T, b *webtest.Browser, address string, header ...string) 
 	return out, leave
 }
 
-// next is the next event of a stream.
+// next returns the next event of a stream.
 func next(t *testing.T, from <-chan hint) hint {
 	t.Helper()
 	h, ok := <-from
@@ -98,8 +98,8 @@ func next(t *testing.T, from <-chan hint) hint {
 
 var known = regexp.MustCompile(`data-after="([^"]+)"`)
 
-// A page carries the position of its events. Its stream requests a refresh only if something happened since,
-// also if that is not stored, or if the page belongs to another process.
+// A page contains the position of its last event. Its stream requests a refresh only if something
+// happened since then, stored or not, or if another process rendered the page.
 func TestAStreamBeginsWhereThePageEnds(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -151,7 +151,7 @@ func TestAStreamBeginsWhereThePageEnds(t *testing.T) {
 			t.Errorf("a page that knows %q is not told to look again", other)
 		}
 	}
-	// What happens to the run is hinted at, and moves the reader on.
+	// An event of the run sends a hint and advances the position of the stream.
 	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: seed.Waiting.ID})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatal(list, err)
@@ -170,8 +170,7 @@ func TestAStreamBeginsWhereThePageEnds(t *testing.T) {
 	}
 }
 
-// A stream ends with the login that it was opened with, and is not for pages of
-// other sites.
+// A stream ends when its session ends, and pages of other sites cannot open it.
 func TestAStreamEndsWithItsLogin(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -186,7 +185,7 @@ func TestAStreamEndsWithItsLogin(t *testing.T) {
 	if err := site.Auth.EndSessions(t.Context(), site.Admin, u.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	for range stream { // until it ends
+	for range stream { // until the stream ends
 	}
 	req := webtest.Request(t, http.MethodGet, address, "", "Origin", "https://xc.example")
 	for _, c := range site.Browser(t).Login().Cookies() {

@@ -18,8 +18,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// addresses fills the names in a route's path; what is acted on is nowhere, so
-// that asking does nothing.
+// addresses fills the parameters of a route. Routes of actions get objects that do not exist, so
+// that a request changes nothing.
 func addresses(seed webtest.Seeded) *strings.Replacer {
 	return strings.NewReplacer(
 		":run",
@@ -59,7 +59,8 @@ func addresses(seed webtest.Seeded) *strings.Replacer {
 	)
 }
 
-// asked sends a request and gives the status, without waiting for a stream's end.
+// asked sends a request and returns the status and Location of the response. It does not read the
+// body, because a stream would not end.
 func asked(t *testing.T, b *webtest.Browser, req *http.Request) (int, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -68,9 +69,9 @@ func asked(t *testing.T, b *webtest.Browser, req *http.Request) (int, string) {
 	return resp.StatusCode, resp.Header.Get("Location")
 }
 
-// T11, pages: every route by who asks. Who has the role passes, others are
-// refused; a form without its token, in another form, by another method or sent
-// from another site does nothing; and no GET leaves a trace in the audit log (A17).
+// Every page route is tested with every role, and only sufficient roles pass. A form without its
+// token, of another content type, with another method, or from another site does nothing. No GET
+// adds a record to the audit log (A17).
 func TestRouteMatrix(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -128,7 +129,7 @@ func TestRouteMatrix(t *testing.T) {
 			may := r.Role == "" || role != "" && role.Includes(r.Role)
 			if r.Method == http.MethodGet {
 				cell(b, role, r.Method, path, "", "asked", func(code int, location string) bool { return refused(code, location) != may })
-				// Another method is not this one, whatever a header or field contains (A10).
+				// Headers and fields cannot override the method (A10).
 				cell(
 					b,
 					role,
@@ -161,7 +162,7 @@ func TestRouteMatrix(t *testing.T) {
 			} {
 				want := exactly(http.StatusForbidden)
 				cell(b, role, r.Method, path, "csrf=anonymous", what, func(code int, location string) bool {
-					// Without a cookie there is nothing to ride on: what is for everybody answers.
+					// Without a cookie, there is no session to abuse, so public routes respond.
 					return want(code, location) || what == "no CSRF headers" && role == "" && r.Role == ""
 				}, append(header, form...)...)
 			}
@@ -195,8 +196,8 @@ func TestRouteMatrix(t *testing.T) {
 	proof.Figure(t, "access: pages by who asks and how", cells)
 }
 
-// T11, API: every route by caller: anonymous, a login of each role, a token of each role, an admin's token
-// narrowed to each scope, and tokens that are no longer valid.
+// Every API route is tested anonymously, with a session and a token of each role, with an admin
+// token narrowed to each scope, and with invalid tokens.
 func TestAPIMatrix(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -280,7 +281,7 @@ func TestAPIMatrix(t *testing.T) {
 		for _, p := range all {
 			want := http.StatusUnauthorized
 			if r.Role == "" || p.known {
-				want = 0 // let in
+				want = 0 // allowed
 				if p.known && r.Role != "" &&
 					(!p.role.Includes(r.Role) || r.Scope != "" && len(p.scopes) > 0 && !slices.Contains(p.scopes, r.Scope)) {
 					want = http.StatusForbidden
@@ -322,7 +323,7 @@ func TestAPIMatrix(t *testing.T) {
 	proof.Figure(t, "access: API routes by who asks and how", cells)
 }
 
-// Every operation of the policy has an interface, and no interface has one of its own.
+// Every operation of the policy is served by a page or the API, and they serve no other operations.
 func TestEveryOperationIsServed(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -334,7 +335,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 		served[r.Operation] = true
 	}
 	for _, op := range []app.Operation{
-		app.TryPlan,                                          // a document to POST /runs: its route is that of start-run
+		app.TryPlan,                                          // a POST of a document to /runs; the route of start-run
 		app.PreviewRun, app.PreviewBulk, app.PreviewBackfill, // an action with ?preview=true
 		app.ReleaseRun, app.RetryNow, app.StartNow, // POST /runs/{id}/resume, and the page of actions
 	} {
@@ -346,13 +347,14 @@ func TestEveryOperationIsServed(t *testing.T) {
 		}
 		delete(served, op)
 	}
-	delete(served, "") // pages for everybody that belong to no operation
+	delete(served, "") // public pages without an operation
 	for op := range served {
 		t.Errorf("%s is served, and the policy does not name it", op)
 	}
 }
 
-// A denied action is in the audit log, for every user and interface; a denied read leaves no record.
+// A denied action is in the audit log, for every user and interface. A denied read leaves no
+// record.
 func TestDeniedActionsAreRecorded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -449,8 +451,7 @@ func TestDeniedActionsAreRecorded(t *testing.T) {
 	}
 }
 
-// The address of an act is safe to open: it shows what the act would do, or the
-// page where its form is.
+// The address of an action is safe to open. It shows a preview or the page with its form.
 func TestEveryActionHasAPage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The navigation has the same eight words for everybody; what is set, and who one is,
-// stands behind the initials, whose name is the person's.
+// All users see the same eight entries in the navigation. Settings and the account are in a menu
+// behind the initials, which has the user's name as its accessible name.
 func TestTheNavigationHasEightWords(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -30,7 +30,7 @@ func TestStateIsShownAtEveryCheckpoint(t *testing.T) {
 	}
 }
 
-// Two runs of one plan part where a condition saw another input.
+// The comparison of two runs of a plan names the condition at which they diverge.
 func TestCompareNamesTheFirstDifference(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -48,7 +48,7 @@ func TestCompareNamesTheFirstDifference(t *testing.T) {
 	same := b.Get("/runs/compare?a=" + small.ID + "&b=" + small.ID)
 	webtest.HasTexts(t, same, http.StatusOK, "No step differs.")
 	webtest.HasTexts(t, b.Get("/runs/compare?a="+small.ID+"&b=zzzz"), http.StatusNotFound)
-	// The failed run links there, and shows that it is not alone.
+	// The failed run links to the comparison, and shows that other runs failed the same way.
 	site.Run(t, "ledger", `{"amount": 60, "currency": "EUR"}`)
 	webtest.HasTexts(
 		t,
@@ -96,7 +96,7 @@ func TestAPlanIsArchivedWithAReason(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/audit?q=since:yesterday"), http.StatusBadRequest)
 }
 
-// How pages look and read is chosen without scripts and kept.
+// Display settings work without scripts, and are stored.
 func TestDisplayIsChosen(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -123,7 +123,7 @@ func TestDisplayIsChosen(t *testing.T) {
 	if p := b.Post("/display", url.Values{"csrf": form["csrf"], "back": {"https://evil.example/"}, "lang": {"../x"}}); p.Location != "/" {
 		t.Errorf("back to %s", p.Location)
 	}
-	// Another browser of the same person, with other settings, follows at its login.
+	// Another browser with other settings applies the user's settings at login.
 	other := site.Browser(t)
 	other.Post("/display", url.Values{"csrf": {"anonymous"}, "back": {"/login"}, "lang": {"en"}, "inspector": {"l"}})
 	other.Login()

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// P44: of two authors who edit one plan, the second sees what the first has saved. No typed text is lost, and
-// saving again is their decision.
+// P44: the second of two authors who edit a plan sees what the first has saved. The typed text is
+// kept, and the second author decides whether to save it anyway.
 func TestTheSecondOfTwoAuthorsIsWarned(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

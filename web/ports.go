@@ -1,4 +1,4 @@
-// Package web is the operators' dashboard and, below internal/api, the JSON API.
+// Package web is the dashboard. It also serves the JSON API of internal/api.
 package web
 
 import (
@@ -21,8 +21,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Reader is what sections read, and pages without a folder of their own. The store
-// implements it; every list is by key.
+// Reader reads what pages show. The store implements it, with an index for every list.
 type Reader interface {
 	ui.Reader
 	approvals.Reader
@@ -34,58 +33,57 @@ type Reader interface {
 	plans.Reader
 	runs.Reader
 	start.Reader
-	// ActiveByConcurrency are the active runs with a concurrency key, oldest first.
+	// ActiveByConcurrency returns the active runs with a concurrency key, oldest first.
 	ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error)
-	// Kept are the digests that the audit log keeps of a run that retention took the
-	// journal of.
+	// Kept returns the digests in the audit log of a run whose journal retention has deleted.
 	Kept(ctx context.Context, run string) (domain.RetainedDigests, error)
 	Handoffs(ctx context.Context, run string) ([]domain.Handoff, error)
-	// Handoff is one of them; CodeNotFound.
+	// Handoff returns one handoff, or an error with CodeNotFound.
 	Handoff(ctx context.Context, id string) (domain.HandoffSummary, error)
-	// HandoffsLike are a few whose ids begin as an id does.
+	// HandoffsLike returns up to limit handoffs whose IDs begin with id.
 	HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSummary, error)
-	// Conversation is what a run's agents said to each other, in order.
+	// Conversation returns the messages between the agents of a run, in order.
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)
-	// Children, forks and reruns of a run, and what it came from.
+	// Lineage returns the children, forks, and reruns of a run, and the runs that it came from.
 	Lineage(ctx context.Context, run string) ([]domain.Run, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 }
 
-// Engine is what pages and the API do.
+// Engine executes the operations of pages and the API.
 type Engine interface {
 	Preview(ctx context.Context, actor domain.Actor, r domain.ActionRequest) (domain.Preview, error)
 	approval.Predictions
-	// Detail folds a run: its waits, where it stands. Look is Detail together with what
-	// resuming would do; a nil resume: ask Preview.
+	// Detail returns the current state of a run, computed from its journal. Look returns the same
+	// together with the effect of resuming the run. If resume is nil, call Preview instead.
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	Look(ctx context.Context, actor domain.Actor, run string) (d domain.RunDetail, resume func() (domain.Preview, error), err error)
-	// Program compiles a stored version (cached).
+	// Program compiles a stored version. Results are cached.
 	Program(ctx context.Context, hash string) (*walk.Program, error)
-	// Effects is what running each node of a stored version may do, in their order, as
-	// far as that is known before it has its input.
+	// Effects returns the possible side effects of each node of a stored version, in the order of
+	// the nodes, as far as they are known without input.
 	Effects(ctx context.Context, hash string) ([]walk.Effect, error)
-	// CheckPlan validates without storing.
+	// CheckPlan validates a plan without storing it.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
-	// Catalog is what this installation offers to plans.
+	// Catalog returns the tools, agents, and providers that plans can use.
 	Catalog() *planner.Catalog
-	// Subscribe delivers events until the context ends. A listener that does
-	// not keep up gets its channel closed after a "reset" event.
+	// Subscribe delivers events until the context ends. It sends a "reset" event to a listener that
+	// falls behind, and closes its channel.
 	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
-	// Published is how many events were published so far; see domain.Event.
+	// Published returns the number of events published so far; see domain.Event.
 	Published() int64
 }
 
-// Auth is who may come in.
+// Auth authenticates users and tokens.
 type Auth interface {
 	account.Auth
 	account.Proofs
-	// Session finds the user of a session secret; CodeUnauthorized.
+	// Session returns the user of a session secret, or an error with CodeUnauthorized.
 	Session(ctx context.Context, secret string) (domain.User, error)
-	// Token finds the principal of an API token; CodeUnauthorized.
+	// Token returns the actor of an API token, or an error with CodeUnauthorized.
 	Token(ctx context.Context, token string) (domain.Actor, error)
 }
 
-// Audit is where acts are recorded that never reached what they were about.
+// Audit records actions that were denied before they reached their object.
 type Audit interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
 }

@@ -20,8 +20,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// announced is the prediction of a preview page: per heading the nodes that it lists, as an operator reads
-// them.
+// announced is the prediction on a preview page: for each heading, the nodes in its list.
 type announced map[string][]string
 
 const (
@@ -32,8 +31,7 @@ const (
 	touches = "Remaining steps with side effects"
 )
 
-// read reads the lists of a preview page. The numbers in the headings must be
-// those of the lists.
+// read parses the lists of a preview page. The counts in the headings must match the lists.
 func read(t *rapid.T, body string) announced {
 	doc, err := html.Parse(strings.NewReader(body))
 	if err != nil {
@@ -84,7 +82,7 @@ func textOf(n *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// nodes are the names in a list, without what is said of them.
+// nodes returns the names in a list, without the text after them.
 func (a announced) nodes(heading string) map[string]bool {
 	out := map[string]bool{}
 	for _, text := range a[heading] {
@@ -94,8 +92,8 @@ func (a announced) nodes(heading string) map[string]bool {
 	return out
 }
 
-// drawnPlan is a random plan whose steps go over HTTP: they fail as the server's
-// mood has it, so that a run that failed may go well when it is resumed.
+// drawnPlan returns a random plan whose steps call an HTTP server. Whether they fail depends on
+// mood, so that resuming a failed run can succeed.
 func drawnPlan(t *rapid.T, id, server string) string {
 	n := rapid.IntRange(2, 7).Draw(t, "nodes")
 	var b strings.Builder
@@ -141,7 +139,7 @@ func drawnPlan(t *rapid.T, id, server string) string {
 				", condition: default"}).
 				Draw(t, "condition")
 			if condition == ", condition: default" && asks[from] {
-				condition = "" // a default edge out of an approval would be the way of a rejection
+				condition = "" // a default edge from an approval would be taken after a rejection
 			}
 			fmt.Fprintf(&b, "  - {from: n%d, to: n%d%s}\n", from, i, condition)
 		}
@@ -149,10 +147,9 @@ func drawnPlan(t *rapid.T, id, server string) string {
 	return b.String()
 }
 
-// What a preview page announces is exactly what then runs: nothing runs that it
-// did not name, nothing that it keeps runs again, and what touches the world
-// outside was said to (UI S5). The plans, the runs and the verbs are random; all
-// goes over the pages.
+// The prediction of a preview page is exactly what the run then does. Only listed steps run, kept
+// steps do not run again, and all remaining side effects are listed. Plans, runs, and actions are
+// random, and all requests go through the pages.
 func TestPredictionIsExecutionThroughThePages(t *testing.T) {
 	t.Parallel()
 	var mood atomic.Int64
@@ -200,7 +197,7 @@ func TestPredictionIsExecutionThroughThePages(t *testing.T) {
 	t.Logf("acted through pages: %v", acted)
 }
 
-// settled waits until a run stands still.
+// settled waits until a run is no longer active.
 func settled(t *rapid.T, site *webtest.Site, location string) domain.Run {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -211,7 +208,7 @@ func settled(t *rapid.T, site *webtest.Site, location string) domain.Run {
 	return r
 }
 
-// actAsAnnounced opens a preview, posts its form, and compares.
+// actAsAnnounced opens a preview, submits its form, and compares the result with the preview.
 func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run domain.Run, verb, src string) (domain.Run, bool) {
 	path := "/runs/" + run.ID + "/" + verb
 	if verb == "fork" {
@@ -228,7 +225,7 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run doma
 	}
 	form := page.Hidden()
 	if form.Get("idem") == "" {
-		return run, false // refused: there is no button either
+		return run, false // rejected; the preview has no button
 	}
 	said := read(t, page.Body)
 	act := url.Values{"do": {"act"}, "reason": {"try"}}
@@ -292,7 +289,7 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run doma
 	return after, true
 }
 
-// kept is up to which row a new run begins with what it took over.
+// kept returns the last journal row that a new run took over from its source.
 func kept(t *rapid.T, site *webtest.Site, run domain.Run) int64 {
 	rows, err := site.Store.JournalPage(context.Background(), run.ID, 0, 0)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// peer is the address that a connection comes from.
+// peer returns the remote address of the connection.
 func peer(r *http.Request) (netip.Addr, bool) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -22,9 +22,9 @@ func (s *Server) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// client is the address of the client: that of the connection, unless it is a trusted proxy's; then the last
-// address in the proxies' header that is not a proxy itself. Forwarding headers of any other client are
-// ignored (A13, S31).
+// client returns the address of the client. It is the address of the connection. If that is a
+// trusted proxy, it is the last address in X-Forwarded-For that is not a trusted proxy. Forwarding
+// headers from other clients are ignored (A13, S31).
 func (s *Server) client(r *http.Request) string {
 	from, ok := peer(r)
 	if !ok {
@@ -45,12 +45,10 @@ func (s *Server) client(r *http.Request) string {
 	return from.String()
 }
 
-// Secure reports whether the browser came over TLS, to kairosd or to a trusted
-// proxy before it.
+// Secure reports whether the browser's connection uses TLS, to kairosd or to a trusted proxy.
 func (s *Server) Secure(r *http.Request) bool { return s.secure(r) }
 
-// secure reports whether the browser came over TLS, to kairosd or to a trusted
-// proxy before it.
+// secure reports whether the browser's connection uses TLS, to kairosd or to a trusted proxy.
 func (s *Server) secure(r *http.Request) bool {
 	if s.TLS {
 		return true

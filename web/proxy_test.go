@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A13, S31: only a trusted proxy may state the client's address, and that the browser used TLS.
+// A13, S31: only a trusted proxy can set the client's address, and state that the browser used TLS.
 func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

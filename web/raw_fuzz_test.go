@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// FuzzHTTP sends raw bytes to the whole site, as anonymous and as a logged-in person. The server answers or
-// hangs up, never with a failure of its own, and keeps serving.
+// FuzzHTTP sends raw bytes to the whole site, anonymously and with a session. The server must
+// respond or close the connection, without an internal error, and keep serving.
 func FuzzHTTP(f *testing.F) {
 	site := webtest.New(f)
 	site.Seed(f)
@@ -48,7 +48,7 @@ func FuzzHTTP(f *testing.F) {
 		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = c.Write(raw) // it may have hung up by now
+		_, _ = c.Write(raw) // the server may have closed the connection
 		if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 			return
 		}
@@ -65,7 +65,7 @@ func FuzzHTTP(f *testing.F) {
 				t.Errorf("%q answers %s", raw, resp.Status)
 			}
 			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-				return // cut off
+				return // truncated
 			}
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// What refuses an act is said in the language of who acts.
+// Rejections of actions are shown in the reader's language.
 func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -46,7 +46,8 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	}
 	webtest.HasTexts(t, b.Post("/me/password", me), http.StatusUnprocessableEntity, "La contraseña anterior no es correcta")
 
-	// A run that is not where the act needs it to be: before the act, and when it was sent.
+	// The status of the run does not allow the action, either at the preview or when the form is
+	// sent.
 	webtest.HasTexts(
 		t,
 		b.Get("/runs/"+seed.Completed.ID+"/resume"),
@@ -62,7 +63,7 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	pause.Del("rev")
 	webtest.HasTexts(t, b.Post("/runs/"+seed.Waiting.ID+"/pause", pause), http.StatusConflict, "la ejecución está así: Cancelada")
 
-	// In English they are as they were written.
+	// English readers see the original text.
 	b.Post("/display", url.Values{"csrf": {b.Get("/me").Hidden().Get("csrf")}, "lang": {"en"}, "back": {"/"}})
 	webtest.HasTexts(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "A completed run has nothing to resume",
 		"Rerun or fork it")

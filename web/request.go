@@ -21,8 +21,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// request is one request on its way through a page that has no folder of its own yet. Its
-// methods here are those of ui.Context, under the names that such pages know them by.
+// request is the state of a request to a page that has no package of its own. Its methods are those
+// of ui.Context.
 type request struct {
 	*ui.Context
 	s       *Server
@@ -32,19 +32,19 @@ type request struct {
 	display display
 }
 
-// principal is who sends a request.
+// principal is the sender of a request.
 type principal struct {
 	*ui.Principal
 	secret, csrf string
 }
 
-// display is how the reader wants pages.
+// display holds the language and time zone of the reader.
 type display struct {
 	lang *locale.Language
 	zone *time.Location
 }
 
-// open begins a request before its principal is known.
+// open returns the state of a request with an anonymous principal.
 func (s *Server) open(ctx context.Context, c echo.Context, op app.Operation) *request {
 	u := s.site.Open(ctx, c, op)
 	r := &request{Context: u, s: s, c: c, ctx: u, display: display{u.Display.Lang, u.Display.Zone}}
@@ -52,13 +52,13 @@ func (s *Server) open(ctx context.Context, c echo.Context, op app.Operation) *re
 	return r
 }
 
-// is sets who asks.
+// is sets the principal.
 func (r *request) is(p ui.Principal) {
 	r.Who = p
 	r.who = principal{&r.Who, p.Secret, p.CSRF}
 }
 
-// serve finds out who asks, checks role and form token, and runs the page.
+// serve identifies the user, checks their role and the form token, and renders the page.
 func (s *Server) serve(c echo.Context, rt route) error {
 	ctx := c.Request().Context()
 	if rt.path != live.Path {
@@ -70,7 +70,7 @@ func (s *Server) serve(c echo.Context, rt route) error {
 	r.At = s.live.Position()
 	c.Response().Header().Set("Cache-Control", "no-store")
 	c.Response().Header().Set("Vary", "HX-Request, HX-Target")
-	if r.target() == startingPart && rt.method == http.MethodGet { // a page that waited for this daemon
+	if r.target() == startingPart && rt.method == http.MethodGet { // the startup page, which polls until this server responds
 		c.Response().Header().Set("HX-Refresh", "true")
 		return c.NoContent(http.StatusNoContent)
 	}
@@ -86,23 +86,25 @@ func (s *Server) serve(c echo.Context, rt route) error {
 	return err
 }
 
-// errOutOfDate is a form without its token. Its sender did not mean to act, or is another site.
+// errOutOfDate rejects a form without a valid token. It is an old page, or a request forged by
+// another site.
 var errOutOfDate = domain.Errorf(domain.CodeForbidden, "this form is out of date").Suggest("go back, reload the page and try again")
 
-// recordDenied records an attempt without permission. The refusal stands even if that fails.
+// recordDenied records a request without permission. If recording fails, the request is still
+// denied.
 func (r *request) recordDenied(err error) {
 	if r.s.Audit == nil {
 		return
 	}
 	req := r.c.Request()
-	// It is recorded even if the browser has gone.
+	// Record it even if the browser has disconnected.
 	if err := r.s.Audit.Audit(context.WithoutCancel(r.ctx), domain.AuditRecord{Action: "access.denied", Actor: r.who.Name, Source: "ui",
 		Object: req.Method + " " + req.URL.Path, Result: "denied", Reason: err.Error()}); err != nil {
 		r.s.Logger.Error("record a refusal", "path", req.URL.Path, "err", err)
 	}
 }
 
-// admitted checks role and form token, and runs the page.
+// admitted checks the role and the form token, and renders the page.
 func (r *request) admitted(rt route) error {
 	c := r.c
 	if role := rt.role(); role != "" {
@@ -144,15 +146,15 @@ func (r *request) admitted(rt route) error {
 	return rt.handle(r)
 }
 
-// needsProof reports whether a route wants a proof of who is there that is not old:
-// every act of admins, and what changes how one logs in.
+// needsProof reports whether a route requires recent reauthentication. This applies to actions of
+// admins, and to changes of the second factor.
 func needsProof(rt route) bool {
 	return rt.method == http.MethodPost && (rt.role() == domain.RoleAdmin || rt.path == "/me/second-factor")
 }
 
 func (s *Server) guard() account.Guard { return account.Guard{Auth: s.Auth} }
 
-// identify finds the user of the session cookie; a missing one is not an error.
+// identify sets the user of the session cookie. A missing session is not an error.
 func (r *request) identify() error {
 	who, err := r.s.login(r.Context)
 	if err == nil && who.Name != "" {
@@ -161,7 +163,7 @@ func (r *request) identify() error {
 	return err
 }
 
-// login finds the user of the session cookie; without a name: none.
+// login returns the user of the session cookie. Without a valid session, the principal has no name.
 func (s *Server) login(c *ui.Context) (none ui.Principal, err error) {
 	cookie, err := c.Echo.Request().Cookie(s.site.CookieName(c.Echo.Request()))
 	if err != nil || cookie.Value == "" {
@@ -195,20 +197,20 @@ func (r *request) toLogin() error {
 	return r.c.Redirect(http.StatusSeeOther, to)
 }
 
-// fail shows an error, unless the answer is on its way or the client is gone.
+// fail shows an error, unless the response has started or the client has disconnected.
 func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
-		return // the answer is on its way
+		return // the response has started
 	}
 	if gone := c.Request().Context().Err(); errors.Is(gone, context.Canceled) {
-		// The client is gone. An interrupted request fails in many ways, and none of them is a fault of the
-		// page.
+		// The client has disconnected. A canceled request can fail with any error, and none of them
+		// is a fault of the page.
 		if !errors.Is(err, context.Canceled) {
 			s.Logger.Debug("page failed after its browser had gone", "path", c.Request().URL.Path, "err", err)
 		}
 		return
 	}
 	r := s.open(c.Request().Context(), c, "")
-	_ = r.identify() // an anonymous error page is one all the same
+	_ = r.identify() // without a user, the error page is anonymous
 	r.Fail(err)
 }

@@ -15,26 +15,25 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// unlisted are the addresses besides the table: they are for everybody, and say
-// nothing of what is stored.
+// unlisted are the addresses outside the route table. They are public, and reveal no stored data.
 var unlisted = []string{"/static/:hash/:file", "/healthz", "/readyz"}
 
-// route is one address and its operation; the policy decides who may use it.
+// route maps an address to an operation. The policy of the operation decides who may use it.
 type route struct {
 	method, path string
 	op           app.Operation
 	handle       func(*request) error
 }
 
-// role is the least role for a route; empty: everybody, without a login.
+// role returns the minimum role for a route, or "" for a public one.
 func (r route) role() domain.Role {
-	rule, _ := app.Policy(r.op) // permitted refuses routes without one
+	rule, _ := app.Policy(r.op) // permitted rejects operations without a policy
 	return rule.Role
 }
 
-// table is every address of the dashboard. A GET never changes
-// anything, but for the one that ends a login at the identity provider; every
-// POST also answers GET, with a preview of the act or the page of its form.
+// table returns every address of the dashboard. A GET changes nothing, except the one that
+// completes a login at the identity provider. Every POST address also accepts GET, and shows a
+// preview of the action or the page with its form.
 func (s *Server) table() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	rows := []route{
@@ -54,7 +53,7 @@ func (s *Server) table() []route {
 	return withPages(rows)
 }
 
-// fragmentsOf are the fragments of a page, by their ids.
+// fragmentsOf returns the fragments of a page by ID.
 func fragmentsOf(s ui.Section, page string) map[string]ui.Fragment {
 	out := map[string]ui.Fragment{}
 	for _, f := range s.Fragments {
@@ -65,7 +64,7 @@ func fragmentsOf(s ui.Section, page string) map[string]ui.Fragment {
 	return out
 }
 
-// withFragments answers a request for a fragment of a page with no more than that.
+// withFragments responds to a request for a fragment with only that fragment.
 func withFragments(page func(*ui.Context) error, parts map[string]ui.Fragment) func(*ui.Context) error {
 	return func(c *ui.Context) error {
 		if f, ok := parts[c.Target()]; ok {
@@ -75,8 +74,8 @@ func withFragments(page func(*ui.Context) error, parts map[string]ui.Fragment) f
 	}
 }
 
-// withPages adds a GET for each address that only answers POST, because an address is
-// always safe to open: it leads to the nearest address above that has a page.
+// withPages adds a GET for each address that accepts only POST, so that every address is safe to
+// open. It redirects to the nearest parent address that has a page.
 func withPages(rows []route) []route {
 	pages := map[string]bool{}
 	for _, r := range rows {
@@ -95,21 +94,20 @@ func withPages(rows []route) []route {
 	return rows
 }
 
-// see redirects to the page at a pattern.
+// see redirects to the page with a pattern.
 func see(page string) func(*request) error {
 	to := ui.See(page)
 	return func(r *request) error { return to(r.Context) }
 }
 
-// Route is an address of the dashboard and the role that it needs; an empty role
-// is for everybody.
+// Route is an address of the dashboard. An empty role makes it public.
 type Route struct {
-	Operation    app.Operation // empty: of none, and for everybody
+	Operation    app.Operation // empty for public routes without an operation
 	Method, Path string
 	Role         domain.Role
 }
 
-// Routes lists every address, for tests that ask all of them.
+// Routes lists every address, for tests.
 func (s *Server) Routes() []Route {
 	var out []Route
 	for _, r := range s.table() {
@@ -121,8 +119,8 @@ func (s *Server) Routes() []Route {
 	return out
 }
 
-// permitted refuses to serve a route that does not say who may use it, or that
-// is not in the table (deny by default).
+// permitted rejects routes whose operation has no policy, and routes outside the table, so that
+// access is denied by default.
 func (s *Server) permitted() error {
 	known := map[string]bool{}
 	for _, path := range unlisted {
@@ -149,7 +147,7 @@ func (s *Server) permitted() error {
 	return nil
 }
 
-// Fragments lists every fragment, for tests that ask all of them.
+// Fragments lists every fragment, for tests.
 func (s *Server) Fragments() []ui.Fragment {
 	var out []ui.Fragment
 	for _, section := range s.sections {
@@ -175,7 +173,7 @@ func (s *Server) routes() {
 		}
 		text := "ready\n"
 		if s.System != nil {
-			if n := len(s.System.Notices(c.Request().Context())); n > 0 { // what they say is for those who are logged in
+			if n := len(s.System.Notices(c.Request().Context())); n > 0 { // only the count; the texts require a login
 				text += plural(n, "notice", "notices") + " on the dashboard\n"
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// unseeded are the addresses that tests of all pages leave out, and why.
+// unseeded maps each address that tests of all pages leave out to the reason.
 var unseeded = map[string]string{
 	"/login/code": noPage, "/login/oidc": provider, "/login/oidc/callback": provider, "/setup": "it is there before the first user only",
 	"/display": elsewhere, "/logout": elsewhere, "/help/shortcuts": elsewhere, "/columns": elsewhere, "/views": elsewhere,
@@ -33,7 +33,7 @@ var unseeded = map[string]string{
 	"/docs/img/:picture": aFile, "/agents/spend.csv": aFile, "/memory/forget": "a session that remembers is needed",
 }
 
-// Why an address is not a page of its own.
+// Reasons why an address has no page of its own.
 const (
 	elsewhere = "it leads to the page where its act is"
 	aFile     = "no page, but text or data"
@@ -42,8 +42,8 @@ const (
 	noPage    = "the second step of a login, which begins at /login"
 )
 
-// patternOf is the route that answers an address: of those that could, the one with
-// the fewest names in it.
+// patternOf returns the pattern of the route that serves an address. If several match, it is the
+// one with the fewest parameters.
 func patternOf(routes []web.Route, address string) string {
 	path, _, _ := strings.Cut(address, "?")
 	got := strings.Split(path, "/")
@@ -64,8 +64,7 @@ func patternOf(routes []web.Route, address string) string {
 	return best
 }
 
-// Every page is among those that all tests of pages look at (axe, budgets, crawls),
-// or it is said why not.
+// Tests of all pages (axe, budgets, crawls) cover every page that is not in unseeded.
 func TestEveryPageIsSeeded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -39,61 +39,59 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Config is what the dashboard needs. Required are App, Reader, Engine, Auth,
-// TwoPeople, and People.
+// Config configures the dashboard. App, Reader, Engine, Auth, TwoPeople, and People are required.
 type Config struct {
 	App    *app.App
 	Reader Reader
 	Engine Engine
 	Auth   Auth
-	// System operates the server; home and the pages of the system need it.
+	// System controls the server. The home page and the system pages need it.
 	System system.System
 	// Planner explains plans.
 	Planner drafts.Planner
-	// TwoPeople: the person who started a run may not answer its approvals. It is called each time, because
-	// it may change.
+	// TwoPeople reports whether the person who started a run must not decide its approval requests.
+	// It is called for each request, because the setting may change.
 	TwoPeople func() bool
 	// People returns the people behind the name of an actor. A token counts as the person who
 	// created it.
 	People func(ctx context.Context, name string) ([]string, error)
-	// Settings reads the configuration; nil: there are no pages for it.
+	// Settings reads the configuration. If it is nil, there are no configuration pages.
 	Settings settings.Settings
-	// Audit records acts that were denied; nil: nothing does.
+	// Audit records denied actions. It may be nil.
 	Audit Audit
-	// API answers below /api/v1; nil: nothing does.
+	// API serves requests below /api/v1. It may be nil.
 	API http.Handler
-	// APIPath is where the API reads what an operation gives, with {name} for each
-	// parameter; "" for none. Nil: pages have no links to the API.
+	// APIPath returns the API path of a read operation, with {name} for each parameter, or "" if
+	// the API lacks it. If APIPath is nil, pages have no links to the API.
 	APIPath func(app.Operation) string
-	// Streams bounds live streams together with those of the API; nil: nothing does but
-	// the bound of each session.
+	// Streams limits live streams together with those of the API. If it is nil, only the limit of
+	// each session applies.
 	Streams interface {
 		Enter(principal string) error
 		Leave(principal string)
 	}
-	// Observe is called for every page that was answered, with the route's pattern; nil: not called.
+	// Observe is called after every response, with the pattern of the route. It may be nil.
 	Observe func(route, method string, status int, took time.Duration)
-	Logger  *slog.Logger // nil: nothing is logged
-	// Hosts are the names and ports under which pages are served; a request for
-	// any other is refused (DNS rebinding, A12).
+	Logger  *slog.Logger // nil discards log messages
+	// Hosts are the host names and ports of the dashboard. Requests for other hosts are rejected,
+	// to prevent DNS rebinding (A12).
 	Hosts []string
-	// TLS means that browsers use TLS: cookies are then Secure.
+	// TLS makes cookies Secure, because browsers connect with TLS.
 	TLS bool
-	// Proxies are the trusted proxies: only their forwarding headers count.
+	// Proxies are the trusted proxies. Forwarding headers of other clients are ignored.
 	Proxies []netip.Prefix
-	// Zone is how times are shown; nil: UTC.
+	// Zone is the default time zone of pages. Nil means UTC.
 	Zone    *time.Location
 	Version string
-	// Node is the machine's name, for operators of several.
+	// Node is the host name of the machine, for operators of several.
 	Node string
-	// Idle is after how long without a request a login ends: pages warn before; 0:
-	// they do not.
+	// Idle is the session idle timeout, which pages warn about. 0 disables the warning.
 	Idle time.Duration
-	// Beat is the interval of heartbeats of a live stream; 0: every 15 seconds.
+	// Beat is the interval of heartbeats of live streams. 0 means 15 seconds.
 	Beat time.Duration
-	// Ready reports why the daemon cannot serve, for /readyz; nil: it always can.
+	// Ready returns the reason why the daemon cannot serve, for /readyz. It may be nil.
 	Ready func(context.Context) error
-	// Now is the clock that pages are shown by; nil: the machine's.
+	// Now returns the current time, for tests. Nil means time.Now.
 	Now func() time.Time
 }
 
@@ -103,13 +101,13 @@ type Server struct {
 	echo    *echo.Echo
 	handler http.Handler
 	site    *ui.Site
-	// sections are the parts of the dashboard that have a folder of their own.
+	// sections are the parts of the dashboard that have their own packages.
 	sections []ui.Section
 	live     *live.Streams
 	layouts  graph.Layouts
 }
 
-// readTimeout bounds what a page reads of the store.
+// readTimeout limits the time a page may read from the store.
 const readTimeout = 5 * time.Second
 
 // New builds the dashboard.
@@ -149,7 +147,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// mounted are the sections, each with what its pages need.
+// mounted returns the sections with their dependencies.
 func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
 		s.live.Section(),
@@ -186,7 +184,7 @@ func (s *Server) mounted() []ui.Section {
 	}
 }
 
-// shared is what all requests share.
+// shared returns what all requests share.
 func (s *Server) shared() *ui.Site {
 	site := &ui.Site{App: s.App, Reader: s.Reader, APIPath: s.APIPath, Secure: s.secure, Zone: s.Zone, Version: s.Version, Node: s.Node,
 		Idle: s.Idle, Now: s.Now, Logger: s.Logger}
@@ -204,7 +202,7 @@ func (s *Server) now() time.Time { return s.Now() }
 // Close ends all live streams.
 func (s *Server) Close() { s.live.Close() }
 
-// ServeHTTP answers one request.
+// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(domain.WithRequest(r.Context(), domain.Request{ID: newID(), Address: s.client(r)}))
 	s.headers(w.Header(), r)
@@ -216,19 +214,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.API.ServeHTTP(w, asked)
 		return
 	}
-	if r.Method == http.MethodHead && r.URL.Path != "/live" { // a stream's head would never end
+	if r.Method == http.MethodHead && r.URL.Path != "/live" { // the headers of a stream would not be sent before its end
 		r = r.WithContext(r.Context())
-		r.Method = http.MethodGet // net/http leaves the body away
+		r.Method = http.MethodGet // net/http omits the body
 	}
 	s.handler.ServeHTTP(w, r)
 }
 
-// observed reports a request to the observer once it is answered.
+// observed passes each completed request to Observe.
 func (s *Server) observed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
 		if err := next(c); err != nil {
-			c.Error(err) // answers it, so that the status is known
+			c.Error(err) // sends the response, so that the status is known
 		}
 		if s.Observe != nil {
 			s.Observe(c.Path(), c.Request().Method, c.Response().Status, time.Since(began))
@@ -241,8 +239,8 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 	return len(s.Hosts) == 0 || slices.Contains(s.Hosts, r.Host)
 }
 
-// headers are those of every answer: pages, API, and refusals alike. Cacheable answers, such as files, set
-// their own.
+// headers sets the headers of every response, for pages, the API, and errors. Cacheable responses,
+// such as files, override Cache-Control.
 func (s *Server) headers(h http.Header, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "+
 		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'")
@@ -257,7 +255,7 @@ func (s *Server) headers(h http.Header, r *http.Request) {
 	}
 }
 
-// limited bounds what is read of a request.
+// limited limits the size of request bodies.
 func (s *Server) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 4<<20)
@@ -265,9 +263,9 @@ func (s *Server) limited(next http.Handler) http.Handler {
 	})
 }
 
-// strict refuses acts by cookie that carry neither Origin nor Sec-Fetch-Site,
-// which the library lets pass for non-browsers, origins with user information, and,
-// where the origin alone proves where a form comes from, one of another scheme.
+// strict rejects cross-origin posts that the CSRF library accepts. These are posts with a session
+// cookie but without Origin and Sec-Fetch-Site, which the library assumes to be from programs, and
+// origins with user information. If Origin is the only evidence, its scheme must match as well.
 func (s *Server) strict(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
@@ -284,7 +282,7 @@ func (s *Server) strict(next http.Handler) http.Handler {
 	})
 }
 
-// recovered turns a panic of a page into an error page's log line; the process continues.
+// recovered logs a panic of a page and responds with an error, so that the process continues.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -301,5 +299,5 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// SessionCookies are the names that a session cookie may have.
+// SessionCookies returns the possible names of the session cookie.
 func SessionCookies() []string { return []string{"__Host-kairos", "kairos"} }

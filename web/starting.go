@@ -18,23 +18,23 @@ import (
 	"github.com/kairosd/kairosd/web/view"
 )
 
-// StartingConfig is what pages need while there is nothing behind them yet.
+// StartingConfig configures the server that runs during startup.
 type StartingConfig struct {
-	// Progress is how far the start is.
+	// Progress returns the progress of the startup.
 	Progress func() domain.Startup
-	// API answers what programs ask.
+	// API serves requests below /api/v1.
 	API     http.Handler
 	Hosts   []string
 	TLS     bool
 	Proxies []netip.Prefix
 	Version string
-	Logger  *slog.Logger // nil: nothing is logged
+	Logger  *slog.Logger // nil discards log messages
 }
 
-// startingPart is the part of the page that refreshes automatically.
+// startingPart is the id of the element that refreshes automatically.
 const startingPart = "starting"
 
-// NewStarting serves in place of the dashboard while the daemon starts: the process is alive, it is not
+// NewStarting returns the handler that serves while the daemon starts. The process is alive but not
 // ready, and every page shows the progress of the startup. It reveals no stored data.
 func NewStarting(c StartingConfig) http.Handler {
 	if c.Logger == nil {
@@ -87,12 +87,12 @@ func (s *Server) starting(w http.ResponseWriter, r *http.Request, progress func(
 	}
 }
 
-// startingPage is what every address shows meanwhile.
+// startingPage renders the page that every address shows during startup.
 func (s *Server) startingPage(c echo.Context, p domain.Startup) error {
 	r := s.open(c.Request().Context(), c, "")
 	c.Response().Header().Set("Vary", "HX-Request, HX-Target")
 	v := view.StartingPage{Shell: r.shell("", ""), Sent: c.Request().Method != http.MethodGet && c.Request().Method != http.MethodHead}
-	v.Display = nil // a form would not be answered
+	v.Display = nil // the form could not be submitted
 	v.Stage = r.t("kairosd is starting: %s", r.stage(p))
 	v.Title = v.Stage
 	v.Began = r.Began
@@ -101,7 +101,7 @@ func (s *Server) startingPage(c echo.Context, p domain.Startup) error {
 		v.Done = fmt.Sprintf("%d%%", min(p.Percent, 100))
 	}
 	if r.target() == startingPart {
-		return r.render(http.StatusOK, view.Startup(v)) // or the browser's script would not show it
+		return r.render(http.StatusOK, view.Startup(v)) // htmx ignores responses with an error status
 	}
 	return r.render(http.StatusServiceUnavailable, view.Starting(v))
 }
@@ -128,7 +128,7 @@ func (r *request) stage(p domain.Startup) string {
 	return text
 }
 
-// staticFile is the name of the file that a path asks for.
+// staticFile returns the file name in a path below /static/.
 func staticFile(path string) (name string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/static/")
 	if !ok {

@@ -10,7 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Every row of every table has as many cells as the table has columns: a value in the wrong column is wrong.
+// Every row of every table has as many cells as the table has columns. Otherwise, values would be
+// in the wrong columns.
 func TestEveryCellStandsUnderItsHead(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -49,7 +50,7 @@ func TestEveryCellStandsUnderItsHead(t *testing.T) {
 	}
 }
 
-// cells is how many columns a row fills.
+// cells returns the number of columns that a row spans.
 func cells(row *html.Node) (n int) {
 	for c := range row.ChildNodes() {
 		if c.Type != html.ElementNode || c.Data != "td" && c.Data != "th" {

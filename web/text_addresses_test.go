@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Addresses in outputs and errors are plain text, each with a button that copies it and
-// nothing after it; a value that is one has its own button already.
+// URLs in outputs and errors are plain text with a button that copies exactly the URL. A value that
+// consists of a URL has only the button of the value.
 func TestAddressesInUntrustedTextAreCopied(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

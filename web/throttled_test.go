@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// After too many attempts, the refused form shows the time left and when it ends. After that time, you can
-// try again.
+// After too many attempts, the rejected form shows the remaining time and when it ends. After that
+// time, you can try again.
 func TestAThrottledBrowserSeesHowLongToWait(t *testing.T) {
 	t.Parallel()
 	begin, ahead := time.Now(), &atomic.Int64{}
@@ -44,8 +44,7 @@ func TestAThrottledBrowserSeesHowLongToWait(t *testing.T) {
 	ahead.Store(int64(time.Second))
 	webtest.HasTexts(t, login("en"), http.StatusUnprocessableEntity, "Wrong name or password")
 	waits(login("es"), "2", `Demasiados intentos\. Vuelva a intentarlo en 2 segundos, a las \d\d:\d\d:\d\d\.`)
-	// It is said in one message: in the language of lengthened texts nothing is put
-	// between its sentences.
+	// One message contains both sentences, so that the pseudo-locale pads it only at the end.
 	stretched := webtest.Request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Cookie", "lang=en-XA",
 		"Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded")
 	waits(site.Browser(t).Do(stretched), "2", `Too many attempts\. Try again in 2 seconds, at \d\d:\d\d:\d\d\. ·+`)

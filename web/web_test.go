@@ -20,7 +20,7 @@ func TestEveryPageIsSafeHTML(t *testing.T) {
 	for _, path := range seed.Paths() {
 		p := b.Get(path)
 		if p.Code != http.StatusOK &&
-			!(p.Code == http.StatusBadRequest && strings.Contains(path, "?q=")) { // a filter that cannot be read is answered with the list
+			!(p.Code == http.StatusBadRequest && strings.Contains(path, "?q=")) { // a list with an invalid filter responds with 400
 			t.Errorf("%s: %d\n%s", path, p.Code, p.Body)
 			continue
 		}
@@ -48,7 +48,7 @@ func TestTheRunPageOpensOnTheAnswer(t *testing.T) {
 	if p := b.Get("/runs/" + seed.Waiting.ID); !strings.Contains(p.Body, "Refund 240?") || !strings.Contains(p.Body, `value="approve"`) {
 		t.Error("the page of the waiting run has no decision")
 	}
-	// Any unambiguous tail of an id finds the run.
+	// Any unambiguous end of an ID finds the run.
 	if p := b.Get("/runs/" + seed.Failed.ID[20:]); p.Code != http.StatusSeeOther || !strings.HasSuffix(p.Location, seed.Failed.ID) {
 		t.Errorf("by tail: %d %s", p.Code, p.Location)
 	}
@@ -67,7 +67,7 @@ func TestActionsArePreviewedAndDoneOnce(t *testing.T) {
 	if first.Code != http.StatusSeeOther || first.Location != second.Location || first.Location == "/runs/"+seed.Failed.ID {
 		t.Errorf("a form posted twice: %d %s, %d %s", first.Code, first.Location, second.Code, second.Location)
 	}
-	// A preview that is out of date is refused with the new facts.
+	// An outdated preview is rejected and shows the new facts.
 	path = "/runs/" + seed.Failed.ID + "/resume"
 	form = b.Get(path).Hidden()
 	form.Set("do", "act")
@@ -130,7 +130,8 @@ func TestApprovalsAreDecidedByForm(t *testing.T) {
 	}
 }
 
-// A person settles a call of unknown outcome on the run's page; until then nothing repeats it.
+// A person settles a call with an unknown outcome on the run's page. Until then, it is not
+// repeated.
 func TestAnAttemptInDoubtIsResolvedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -211,7 +212,7 @@ func TestStrangersStayOutside(t *testing.T) {
 		"next": {"//evil.example/"}}); p.Location != "/" {
 		t.Errorf("open redirect to %s", p.Location)
 	}
-	// A form without the page's token, and requests that another site sends.
+	// Forms without the page's token, and requests from other sites.
 	if p := b.Post("/plans/new", url.Values{"source": {"id: x"}}); p.Code != http.StatusForbidden {
 		t.Errorf("no form token: %d", p.Code)
 	}

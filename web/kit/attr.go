@@ -6,7 +6,7 @@ import (
 	"github.com/a-h/templ"
 )
 
-// CurrentPage marks a link to the page one is on.
+// CurrentPage returns aria-current for a link to the page that is shown.
 func CurrentPage(is bool) templ.Attributes {
 	if is {
 		return templ.Attributes{"aria-current": "page"}
@@ -14,7 +14,8 @@ func CurrentPage(is bool) templ.Attributes {
 	return nil
 }
 
-// Current marks a chosen item that is not a page of its own.
+// Current returns aria-current for the selected item of a list that does not navigate between
+// pages.
 func Current(is bool) templ.Attributes {
 	if is {
 		return templ.Attributes{"aria-current": "true"}
@@ -22,7 +23,8 @@ func Current(is bool) templ.Attributes {
 	return nil
 }
 
-// OutOfBand marks what comes along with another fragment.
+// OutOfBand returns the attribute that makes htmx swap an element of a response that has another
+// target.
 func OutOfBand(along bool) templ.Attributes {
 	if along {
 		return templ.Attributes{"hx-swap-oob": "true"}
@@ -30,8 +32,7 @@ func OutOfBand(along bool) templ.Attributes {
 	return nil
 }
 
-// Along marks what comes along with another fragment and keeps what is held in it: the
-// focus, and how far it is scrolled.
+// Along is like [OutOfBand], but morphs the element, which keeps its focus and scroll position.
 func Along(along bool) templ.Attributes {
 	if along {
 		return templ.Attributes{"hx-swap-oob": "morph"}
@@ -39,8 +40,8 @@ func Along(along bool) templ.Attributes {
 	return nil
 }
 
-// Get makes a link an htmx request for the same address, without the fragment. An element around it decides
-// what the answer replaces.
+// Get turns a link into an htmx request for the same address, without the part after #. The target
+// is inherited from a surrounding element.
 func Get(href string) templ.Attributes {
 	if href == "" {
 		return nil
@@ -49,14 +50,15 @@ func Get(href string) templ.Attributes {
 	return templ.Attributes{"hx-get": address}
 }
 
-// Dialog makes htmx put the answer to a link or a form into the dialog of the page. Without scripts it is a page
-// of its own.
+// Dialog makes htmx show the response to a link or a form in the dialog of the page. Without
+// scripts, the address opens as a page.
 func Dialog(href string) templ.Attributes {
 	return templ.Attributes{"hx-get": href, "hx-target": "#dialog", "hx-swap": "innerHTML", "hx-push-url": "false"}
 }
 
-// PostTo makes a form send to an address. A form in the dialog is answered there, unless the answer leads on. Sent
-// again before that, it still acts once, by its key.
+// PostTo returns the attributes of a form that posts to address. In a dialog, the response replaces
+// the content of the dialog, unless it redirects. Submitting the form again is safe because of its
+// idempotency key.
 func (s Shell) PostTo(address string) templ.Attributes {
 	out := templ.Attributes{"method": "post", "action": address}
 	if s.Dialog {
@@ -65,7 +67,7 @@ func (s Shell) PostTo(address string) templ.Attributes {
 	return out
 }
 
-// Sorted marks the column that a table is sorted by.
+// Sorted returns aria-sort for the column that a table is sorted by. Sorting is always descending.
 func Sorted(is bool) templ.Attributes {
 	if is {
 		return templ.Attributes{"aria-sort": "descending"}
@@ -73,7 +75,8 @@ func Sorted(is bool) templ.Attributes {
 	return nil
 }
 
-// wrongField names a field and marks it as invalid, with a reference to the message.
+// wrongField returns the id of a field and, for an invalid field, the reference to its error
+// message.
 func wrongField(f Field) templ.Attributes {
 	out := templ.Attributes{}
 	if f.ID != "" {
@@ -85,7 +88,7 @@ func wrongField(f Field) templ.Attributes {
 	return out
 }
 
-// Classed gives an element a class, or none at all.
+// Classed returns the class attribute if is is true, and nil otherwise.
 func Classed(class string, is bool) templ.Attributes {
 	if is {
 		return templ.Attributes{"class": class}
@@ -93,7 +96,7 @@ func Classed(class string, is bool) templ.Attributes {
 	return nil
 }
 
-// HTMX makes a link that swaps, or opens in the dialog, a request of htmx.
+// HTMX returns the htmx attributes of a link that opens in the dialog or swaps a part of the page.
 func (l Link) HTMX() templ.Attributes {
 	switch {
 	case l.Dialog:

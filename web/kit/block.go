@@ -6,48 +6,51 @@ type Block struct {
 	Title string
 	Text  string
 	JSON  *Node
-	Raw   string // address of the whole
-	// CopyURL is from where the whole is copied; empty: what is shown is copied.
+	Raw   string // address of the full value
+	// CopyURL is the address that the copy button fetches the full value from. If it is empty, the
+	// button copies the displayed text.
 	CopyURL string
-	More    []Link // to more of it
+	More    []Link // links to related values
 	Diff    []DiffLine
-	// Explanation explains it in words; Folded ones open on demand, and show Brief meanwhile.
+	// Explanation describes the text in plain words. A Folded block is collapsed at first and shows
+	// Brief as its summary.
 	Explanation string
 	Folded      bool
 	Brief       string
 	Note        string
-	// Values is from where parts of the value are copied, by path; Into the path of
-	// the part that is shown, Found how often what is looked for is in it.
+	// Values is the address that returns a part of the value by path, for copying. Into is the path
+	// of the displayed part, and Found the number of search hits.
 	Values string
 	Into   string
 	Found  int
-	Lines  int // that a tree takes
-	// Addresses are those in its text: nothing of it is a link, they are copied.
+	Lines  int // number of lines of the rendered tree
+	// Addresses are the URLs in the text. They can be copied but are not links, because the text is
+	// untrusted.
 	Addresses []string
 }
 
 // Node is a value in the JSON viewer.
 type Node struct {
 	Key      string
-	Path     string // leads to it: .vendor.lines[3]
-	Kind     string // object, list, string, number, word
+	Path     string // path from the root, such as .vendor.lines[3]
+	Kind     string // object, list, string, number, or word
 	Text     string
 	Count    string
 	Children []Node
 	More     string
 	Open     bool
-	Hit      bool   // it is what was looked for
-	Was      string // what it was in the run that it is compared with; empty: the same
-	At       string // its path, if it can be followed
+	Hit      bool   // matches the search
+	Was      string // value in the compared run; empty if equal
+	At       string // path for copying and following; empty if unavailable
 	Next     string // address of the next block of children
 	Previous string
 }
 
-// FindForm looks for a text in the values of a page.
+// FindForm searches the values of a page.
 type FindForm struct {
 	Action string
 	Kept   []Field
 	Find   string
-	Hits   string // how often it was found
-	Clear  string // address without it
+	Hits   string // number of matches, as a text
+	Clear  string // address without the search
 }

@@ -2,15 +2,16 @@ package kit
 
 import "cmp"
 
-// CardHead is the head of a card: its title, a remark beside it, and choices at its end.
+// CardHead is the header of a card.
 type CardHead struct {
 	ID, Title, Remark string
-	// Choices are how the card shows what it shows, of which one is on; Label names them.
+	// Choices are the alternative views of the card, one of which is current. Label is their
+	// accessible name.
 	Choices []Link
 	Label   string
 }
 
-// Tag is a word or code about something; Class is a role, "m" for code, or empty.
+// Tag is a short label. Class is a role, "m" for code, or empty.
 type Tag struct{ Text, Class string }
 
 // EmptyState describes what a page will show, and offers the next step.
@@ -22,15 +23,15 @@ type EmptyState struct {
 // SplitButton is the primary action of a page with its variants.
 type SplitButton struct {
 	Main Link
-	// Label names the button that opens the variants; ID is that of their menu.
+	// Label is the accessible name of the button that opens the menu, and ID the id of the menu.
 	Label, ID string
 	More      []Link
 }
 
-// Crumbs are the way to a page, and what follows it.
+// Crumbs is a breadcrumb trail.
 type Crumbs struct {
 	Way []Link
-	// Beside is said at the end of the row; Next leads on.
+	// Beside is text at the end of the row. Next is a link after it.
 	Beside string
 	Next   Link
 }

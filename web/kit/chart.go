@@ -6,50 +6,50 @@ import (
 	"strings"
 )
 
-// Chart is columns over time, each stacked from parts.
+// Chart is a stacked column chart over time.
 type Chart struct {
-	Label   string // of the whole, for readers who do not see it
+	Label   string // accessible name of the chart
 	Legend  []Status
 	Columns []ChartColumn
-	Ticks   []ChartText // along the bottom
-	Lines   []ChartText // across, with what they stand for
-	Marks   []ChartText // moments at which something changed
+	Ticks   []ChartText // labels of the time axis
+	Lines   []ChartText // grid lines with their values
+	Marks   []ChartText // labeled points in time, such as restarts
 }
 
-// ChartColumn is one column. Href leads to what it counts.
+// ChartColumn is one column. Href is the address of the data that it counts.
 type ChartColumn struct {
 	X, W        string
 	Label, Href string
 	Parts       []ChartPart
 }
 
-// ChartPart is a part of a column.
+// ChartPart is one part of a stacked column.
 type ChartPart struct {
 	Y, H, Class string
 	Hatch       bool
 }
 
-// ChartText is a text at a place, in percent of the width or the height. Title is the whole of a mark;
-// Before puts its text in front of the place.
+// ChartText is a text at a position, in percent of the width or the height. Title is the full text
+// of a mark. Before aligns the end of the text with the position.
 type ChartText struct {
 	At, Text, Title string
 	Before          bool
 }
 
-// ChartData is what a column counts: a number for each of the classes of the chart.
+// ChartData is one column of data, with one count for each class of the chart.
 type ChartData struct {
 	Counts      []int64
 	Label, Href string
 }
 
-// The plot leaves room for marks above it and for ticks below.
+// The plot area in percent of the height. Marks are above it, time labels below.
 const (
 	chartTop    = 14.0
 	chartBottom = 86.0
 )
 
-// Stack draws columns whose parts have the classes, from the bottom up. number prints the value of
-// a line.
+// Stack builds a stacked column chart. The parts of a column have the given classes, from the
+// bottom up. number formats the value of a grid line.
 func Stack(data []ChartData, classes []string, number func(int64) string) Chart {
 	most := int64(1)
 	for _, d := range data {
@@ -79,7 +79,7 @@ func Stack(data []ChartData, classes []string, number func(int64) string) Chart 
 	return c
 }
 
-// chartY is where a share of the height of the plot is, in percent from the top.
+// chartY converts a fraction of the plot height to a distance from the top, in percent.
 func chartY(share float64) float64 { return chartBottom - share*(chartBottom-chartTop) }
 
 func sum(list []int64) (n int64) {
@@ -89,14 +89,15 @@ func sum(list []int64) (n int64) {
 	return n
 }
 
-// roundUp is the next even number with one or two significant digits.
+// roundUp rounds n up to an even number with one or two significant digits.
 func roundUp(n int64) int64 {
 	step := int64(math.Pow(10, math.Floor(math.Log10(float64(max(n, 1))))))
 	step = max(step/2, 2)
 	return (n + step - 1) / step * step
 }
 
-// Spark is the points of a line through values, in a box of 100 by 24; empty: there are too few.
+// Spark returns the points of a sparkline in a box of 100 by 24 units. It returns "" for fewer than
+// two values.
 func Spark(values []float64) string {
 	if len(values) < 2 {
 		return ""

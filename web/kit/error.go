@@ -2,27 +2,27 @@ package kit
 
 import "net/http"
 
-// ErrorPage shows what happened and what still works.
+// ErrorPage describes an error and the ways to continue.
 type ErrorPage struct {
 	Shell
 	Code        int
 	Headline    string
-	Explanation string // what it means, where the message is not in the reader's language
+	Explanation string // meaning of the error, if Message is not in the reader's language
 	Message     string
 	Suggestion  string
-	Wait        string // for how long to wait before trying again; empty: unknown
+	Wait        string // when to try again; empty if unknown
 	ID          string
-	Details     string // what to send to the person in charge; empty: nothing
+	Details     string // details to send to the administrator; may be empty
 	Links       []Link
-	Lists       []Link // where to continue
-	Again       string // address to try again; empty: that does not help
-	// Similar is what may have been meant, under a title.
+	Lists       []Link // pages to continue with
+	Again       string // address to try again; empty if retrying does not help
+	// Similar links to objects with similar names.
 	SimilarTitle string
 	Similar      []Link
-	Part         bool // it is shown over a page that has its own heading
+	Part         bool // shown on a page that has its own heading
 }
 
-// mark is the shape and color of its role.
+// mark returns the icon and color of the error.
 func (p ErrorPage) mark() Status {
 	if p.role() == "bad" {
 		return Status{Key: "fail", Icon: "i-fail"}
@@ -30,7 +30,8 @@ func (p ErrorPage) mark() Status {
 	return Status{Key: "need", Icon: "i-need"}
 }
 
-// role is the class of the note: a fault of kairosd is a failure, a refused request needs another one.
+// role returns the class of the note: "bad" for a failure of kairosd, "need" for a rejected
+// request.
 func (p ErrorPage) role() string {
 	if p.Code >= http.StatusInternalServerError {
 		return "bad"

@@ -6,8 +6,8 @@ import (
 	"github.com/kairosd/kairosd/web/static"
 )
 
-// sprite is the address of the file that holds all icons; browsers cache it forever.
+// sprite returns the prefix of icon addresses. All icons are in one file, which browsers cache.
 var sprite = sync.OnceValue(func() string { return static.Path("icons.svg") + "#" })
 
-// IconHref is the address of an icon, such as i-fail.
+// IconHref returns the address of an icon, such as "i-fail".
 func IconHref(id string) string { return sprite() + id }

@@ -1,99 +1,100 @@
-// Package kit holds the templates and view models that several pages share. Templates take only view models:
-// strings and numbers, ready to print. The package imports nothing about plans, runs, or the store.
+// Package kit holds the templates and view models that several pages share. Templates take only
+// view models: strings and numbers, ready to print. The package imports nothing about plans, runs,
+// or the store.
 package kit
 
 import "time"
 
-// Shell is what every page has around its content.
+// Shell is the frame around the content of every page.
 type Shell struct {
 	Account
 	Appearance
 	Title   string
-	Section string // which navigation entry is current
+	Section string // current nav item
 	Version string
-	Live    bool   // the page has live parts
-	Favicon string // failed, completed, running, waiting, idle
-	Now     int64  // server's clock, ms
-	Pending int64  // open approvals
+	Live    bool   // whether the page has live regions
+	Favicon string // failed, completed, running, waiting, or idle
+	Now     int64  // server time, Unix milliseconds
+	Pending int64  // pending approval requests
 	Static  func(string) string
-	Done    string // what the act before this page did
+	Done    string // confirmation of the previous action
 	Notices []Notice
 	Nav     []Link
-	Tabs    []Link // the navigation of a phone
-	Own     []Link // what lives behind the initials
-	Node    string // the machine; empty before login
-	Here    string // this page's address, to come back to
-	JSON    string // address of the same data for programs
-	At      string // the position up to which the page shows events, for its live stream
-	Dialog  bool   // only the content is wanted: it is shown in a dialog
-	Once    []Once // the forms that the page's buttons for acts at one click send
+	Tabs    []Link // navigation on phones
+	Own     []Link // account menu
+	Node    string // host name; empty before login
+	Here    string // address of this page, to return to
+	JSON    string // address of the JSON view
+	At      string // position of the last event shown; the live stream resumes there
+	Dialog  bool   // render only the content, for a dialog
+	Once    []Once // forms of the one-click actions
 	Began   time.Time
 }
 
-// Account is who is logged in.
+// Account describes the logged-in user.
 type Account struct {
 	User string
-	// Initials stand for User where the whole name has no room.
+	// Initials abbreviate User where space is limited.
 	Initials string
 	Role     string
 	CSRF     string
 	Zone     string
-	Idle     int64 // ms without a request after which the login ends; 0: it does not
+	Idle     int64 // session idle timeout, milliseconds; 0 if there is none
 }
 
-// Appearance is how the reader wants pages.
+// Appearance holds the display settings of the reader.
 type Appearance struct {
-	Theme   string // "", light, dark
-	Density string // "", compact
-	// Inspector is how wide the column beside a run's steps is: "", s, l.
+	Theme   string // "", "light", or "dark"
+	Density string // "" or "compact"
+	// Inspector is the width of the column next to the steps of a run: "" (medium), "s", or "l".
 	Inspector string
-	// Shortcuts is "off" for those who want no single keys.
+	// Shortcuts is "off" if single-key shortcuts are disabled.
 	Shortcuts string
 	Display   []Choice
 }
 
-// Once is what an act at one click is sent with: it stands outside the live parts, which
-// hold its buttons.
+// Once is the hidden form of a one-click action. It is outside the live regions, so that updates
+// keep its idempotency key; the buttons in the regions refer to it.
 type Once struct{ ID, Action, Idem, Rev string }
 
-// Elapsed is how long the page took so far, in ms.
+// Elapsed returns the time since the request began, in milliseconds.
 func (s Shell) Elapsed() int64 { return time.Since(s.Began).Milliseconds() }
 
-// Choice is one setting of the display.
+// Choice is one display setting.
 type Choice struct {
 	Name, Label string
 	Options     []Option
 }
 
-// Status is a state in word, shape and colour, in that order of trust.
+// Status is a state, shown as a word, a shape, and a color.
 type Status struct {
-	Key   string // class: ok fail now need idle
-	Icon  string // id of the glyph
+	Key   string // class: ok, fail, now, need, or idle
+	Icon  string // icon id
 	Word  string
 	Final bool
-	// Detail follows the word: when it is tried again, what is waited for.
+	// Detail follows the word, such as the time of the next attempt.
 	Detail string
 }
 
-// Link is a named address.
+// Link is a link or a button.
 type Link struct {
 	Text, Href string
 	Current    bool
 	Count      string
-	Key        string // data-key for shortcuts
+	Key        string // value of data-key, for shortcuts
 	Danger     bool
-	Icon       string // glyph before the text
+	Icon       string // icon before the text
 	Class      string
 	Primary    bool
-	Dialog     bool // with scripts it opens in a dialog
-	Swaps      bool // with scripts its answer swaps the part of the page that the element around it names
-	// Form is the id of the form that a button for an act at one click sends, Do what that calls the act.
+	Dialog     bool // opens in a dialog if scripts run
+	Swaps      bool // swaps the target of a surrounding element if scripts run
+	// Form is the id of the [Once] form that a button submits, and Do the action it sends.
 	Form, Do string
 }
 
-// Time is a moment in both forms that pages print.
+// Time is a point in time in two formats.
 type Time struct {
-	Text  string // in the operator's zone
+	Text  string // in the reader's time zone
 	UTC   string // RFC 3339
 	Title string
 }
@@ -101,7 +102,7 @@ type Time struct {
 // Fact is a term and its value.
 type Fact struct {
 	Term, Text, Href string
-	// Icon stands for the term where there is little room.
+	// Icon replaces the term where space is limited.
 	Icon string
 	Mono bool
 }

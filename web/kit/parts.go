@@ -17,20 +17,20 @@ type Option struct {
 	Disabled    bool
 }
 
-// DiffLine is a line of a difference; Sign is "+", "-" or blank, and "…" where
-// lines that are the same are left out.
+// DiffLine is a line of a diff. Sign is "+", "-", blank, or "…" in place of omitted unchanged
+// lines.
 type DiffLine struct{ Sign, Text, Class string }
 
-// EventRow is one journal row or audit event.
+// EventRow is one journal entry or audit event.
 type EventRow struct {
 	Seq, What, Where, Who, Text string
-	Href                        string // of what it is about
+	Href                        string // address of the object of the event
 	At                          Time
 	Status                      Status
 }
 
-// FilterTerm is a key of the filter with an example.
+// FilterTerm is a filter key with an example.
 type FilterTerm struct{ At, Key, Does, Example string }
 
-// Href is the list that the example selects.
+// Href returns the address of the list with the example as its filter.
 func (f FilterTerm) Href() string { return f.At + "?q=" + url.QueryEscape(f.Example) }

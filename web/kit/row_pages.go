@@ -2,11 +2,11 @@ package kit
 
 import "github.com/a-h/templ"
 
-// RowPages shows which rows of a long table are on a page, and links to the others.
+// RowPages describes the pages of a long table.
 type RowPages struct {
-	Shown string // empty: all of them
+	Shown string // range of the displayed rows; empty if the table has one page
 	Links []Link
-	// Swaps makes its links replace a part of the page that they lead to.
+	// Swaps makes the links replace a part of the page.
 	Swaps bool
 }
 

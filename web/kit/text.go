@@ -8,19 +8,18 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// T is a message in the reader's language; it is named by its English text
-// (package locale).
+// T translates a message into the reader's language. Messages are identified by their English text.
 func T(ctx context.Context, text string, args ...any) string { return locale.T(ctx, text, args...) }
 
-// N is a message about n things.
+// N translates a message with a count of n, which selects the plural form.
 func N(ctx context.Context, n int, one, other string, args ...any) string {
 	return locale.N(ctx, n, one, other, args...)
 }
 
-// Lang is the tag of the reader's language.
+// Lang returns the language tag of the reader.
 func Lang(ctx context.Context) string { return locale.Of(ctx).Tag }
 
-// words are the script's texts, in the reader's language.
+// words returns the texts of the scripts, in the reader's language.
 func words(ctx context.Context) templ.Attributes {
 	return templ.Attributes{"data-w-live": T(ctx, "Live"), "data-w-polling": T(ctx, "Polling"), "data-w-stale": T(ctx, "Stale since"),
 		"data-w-paused": T(

@@ -12,15 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// firstWord is a word that may be written with a capital: no key, path or name.
+// firstWord matches a leading word that may be capitalized, unlike a key, path, or name.
 var firstWord = regexp.MustCompile(`^\p{Ll}+[ ,]`)
 
-// Word is a status in a word, with its color and glyph; a final one does not change.
+// Word returns a status. A final status no longer changes.
 func Word(key, icon, w string, final bool) Status {
 	return Status{Key: key, Icon: icon, Word: w, Final: final}
 }
 
-// Took is an elapsed time: 100 ms, 11.2 s, 3m 41s, 2h 11m, 4d 3h.
+// Took formats an elapsed time, such as 100 ms, 11.2 s, 3m 41s, 2h 11m, or 4d 3h.
 func Took(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -29,7 +29,7 @@ func Took(d time.Duration) string {
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d.Round(100*time.Millisecond) < time.Minute:
 		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute: // rounded
+	case d < time.Minute: // rounds up to a minute
 		return "1m 0s"
 	case d < time.Hour:
 		return fmt.Sprintf("%dm %ds", int(d.Minutes()), int(d.Seconds())%60)
@@ -39,7 +39,8 @@ func Took(d time.Duration) string {
 	return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// Visible shows characters that would hide or turn text.
+// Visible replaces control and formatting characters, which could hide or reorder text, with their
+// code points.
 func Visible(s string) string {
 	if !strings.ContainsFunc(s, Hidden) {
 		return s
@@ -55,12 +56,12 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// Hidden reports whether a character hides or turns text.
+// Hidden reports whether c is a control or formatting character other than tab and line breaks.
 func Hidden(c rune) bool {
 	return c != '\n' && c != '\t' && c != '\r' && (unicode.Is(unicode.Cc, c) || unicode.Is(unicode.Cf, c))
 }
 
-// Begun is an error's text as a sentence begins: errors have no capital, pages do.
+// Begun capitalizes the first word of an error message, which starts in lower case by convention.
 func Begun(text string) string {
 	if firstWord.MatchString(text) {
 		_, n := utf8.DecodeRuneInString(text)
@@ -69,7 +70,7 @@ func Begun(text string) string {
 	return text
 }
 
-// Plural is a number of things, in English.
+// Plural formats a count with its English noun.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -77,7 +78,7 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Cut shortens a text at a rune, saying so.
+// Cut shortens s to at most n bytes, without splitting a rune, and appends "…".
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -88,7 +89,7 @@ func Cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// About is a duration in its largest unit.
+// About formats a duration in its largest unit.
 func About(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -101,15 +102,15 @@ func About(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours())/24)
 }
 
-// NewID is a new random name of a request or a form: 16 hexadecimal digits.
+// NewID returns a random identifier of 16 hexadecimal digits.
 func NewID() string {
 	b := make([]byte, 8)
 	rand.Read(b) // never fails (crypto/rand)
 	return hex.EncodeToString(b)
 }
 
-// Initials are two letters that stand for a name: of its first two words, or the
-// first two of its only one.
+// Initials returns the first letters of the first two words of a name, or the first two letters of
+// its only word.
 func Initials(name string) string {
 	words := strings.FieldsFunc(name, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsNumber(c) })
 	switch len(words) {
@@ -122,7 +123,7 @@ func Initials(name string) string {
 	return strings.ToUpper(string([]rune(words[0])[:1]) + string([]rune(words[1])[:1]))
 }
 
-// VisibleAll is [Visible] of each.
+// VisibleAll applies [Visible] to each element.
 func VisibleAll(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
@@ -139,10 +140,11 @@ func CircuitOf(tool, part string) string {
 	return Visible(part) + " (" + Visible(tool) + ")"
 }
 
-// CircuitList is how many circuits of a tool a list shows.
+// CircuitList is the maximum number of circuits per tool in a list.
 const CircuitList = 3
 
-// SafeName keeps letters, digits and dashes of a name, for a file or an id.
+// SafeName replaces all characters except ASCII letters, digits, dashes, and underscores with
+// dashes, for use in a file name or an id. It keeps at most 60 bytes of s.
 func SafeName(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
@@ -152,7 +154,7 @@ func SafeName(s string) string {
 	}, Cut(s, 60))
 }
 
-// StepName is a step by the name of its node; a later visit has its number.
+// StepName returns the name of a step, with its iteration number if it is not the first.
 func StepName(node string, visit int) string {
 	if visit > 1 {
 		return fmt.Sprintf("%s#%d", node, visit)
@@ -160,13 +162,13 @@ func StepName(node string, visit int) string {
 	return node
 }
 
-// Percent is a place or a size in a drawing.
+// Percent formats a position or size in a drawing.
 func Percent(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) + "%" }
 
-// tableText bounds a text in a table, in letters; a page of its own has all of it.
+// tableText is the maximum length of a text in a table, in runes. The detail page shows all of it.
 const tableText = 280
 
-// Shorten is a text as tables show it.
+// Shorten cuts a text to the length that tables show.
 func Shorten(s string) string {
 	if r := []rune(s); len(r) > tableText {
 		return string(r[:tableText]) + "…"

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/link"
 )
 
-// About names what an event is about, with the page of it.
+// About returns a link to the object of an event.
 func (c *Context) About(e domain.AuditEvent) kit.Link {
 	if e.Run != "" {
 		l := kit.Link{Text: c.T("run %s", domain.ShortID(e.Run)), Href: "/runs/" + e.Run}
@@ -62,7 +62,7 @@ func (c *Context) About(e domain.AuditEvent) kit.Link {
 		l.Href = "/runs"
 	case "user":
 		if l.Href = link.List("/audit", "object:"+filter.Quote(e.Object)); admin {
-			if l.Href = "/settings/users"; e.Result == "ok" { // a refused request may have none
+			if l.Href = "/settings/users"; e.Result == "ok" { // a failed request may name a user that does not exist
 				l.Href += "/" + url.PathEscape(name)
 			}
 		}

@@ -7,8 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 )
 
-// apiNames are the parameters of a page's query that the API's operation has too,
-// with the API's names for them.
+// apiNames maps the query parameters of pages to those of the API operation with the same data.
 var apiNames = map[app.Operation]map[string]string{
 	app.ListRuns:      {"q": "filter", "n": "limit"},
 	app.CompareRuns:   {"a": "a", "b": "b"},
@@ -21,9 +20,9 @@ var apiNames = map[app.Operation]map[string]string{
 
 var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
 
-// apiAddress is where the API answers the operation that this page shows, with the
-// same objects and the same filter. It is empty if the API has no such address, or
-// one that needs more than the page's address has.
+// apiAddress returns the address of the JSON view of this page: the same operation with the same
+// filter. It is empty if the API has no such operation, or if the operation requires parameters
+// that the address of the page lacks.
 func apiAddress(c *Context) string {
 	if c.Site.APIPath == nil || c.Who.Name == "" {
 		return ""

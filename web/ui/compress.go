@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// compressFrom is the size from which compressing is worth its time: what fits
-// one packet is not made faster by it.
+// compressFrom is the minimum size for compression, in bytes. Below it, a response fits into one
+// packet, and compression would not make it faster.
 const compressFrom = 1200
 
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// write sends a whole body, compressed if the browser reads that. Pages hold a
-// form token beside text from the query; session cookies are SameSite=Strict, so
-// that no other site can make a browser ask for such pages and measure them.
+// write sends a response, compressed if the browser accepts gzip. Pages contain a CSRF token and
+// text from the query, but compression does not expose the token: session cookies are
+// SameSite=Strict, so another site cannot make a browser request such pages and measure their size.
 func write(w http.ResponseWriter, r *http.Request, code int, body []byte) error {
 	w.Header().Add("Vary", "Accept-Encoding")
 	if len(body) >= compressFrom && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {

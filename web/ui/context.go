@@ -19,10 +19,11 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// HTMX reports whether a script asks for a part of a page.
+// HTMX reports whether htmx sent the request.
 func (c *Context) HTMX() bool { return c.Echo.Request().Header.Get("HX-Request") == "true" }
 
-// Target is the element of the page that the answer is for; empty: a whole page.
+// Target returns the id of the element that the response will replace. It is empty if the whole
+// page is requested.
 func (c *Context) Target() string {
 	if !c.HTMX() {
 		return ""
@@ -30,10 +31,10 @@ func (c *Context) Target() string {
 	return c.Echo.Request().Header.Get("HX-Target")
 }
 
-// Render writes a component whole or not at all.
+// Render writes a component. It buffers the output, so that a failed component writes nothing.
 func (c *Context) Render(code int, page templ.Component) error {
 	var b bytes.Buffer
-	read := time.Since(c.Began) // templates ask for nothing: the database comes before them
+	read := time.Since(c.Began) // the end of the database reads: templates do not read
 	if err := page.Render(c, &b); err != nil {
 		return err
 	}
@@ -49,8 +50,8 @@ func (c *Context) Render(code int, page templ.Component) error {
 	return write(c.Echo.Response(), c.Echo.Request(), code, b.Bytes())
 }
 
-// unchanged reports whether the browser already has a part of a page, by If-None-Match. Then it is not sent
-// again, and the page stays untouched.
+// unchanged reports whether the browser already has this fragment, according to If-None-Match. It
+// sets the ETag of the response.
 func unchanged(c *Context, part []byte) bool {
 	sum := fnv.New64a()
 	sum.Write(part)
@@ -59,7 +60,7 @@ func unchanged(c *Context, part []byte) bool {
 	return c.Echo.Request().Header.Get("If-None-Match") == `"`+tag+`"`
 }
 
-// To answers a POST: the result is a page of its own, which confirms the action.
+// To redirects to a page after a POST. That page shows the confirmation of the action.
 func (c *Context) To(address string) error {
 	showDone(c)
 	if c.HTMX() {
@@ -69,7 +70,7 @@ func (c *Context) To(address string) error {
 	return c.Echo.Redirect(http.StatusSeeOther, address)
 }
 
-// Page reads the cursor parameters of a list.
+// Page returns the cursor parameters of a list.
 func (c *Context) Page() domain.Page {
 	p := domain.Page{After: c.Echo.QueryParam("after"), Before: c.Echo.QueryParam("before")}
 	if n, err := strconv.Atoi(c.Echo.QueryParam("n")); err == nil && n > 0 {
@@ -78,20 +79,21 @@ func (c *Context) Page() domain.Page {
 	return p
 }
 
-// May reports whether who asks may use an operation.
+// May reports whether the user may use an operation.
 func (c *Context) May(op app.Operation) bool { return app.May(c.Who.Actor(), op) }
 
-// Meta is who sends a form, and the key by which it is carried out once.
+// Meta returns the sender and the idempotency key of a form.
 func (c *Context) Meta() app.Meta {
 	return app.Meta{By: c.Who.Actor(), Key: c.Echo.FormValue("idem")}
 }
 
-// FilterProblem describes what is wrong with a filter, and a suggestion.
+// FilterProblem returns the message and the suggestion for an invalid filter.
 func (c *Context) FilterProblem(problem *domain.Error) (says, suggests string) {
 	return kit.Begun(c.Message(problem.Localize())), kit.Begun(c.Message(problem.Advice()))
 }
 
-// Refused shows a form again with what is wrong with it; other errors pass.
+// Refused returns the message to show above a rejected form. ok is false for all other errors,
+// which the caller must return.
 func (c *Context) Refused(err error) (problem string, ok bool) {
 	switch domain.CodeOf(err) {
 	case domain.CodeInvalid, domain.CodeConflict, domain.CodeForbidden, domain.CodeUnauthorized, domain.CodeTooMany:
@@ -100,10 +102,10 @@ func (c *Context) Refused(err error) (problem string, ok bool) {
 	return "", false
 }
 
-// Size is how long a value is, in the reader's language.
+// Size formats a number of bytes in the reader's language.
 func (c *Context) Size(n int) string { return SizeIn(c.Display.Lang, n) }
 
-// SizeIn is a number of bytes, in a language.
+// SizeIn formats a number of bytes in a language.
 func SizeIn(l *locale.Language, n int) string {
 	switch {
 	case n < 1<<10:
@@ -114,8 +116,8 @@ func SizeIn(l *locale.Language, n int) string {
 	return l.Decimal(float64(n)/(1<<20), 1) + " MB"
 }
 
-// See redirects to the page at a pattern. Parts like :run are those of the request's
-// address.
+// See returns a handler that redirects to the page with the given pattern. It replaces parameters
+// such as :run with those of the request.
 func See(page string) func(*Context) error {
 	return func(c *Context) error {
 		at := page

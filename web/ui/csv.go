@@ -2,7 +2,7 @@ package ui
 
 import "strings"
 
-// CSVCell keeps a spreadsheet from taking a text for a formula.
+// CSVCell escapes text that a spreadsheet would evaluate as a formula.
 func CSVCell(s string) string {
 	if trimmed := strings.TrimLeft(s, " \t\r\n"); trimmed != "" && strings.ContainsRune("=+-@|%", rune(trimmed[0])) ||
 		strings.HasPrefix(s, "\t") ||

@@ -17,22 +17,22 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// Display is how a person wants pages: in cookies, so that it also holds before the
-// login, and rendered by the server, so that nothing flashes. Every login begins with
-// what the person chose last, on whatever browser.
+// Display holds the display settings of a reader. They are stored in cookies, so that they apply
+// before login, and the server renders them, so that pages do not flash. A login restores the last
+// settings of the user in any browser.
 type Display struct {
 	Lang    *locale.Language
-	Theme   string // "", light, dark
-	Density string // "", compact
-	Times   string // "" local, utc, relative
-	// Inspector is how wide the column beside a run's steps is: "" medium, s, l.
+	Theme   string // "", "light", or "dark"
+	Density string // "" or "compact"
+	Times   string // "" (local), "utc", or "relative"
+	// Inspector is the width of the column next to the steps of a run: "" (medium), "s", or "l".
 	Inspector string
-	// Shortcuts is "off" for those who want no single keys (WCAG 2.1.4).
+	// Shortcuts is "off" if single-key shortcuts are disabled (WCAG 2.1.4).
 	Shortcuts string
 	Zone      *time.Location
 }
 
-// choice is one setting of the display and the values it may have.
+// choice is one display setting with its allowed values.
 type choice struct {
 	name, label string
 	values      []string
@@ -58,7 +58,7 @@ var choices = []choice{
 	{"shortcuts", locale.Mark("Shortcuts"), []string{"", "off"}, []string{locale.Mark("On"), locale.Mark("Off")}},
 }
 
-// readDisplay takes the reader's choices from cookies and headers.
+// readDisplay returns the settings in the cookies, and defaults based on the headers.
 func readDisplay(e echo.Context, zone *time.Location) Display {
 	cookie := func(name string) string {
 		if c, err := e.Cookie(name); err == nil && len(c.Value) < 100 {
@@ -98,12 +98,11 @@ func readDisplay(e echo.Context, zone *time.Location) Display {
 	return d
 }
 
-// displayKey is the preference that keeps a person's choices for their next login,
-// as a form does.
+// displayKey is the preference that stores the settings of a user. Its value is form-encoded.
 const displayKey = "display"
 
-// SetDisplay keeps a choice, in the browser and for the person's other ones, and goes
-// back to the page it was made on.
+// SetDisplay stores a setting in the browser and in the user's preferences, and redirects back to
+// the page.
 func (c *Context) SetDisplay() error {
 	given := url.Values{}
 	for _, x := range choices {
@@ -130,7 +129,7 @@ func knownZone(name string) bool {
 	return err == nil && name != "Local" && len(name) <= 64
 }
 
-// showBy lets the browser say the choices with every request from now on.
+// showBy sets the cookies that apply the settings to later requests.
 func showBy(c *Context, chosen url.Values) {
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
 		k := &http.Cookie{
@@ -148,7 +147,8 @@ func showBy(c *Context, chosen url.Values) {
 	}
 }
 
-// keepDisplay adds to a person's earlier choices. On a full disk only this browser keeps them.
+// keepDisplay merges settings into the stored ones of the user. If the disk is full, only the
+// cookies keep them.
 func keepDisplay(c *Context, given url.Values) error {
 	if c.Who.Name == "" || len(given) == 0 {
 		return nil
@@ -162,11 +162,11 @@ func keepDisplay(c *Context, given url.Values) error {
 	return err
 }
 
-// keptDisplay is what a person has chosen, as far as it is a choice now.
+// keptDisplay returns the stored settings of a user, without those that are no longer valid.
 func keptDisplay(c *Context, who Principal) url.Values {
 	text, err := c.Site.App.Preferences.Get(c, who.Actor(), displayKey)
 	if err != nil {
-		c.Site.Logger.Error("read how a person wants pages", "err", err) // no reason to keep them out
+		c.Site.Logger.Error("read how a person wants pages", "err", err) // not a reason to reject the login
 	}
 	out := url.Values{}
 	kept, err := url.ParseQuery(text)
@@ -184,11 +184,11 @@ func keptDisplay(c *Context, who Principal) url.Values {
 	return out
 }
 
-// RestoreDisplay applies the settings of a person who logs in: their stored choices precede those of this
+// RestoreDisplay applies the stored settings of a user at login. They override those of the
 // browser.
 func (c *Context) RestoreDisplay(u domain.User) { showBy(c, keptDisplay(c, Principal{User: u})) }
 
-// ZoneSet is the time zone that the reader chose; empty: the server's.
+// ZoneSet returns the time zone that the reader chose, or "" for the time zone of the server.
 func (c *Context) ZoneSet() string {
 	if c, err := c.Echo.Cookie("zone"); err == nil && len(c.Value) <= 64 {
 		if _, err := time.LoadLocation(c.Value); err == nil {
@@ -198,7 +198,7 @@ func (c *Context) ZoneSet() string {
 	return ""
 }
 
-// displayChoices are the choices with what is chosen.
+// displayChoices returns the settings with their current values selected.
 func displayChoices(c *Context) []kit.Choice {
 	now := map[string]string{
 		"lang":      c.Display.Lang.Tag,
@@ -219,19 +219,19 @@ func displayChoices(c *Context) []kit.Choice {
 	return out
 }
 
-// T is a message in the reader's language (package locale).
+// T translates a message into the reader's language.
 func (c *Context) T(text string, args ...any) string { return c.Display.Lang.Text(text, args...) }
 
-// N is a message about n things.
+// N translates a message with a count of n, which selects the plural form.
 func (c *Context) N(n int, one, other string, args ...any) string {
 	return c.Display.Lang.Count(n, one, other, args...)
 }
 
-// Number writes a whole number as the reader does.
+// Number formats a whole number in the reader's language.
 func (c *Context) Number(n int64) string { return c.Display.Lang.Number(n) }
 
-// Time is a moment in the reader's zone and format; times before today include the date. Pages print UTC
-// beside it, or carry it as a title.
+// Time formats a time in the reader's zone. A time before today includes the date. Pages show the
+// UTC value next to it or as a title.
 func (c *Context) Time(t time.Time) kit.Time {
 	if t.IsZero() {
 		return kit.Time{}
@@ -255,8 +255,7 @@ func (c *Context) Time(t time.Time) kit.Time {
 	return v
 }
 
-// repeated reports whether a time is in an hour that the clock shows twice,
-// since summer time ends in it.
+// repeated reports whether t is in an hour that occurs twice because daylight saving time ends.
 func repeated(t time.Time) bool {
 	_, here := t.Zone()
 	for _, by := range []time.Duration{-3 * time.Hour, 3 * time.Hour} {
@@ -272,7 +271,7 @@ func repeated(t time.Time) bool {
 	return false
 }
 
-// Ago formats how long ago something was, or in how long it will be.
+// Ago formats a past duration as "… ago" and a negative one as "in …".
 func (c *Context) Ago(d time.Duration) string {
 	if d < 0 {
 		return c.T("in %s", kit.About(-d))

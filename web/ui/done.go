@@ -4,20 +4,20 @@ import (
 	"net/http"
 )
 
-// Done is an action and its confirmation on the page that follows, where nothing on that page would show it
-// otherwise.
+// Done is the confirmation of an action, for actions without a visible effect on the next page.
 type Done struct {
-	Name    string // of the cookie's value
-	Path    string // of the route
-	Action  string // which of its acts, as its form or address names it; empty: the only one
-	Message string // a message
+	Name    string // value of the cookie
+	Path    string // pattern of the route
+	Action  string // action of the form, for routes with several; empty if there is one
+	Message string // text of the confirmation
 }
 
-// actionFields are the fields by which forms name one of several acts.
+// actionFields are the form fields that select one of several actions.
 var actionFields = []string{"do", "session"}
 
-// showDone lets the next page confirm the action. It is in a cookie, because the answer to a form is another
-// address (POST, 303). The cookie only names a row of the table, so a forged one cannot show other text.
+// showDone makes the next page confirm the action. It uses a cookie, because a POST redirects to
+// another address. The cookie only names an entry of the table, so a forged one cannot show other
+// text.
 func showDone(c *Context) {
 	if c.Echo.Request().Method != http.MethodPost {
 		return
@@ -41,7 +41,7 @@ func showDone(c *Context) {
 	}
 }
 
-// doneMessage is what the act before this page did, said once.
+// doneMessage returns the confirmation of the previous action, and deletes its cookie.
 func doneMessage(c *Context) string {
 	if c.Echo.Request().Method != http.MethodGet || c.HTMX() {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// StatusOf maps a code to the status that browsers get.
+// StatusOf maps error codes to HTTP status codes.
 var StatusOf = map[domain.Code]int{
 	domain.CodeInvalid: http.StatusUnprocessableEntity, domain.CodeNotFound: http.StatusNotFound, domain.CodeConflict: http.StatusConflict,
 	domain.CodeNotResumable: http.StatusConflict, domain.CodeStale: http.StatusConflict, domain.CodeForbidden: http.StatusForbidden,
@@ -35,8 +35,8 @@ var headlines = map[int]string{
 	http.StatusInsufficientStorage: locale.Mark("The disk is full"), http.StatusRequestEntityTooLarge: locale.Mark("Too large"),
 }
 
-// explained describes a status in the reader's language, where no translated message exists: the error's own
-// text is English and stands below it.
+// explained describes a status in the reader's language. Pages show it above an error message that
+// has no translation.
 var explained = map[int]string{
 	http.StatusMethodNotAllowed: locale.Mark("This address does not accept this kind of request."),
 	http.StatusNotFound: locale.Mark(
@@ -53,21 +53,21 @@ var explained = map[int]string{
 	), http.StatusRequestEntityTooLarge: locale.Mark("The request is too large."),
 }
 
-// LocalizedError is an error with its text in the reader's language. Logs and the audit log
-// have the error itself.
+// LocalizedError is an error with its message in the reader's language. Logs and the audit log
+// contain the original error.
 type LocalizedError struct {
 	Err                 *domain.Error
 	Message, Suggestion string
 }
 
-// Error returns the error's own text.
+// Error returns the message of the original error.
 func (e *LocalizedError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error itself.
+// Unwrap returns the original error.
 func (e *LocalizedError) Unwrap() error { return e.Err }
 
-// Fail shows an error: what happened, what to do. What is not made for people
-// is logged under an id, and only the id is shown.
+// Fail renders an error. An error that is not meant for users is logged, and the page shows only
+// the request ID.
 func (c *Context) Fail(err error) {
 	p := kit.ErrorPage{
 		Shell:    c.Shell("", "Error"),
@@ -94,7 +94,7 @@ func (c *Context) Fail(err error) {
 		text := c.Message(e.Localize())
 		p.Code, p.Message, p.Suggestion = StatusOf[e.Code], kit.Begun(text), kit.Begun(c.Message(e.Advice()))
 		if p.Wait = c.Wait(err); p.Wait != "" && e.Code == domain.CodeTooMany {
-			p.Suggestion = "" // 429 has the client wait, but not for how long
+			p.Suggestion = "" // the suggestion of a 429 error does not contain the time to wait
 		}
 		if c.Display.Lang != locale.English && text == kit.Visible(e.Message) && explained[p.Code] != "" {
 			p.Explanation = c.T(explained[p.Code])
@@ -104,7 +104,7 @@ func (c *Context) Fail(err error) {
 	default:
 		p.ID = domain.RequestOf(c).ID
 		c.Site.Logger.Error("page failed", "id", p.ID, "path", c.Echo.Request().URL.Path, "err", err)
-		// The address without its query, which may contain what a person typed.
+		// The path without its query, which may contain text that a user typed.
 		p.Details = strings.Join(
 			[]string{
 				"error " + p.ID,

@@ -10,19 +10,20 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// Message is a message in the reader's language and zone. What it quotes (names, values,
-// texts of tools and people) stays as it is. A message without a translation is English.
+// Message translates m into the reader's language and formats its times in the reader's zone.
+// Quoted names, values, and texts stay unchanged. A message without a translation is shown in
+// English.
 func (c *Context) Message(m domain.Message) string {
 	if m.IsZero() {
 		return ""
 	}
 	text := c.T(m.Text)
-	// A text that the catalog lacks stays English, and quotes as English does.
+	// An untranslated message keeps English quotation marks.
 	spanish := text != m.Text && c.Display.Lang.Tag == "es"
 	return m.Render(text, func(verb byte, arg any) string { return c.argument(verb, arg, spanish) })
 }
 
-// argument is an argument of a message.
+// argument formats an argument of a message.
 func (c *Context) argument(verb byte, arg any, spanish bool) string {
 	switch a := arg.(type) {
 	case domain.Message:
@@ -41,11 +42,11 @@ func (c *Context) argument(verb byte, arg any, spanish bool) string {
 	return kit.Visible(fmt.Sprint(arg))
 }
 
-// Constant is a stored text in the reader's language, if it is one of those that the
-// program writes without arguments; another stays as it is.
+// Constant translates a stored text if it is one of the program's own messages without arguments.
+// Other texts stay unchanged.
 func (c *Context) Constant(text string) string { return kit.Visible(c.T(text)) }
 
-// Sentence is an error with its suggestion, in the reader's language.
+// Sentence returns an error with its suggestion, in the reader's language.
 func (c *Context) Sentence(err error) string {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !ok {
@@ -58,7 +59,7 @@ func (c *Context) Sentence(err error) string {
 	return text
 }
 
-// wrapped is the message of an error; the text of a surrounding error is not translated.
+// wrapped returns the message of err. If other errors wrap e, the whole text is untranslated.
 func wrapped(err error, e *domain.Error) domain.Message {
 	if err.Error() != e.Error() {
 		return domain.Verbatim(err.Error())

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// Messages are shown in the reader's language; what they quote stays as it is.
+// Messages are translated, but the values that they quote are not.
 func TestMessageInSpanish(t *testing.T) {
 	t.Parallel()
 	r := &Context{Display: Display{Lang: locale.Spanish, Zone: time.UTC}}
@@ -62,7 +62,7 @@ func TestMessageInSpanish(t *testing.T) {
 	}
 }
 
-// Whatever is stored as a message is shown: nothing breaks, nothing hidden comes through.
+// Any stored value can be rendered as a message, without a panic or hidden characters.
 func FuzzMessage(f *testing.F) {
 	for _, s := range []string{`["the run has moved on from revision %d to %d",4,7]`, `["%s; %s",["the run is completed"],"x"]`, `[`,
 		`["%[9]s %q",{"t":"2030-01-31T08:00:00Z"}]`, `["input: %w","\u202e %d"]`} {

@@ -9,16 +9,14 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// navItem is a word of the navigation. A page belongs to one by the section that it
-// gives to shell.
-//
-// A place with an operation is shown to those who may use it.
+// navItem is an entry of the navigation. It is current on pages that pass its section to Shell. If
+// op is set, only users who may use the operation see the entry.
 type navItem struct {
 	section, href, word, icon string
 	op                        app.Operation
 }
 
-// places is the main navigation, in its order.
+// places is the main navigation, in order.
 var places = []navItem{
 	{"home", "/", locale.Mark("Home"), "i-home", ""},
 	{"runs", "/runs", locale.Mark("Runs"), "i-runs", ""},
@@ -30,16 +28,17 @@ var places = []navItem{
 	{"system", "/system", locale.Mark("System"), "i-system", ""},
 }
 
-// phoneNavItems are the tabs of a phone: the first places, and the way to any run or plan.
+// phoneNavItems is the navigation on phones: the first entries of the main navigation, and the
+// search.
 var phoneNavItems = append(slices.Clone(places[:4]), navItem{"find", "/find", locale.Mark("Jump"), "i-search", ""})
 
-// accountNavItems is the menu behind the reader's initials: settings and account.
+// accountNavItems is the account menu.
 var accountNavItems = []navItem{
 	{"me", "/me", locale.Mark("You"), "i-user", ""},
 	{"settings", "/settings/users", locale.Mark("Settings"), "i-system", app.ListUsers},
 }
 
-// nav is a navigation as a page shows it.
+// nav returns the entries of a navigation that the user may open.
 func nav(c *Context, places []navItem, section string, pending int64) []kit.Link {
 	out := make([]kit.Link, 0, len(places))
 	for _, p := range places {
@@ -55,7 +54,8 @@ func nav(c *Context, places []navItem, section string, pending int64) []kit.Link
 	return out
 }
 
-// Lists are where an error page leads: home, the list that the address belongs to, and the documentation.
+// Lists returns the links of an error page: home, the list that the address belongs to, and the
+// documentation.
 func (c *Context) Lists() []kit.Link {
 	section := "runs"
 	if first, _, _ := strings.Cut(strings.TrimPrefix(c.Echo.Request().URL.Path, "/"), "/"); first != "" {

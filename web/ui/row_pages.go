@@ -8,15 +8,15 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// RowPage cuts one page out of a table of many rows: the one that the address
-// names by its first row (rows=301), or else the one that a row is on. href is
-// this page with other settings.
+// RowPage selects one page of a table of total rows. The address names the page by its first row
+// (rows=301). Without that parameter, it is the page that contains row. href returns the address of
+// this page with other parameters.
 func RowPage(c *Context, total, size, row int, href func(url.Values) string) (from, to int, p kit.RowPages) {
 	return CutPage(c, "rows", locale.Mark("Rows %s to %s of %s"), total, size, row, href)
 }
 
-// CutPage is RowPage with the name of the address's parameter, and the words for what
-// is shown.
+// CutPage is like [RowPage], with the name of the query parameter and the message for the displayed
+// range.
 func CutPage(c *Context, key, shown string, total, size, row int, href func(url.Values) string) (from, to int, p kit.RowPages) {
 	last := max(total-1, 0) / size
 	at := max(row, 0) / size

@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/web/static"
 )
 
-// Shell is what surrounds a page: section names its place in the navigation,
-// title is a message or ready text.
+// Shell returns the frame of a page. section is the nav item that the page belongs to, and title a
+// message or literal text.
 func (c *Context) Shell(section, title string) kit.Shell {
 	s := kit.Shell{
 		Title: c.T(
@@ -33,13 +33,13 @@ func (c *Context) Shell(section, title string) kit.Shell {
 		s.Node, s.Idle = c.Site.Node, c.Site.Idle.Milliseconds()
 		if counts, err := c.Site.Reader.RunCounts(c); err == nil {
 			if s.Pending = counts.OpenApprovals; s.Pending > 0 {
-				s.Favicon = "waiting" // a request waits for a person
+				s.Favicon = "waiting" // an approval request is pending
 			}
 		}
 		if c.Site.Notices != nil {
 			for _, n := range c.Site.Notices(c) {
 				if section == "system" && n.Href == "/system" {
-					n.Href = "" // it is said here in full
+					n.Href = "" // the system page shows the full notice
 				}
 				s.Notices = append(s.Notices, kit.Notice{Bad: n.Bad, Text: c.Message(n.Text), Href: n.Href, Act: c.Message(n.Action)})
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// RunStatus is a run's state as operators read it.
+// RunStatus returns the status of a run as pages show it.
 func RunStatus(s domain.RunStatus, reason domain.WaitReason) kit.Status {
 	switch s {
 	case domain.RunQueued:
@@ -35,7 +35,7 @@ func RunStatus(s domain.RunStatus, reason domain.WaitReason) kit.Status {
 	return kit.Word("idle", "i-wait", locale.Mark("Waiting"), false)
 }
 
-// StepStatus is a step's state as operators read it.
+// StepStatus returns the status of a step as pages show it.
 func StepStatus(s domain.NodeStatus) kit.Status {
 	switch s {
 	case domain.NodeRunning:
@@ -56,5 +56,5 @@ func StepStatus(s domain.NodeStatus) kit.Status {
 	return kit.Word("idle", "i-queued", locale.Mark("not started"), false)
 }
 
-// MaxReason bounds the reason for an act, in bytes.
+// MaxReason is the maximum length of the reason for an action, in bytes.
 const MaxReason = 500

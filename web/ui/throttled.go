@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// retryAfter is how long a refused client must wait, in seconds or, where that is long, in minutes, and until
-// when: the page stays open while the time passes. 0: unknown. The answer's header has it too.
+// retryAfter returns how long the client must wait, in minutes if that is more than 90 seconds, and
+// the time when the wait ends. n is 0 if unknown. It also sets the Retry-After header.
 func retryAfter(c *Context, err error) (n int, minutes bool, until string) {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !ok || e.RetryAfter <= 0 {
@@ -26,7 +26,7 @@ func retryAfter(c *Context, err error) (n int, minutes bool, until string) {
 	return (seconds + 59) / 60, true, until
 }
 
-// Wait is when to try again; empty: unknown.
+// Wait returns a message with the time to wait before trying again, or "" if it is unknown.
 func (c *Context) Wait(err error) string {
 	n, minutes, until := retryAfter(c, err)
 	switch {
@@ -38,7 +38,7 @@ func (c *Context) Wait(err error) string {
 	return c.N(n, "Try again in %s second, at %s.", "Try again in %s seconds, at %s.", until)
 }
 
-// TooMany is the message of a form that was sent too often; empty: it was refused for another reason.
+// TooMany returns the error message for a form that was sent too often, or "" for other errors.
 func (c *Context) TooMany(err error) string {
 	if domain.CodeOf(err) != domain.CodeTooMany {
 		return ""
@@ -53,7 +53,7 @@ func (c *Context) TooMany(err error) string {
 	return c.N(n, "Too many attempts. Try again in %s second, at %s.", "Too many attempts. Try again in %s seconds, at %s.", until)
 }
 
-// RefusedWith is the status of a form that is shown again with what is wrong.
+// RefusedWith returns the HTTP status of a rejected form.
 func RefusedWith(err error) int {
 	if domain.CodeOf(err) == domain.CodeTooMany {
 		return http.StatusTooManyRequests

@@ -1,6 +1,6 @@
-// Package ui is what every page needs of a request: who asks and what they may do, their
-// language and display, the values of a form, the page around what is shown, and
-// errors. A section of the dashboard is a package beside it that returns a [Section].
+// Package ui is the base of all pages: the user of a request and their permissions, language, and
+// display settings, form values, the frame of pages, and errors. Each section of the dashboard is a
+// package next to it that returns a [Section].
 package ui
 
 import (
@@ -17,27 +17,28 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// Section is a part of the dashboard with pages of its own.
+// Section is a part of the dashboard with its own pages.
 type Section struct {
 	Routes    []Route
 	Fragments []Fragment
 	Done      []Done
 }
 
-// Fragment is a part of a page that is fetched again automatically when one of its topics has changed. The
-// request goes to the page's own address, with the fragment's id in HX-Target. In the history, and without
-// scripts, there is only the page.
+// Fragment is a part of a page that the browser reloads when one of its topics changes. The request
+// uses the address of the page, with the id of the fragment in HX-Target, so that the browser
+// history and browsers without scripts only see the page.
 type Fragment struct {
 	Page      string // pattern of the page's address
-	ID        string // of the element
+	ID        string // id of the element
 	Operation app.Operation
-	// Topics are those of package events; a part like :run is that of the address.
+	// Topics are topics of package events. Parameters such as :run take their value from the
+	// address.
 	Topics []string
-	// Build makes no more than the part; nil: there is nothing to show any more.
+	// Build renders only the fragment. A nil component means that nothing is left to show.
 	Build func(*Context) (templ.Component, error)
 }
 
-// Handle answers with the fragment.
+// Handle responds with the fragment, or with 204 No Content if there is nothing to show.
 func (f Fragment) Handle(c *Context) error {
 	part, err := f.Build(c)
 	if err != nil {
@@ -49,42 +50,42 @@ func (f Fragment) Handle(c *Context) error {
 	return c.Render(http.StatusOK, part)
 }
 
-// Route is one address and the operation that it serves; the policy decides who may use it. Get or Post is
-// the pattern of the address.
+// Route maps the address pattern Get or Post to an operation. The policy of the operation decides
+// who may use the route.
 type Route struct {
 	Get, Post string
 	Operation app.Operation
 	Handle    func(*Context) error
 }
 
-// Reader is what every page reads of the store.
+// Reader reads the data that every page needs from the store.
 type Reader interface {
-	// RunCounts are the numbers of runs by status, and of open approvals.
+	// RunCounts returns the number of runs by status, and the number of pending approval requests.
 	RunCounts(ctx context.Context) (domain.RunCounts, error)
 }
 
-// Site is what all requests share.
+// Site holds what all requests share.
 type Site struct {
 	App    *app.App
 	Reader Reader
-	// Notices are what every page shows now; nil: there are none.
+	// Notices returns the notices that every page shows. It may be nil.
 	Notices func(context.Context) []domain.Notice
-	// APIPath is where the API reads what an operation gives, with {name} for each
-	// parameter; "" for none. Nil: pages have no links to the API.
+	// APIPath returns the API path of a read operation, with {name} for each parameter, or "" if
+	// the API lacks it. If APIPath is nil, pages have no links to the API.
 	APIPath func(app.Operation) string
-	// Secure reports whether the browser came over TLS.
+	// Secure reports whether the browser's connection uses TLS.
 	Secure        func(*http.Request) bool
-	Done          []Done // what pages say after an act
+	Done          []Done // confirmations of actions
 	Zone          *time.Location
 	Version, Node string
-	// Idle is after how long without a request a login ends; 0: never.
+	// Idle is the session idle timeout. 0 disables it.
 	Idle   time.Duration
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// CookieName is the session cookie's: with the __Host- prefix wherever the
-// browser demands TLS for it.
+// CookieName returns the name of the session cookie. With TLS, it has the __Host- prefix, which
+// browsers accept only from secure origins.
 func (s *Site) CookieName(r *http.Request) string {
 	if s.Secure(r) {
 		return "__Host-kairos"
@@ -92,7 +93,7 @@ func (s *Site) CookieName(r *http.Request) string {
 	return "kairos"
 }
 
-// Origin is that of this server's pages, as a request came to it.
+// Origin returns the origin of the pages of this server, based on the request.
 func (s *Site) Origin(r *http.Request) string {
 	if s.Secure(r) {
 		return "https://" + r.Host
@@ -100,35 +101,35 @@ func (s *Site) Origin(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// Principal sends a request; without a Name it is anonymous.
+// Principal is the sender of a request. Without a Name, it is anonymous.
 type Principal struct {
 	domain.User
-	Secret  string // of the session
-	CSRF    string // what forms of this session carry
+	Secret  string // session secret
+	CSRF    string // CSRF token of the session
 	Request domain.Request
 }
 
-// Actor is who asks, and by which request.
+// Actor returns the principal as the actor of an operation.
 func (p Principal) Actor() domain.Actor {
 	return domain.Actor{Name: p.Name, Role: p.Role, Source: "ui", Request: p.Request}
 }
 
-// Context is one request on its way through a page. It is used by one goroutine.
+// Context is the state of one request. It must not be used concurrently.
 type Context struct {
 	context.Context
 	Site *Site
 	Echo echo.Context
 	Who  Principal
-	// Op is the operation of the route; empty for none.
-	Op app.Operation
-	// Display is how the reader wants pages.
+	// Op is the operation of the route. It may be empty.
+	Op      app.Operation
 	Display Display
 	Began   time.Time
-	// At is the position up to which the page shows events, for its live stream.
+	// At is the position of the last event that the page shows. The live stream resumes there.
 	At string
 }
 
-// Open begins a request. Its language and display are known, who asks is not.
+// Open returns the context of a request, with its language and display settings. The caller sets
+// Who.
 func (s *Site) Open(ctx context.Context, e echo.Context, op app.Operation) *Context {
 	c := &Context{Site: s, Echo: e, Op: op, Began: time.Now()}
 	c.Display = readDisplay(e, s.Zone)
@@ -136,16 +137,16 @@ func (s *Site) Open(ctx context.Context, e echo.Context, op app.Operation) *Cont
 	return c
 }
 
-// Within is the same request with a context that was made of it.
+// Within returns a copy of c with a context derived from it.
 func (c *Context) Within(ctx context.Context) *Context {
 	return &Context{Context: ctx, Site: c.Site, Echo: c.Echo, Who: c.Who, Op: c.Op, Display: c.Display, Began: c.Began, At: c.At}
 }
 
-// Param is a part of the address.
+// Param returns a path parameter.
 func (c *Context) Param(name string) string { return c.Echo.Param(name) }
 
-// Query is a parameter of the address.
+// Query returns a query parameter.
 func (c *Context) Query(name string) string { return c.Echo.QueryParam(name) }
 
-// Field is a value of the form, or of the address.
+// Field returns a form value, or a query parameter of that name.
 func (c *Context) Field(name string) string { return c.Echo.FormValue(name) }
