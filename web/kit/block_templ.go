@@ -78,7 +78,7 @@ func BlockView(b Block) templ.Component {
 	})
 }
 
-// blockBox is a text or value under its title, with what can be done with it.
+// blockBox renders a text or value with its title and its buttons.
 func blockBox(b Block, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -436,7 +436,7 @@ func blockBox(b Block, title string) templ.Component {
 	})
 }
 
-// Addresses are in a text that is not trusted: plain text, and a button that copies.
+// Addresses lists URLs found in untrusted text. Each one is plain text with a copy button.
 func Addresses(list []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -543,7 +543,7 @@ func Addresses(list []string) templ.Component {
 	})
 }
 
-// diffLines says how a value became another; the signs say it without colours.
+// DiffLines renders a diff. Signs mark the lines, so that the diff does not depend on color.
 func DiffLines(id, title string, lines []DiffLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1031,7 +1031,7 @@ func JSONNode(n Node) templ.Component {
 	})
 }
 
-// copyNode copies the whole value of a node.
+// copyNode renders the button that copies the full value of a node.
 func copyNode(n Node) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1102,7 +1102,7 @@ func copyNode(n Node) templ.Component {
 	})
 }
 
-// findForm looks for a text in the values below it.
+// FindBox renders a search form for the values on the page.
 func FindBox(f FindForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,7 +13,7 @@ import (
 	"fmt"
 )
 
-// Page is a whole page; or, for a dialog, only what the page says.
+// Page renders a whole page, or only its content for a dialog.
 func Page(s Shell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -578,7 +578,7 @@ func whole(s Shell) templ.Component {
 	})
 }
 
-// Brand leads home.
+// Brand renders the logo, which links to home.
 func Brand() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1049,7 +1049,7 @@ func navLinks(links []Link) templ.Component {
 	})
 }
 
-// tabbar is the navigation of a phone: what is opened most, within reach of a thumb.
+// tabbar renders the navigation on phones.
 func tabbar(s Shell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1100,8 +1100,8 @@ func tabbar(s Shell) templ.Component {
 	})
 }
 
-// display sets how pages look and read: language, theme, density, how times are
-// written. It is one form of plain buttons, so that it works without scripts.
+// display renders the display settings: language, theme, density, and time format. It is one form
+// of plain buttons, so that it works without scripts.
 func display(s Shell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1725,7 +1725,7 @@ func LinkButton(l Link) templ.Component {
 	})
 }
 
-// Patterns are what drawings fill with besides a color.
+// Patterns defines the SVG fill patterns, which complement colors.
 func Patterns() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
