@@ -82,7 +82,7 @@ func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
 func (r *recorder) WriteHeader(int)             {}
 
-// The page of a very large plan is no larger than others, because it is split into pages.
+// The page of a very large plan is as small as others, because the plan is split into pages.
 func TestPagesOfLargePlansAreBounded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
