@@ -1,5 +1,5 @@
-// Package ansi reads the colours that programs write for terminals, so that a
-// page can show them as classes of its own.
+// Package ansi parses ANSI color sequences of terminals, so that a page can show them as CSS
+// classes.
 package ansi
 
 import (
@@ -7,24 +7,22 @@ import (
 	"strings"
 )
 
-// Part is a stretch of text with one look. Class is a list of c0 … c7 (the
-// colours of a terminal), b (bold), i (italic), u (underlined) and d (dim);
-// empty for plain text.
+// Part is text with one style. Class is a list of c0 … c7 (terminal colors), b (bold), i (italic),
+// u (underlined), and d (dim), or empty for plain text.
 type Part struct{ Class, Text string }
 
-// maxParts bounds how often a line may change its look; what follows keeps the
-// last one.
+// maxParts is the maximum number of parts of a line. The last part contains the rest of the line.
 const maxParts = 200
 
-// look is what the sequences until here have set.
+// look is the current style.
 type look struct {
-	color                        int // -1: none
+	color                        int // -1 if none
 	bold, dim, italic, underline bool
 }
 
-// Split cuts a line where its look changes. Sequences that set a look go; every
-// other control character stays for the caller to show. Background colours and
-// colours beyond the eight are left out: they are made for another ground.
+// Split splits a line where its style changes. It removes style sequences, and leaves all other
+// control characters to the caller. It ignores background colors and extended colors, because they
+// assume another background.
 func Split(line string) []Part {
 	if !strings.Contains(line, "\x1b[") {
 		return []Part{{Text: line}}
@@ -48,7 +46,7 @@ func Split(line string) []Part {
 			end++
 		}
 		text.WriteString(line[:at])
-		if end == len(line) || line[end] != 'm' { // not a look: it is shown as it is
+		if end == len(line) || line[end] != 'm' { // not a style sequence, so it stays
 			text.WriteString(line[at:end])
 			line = line[end:]
 			continue
@@ -66,7 +64,7 @@ func Split(line string) []Part {
 	return out
 }
 
-// set applies the numbers of one sequence.
+// set applies the codes of one sequence.
 func (l *look) set(codes string) {
 	list := strings.Split(codes, ";")
 	for i := 0; i < len(list); i++ {
@@ -95,7 +93,7 @@ func (l *look) set(codes string) {
 			l.color = n - 90
 		case n == 39:
 			l.color = -1
-		case n == 38 || n == 48: // a colour of many: its numbers are none of ours
+		case n == 38 || n == 48: // an extended color, whose arguments are skipped
 			if i+1 < len(list) && list[i+1] == "5" {
 				i += 2
 			} else {

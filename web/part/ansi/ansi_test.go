@@ -28,7 +28,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A line that changes its look at every letter stays small.
+// A line that changes its style at every letter has a limited number of parts.
 func TestSplitIsBounded(t *testing.T) {
 	t.Parallel()
 	parts := ansi.Split(strings.Repeat("\x1b[31mx\x1b[0my", 5000))
@@ -44,7 +44,7 @@ func TestSplitIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever a program writes, no letter is lost or made up.
+// For any input, no text is lost or added.
 func FuzzSplit(f *testing.F) {
 	f.Add("a\x1b[31mred\x1b[0m")
 	f.Add("\x1b[38;5m\x1b[;;m")

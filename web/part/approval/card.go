@@ -1,5 +1,5 @@
-// Package approval is what several sections show of approvals: a row of a list, and the
-// card with its answers.
+// Package approval contains what several sections show of approval requests: a row of a list, and
+// the card with the answers.
 package approval
 
 import (
@@ -17,23 +17,23 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these parts need of the server.
+// Ports are the dependencies of the package.
 type Ports struct {
 	Predictions Predictions
-	// TwoPeople reports whether who started a run may not answer its approvals.
+	// TwoPeople reports whether the person who started a run may not decide its approval requests.
 	TwoPeople func() bool
-	// People are the persons behind the name of an actor: a token does not make two
-	// people of one.
+	// People returns the persons behind an actor's name. For a token, it is the person who created
+	// it.
 	People func(ctx context.Context, name string) ([]string, error)
 }
 
-// Predictions say for each answer to an open approval what comes next.
+// Predictions predicts what follows each answer to a pending approval request.
 type Predictions interface {
 	Prediction(ctx context.Context, approval string) ([]domain.Prediction, error)
 }
 
-// startedIt reports whether the reader may be who started a run: by their name, or by
-// a token that they made. The engine refuses their answer then.
+// startedIt reports whether the user may have started a run, directly or with a token that they
+// created. The engine then rejects the user's decision.
 func (p Ports) startedIt(c *ui.Context, starter string) (bool, error) {
 	if starter == c.Who.Name {
 		return true, nil
@@ -42,7 +42,7 @@ func (p Ports) startedIt(c *ui.Context, starter string) (bool, error) {
 	return slices.Contains(who, c.Who.Name), err
 }
 
-// Card is an approval as a form or a row shows it.
+// Card returns an approval request as a card or a row.
 func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 	v := Card{
 		ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: kit.Visible(a.Message),
@@ -72,11 +72,11 @@ func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 		},
 		Evidence: Evidence{Label: kit.Visible(kit.Cut(a.Label, 80))},
 	}
-	first := map[bool]bool{true: true, false: true} // of those that reject, and of the others
+	first := map[bool]bool{true: true, false: true} // of the rejecting and of the other answers
 	for i, x := range a.Answers() {
 		b := Answer{ID: x.ID, Label: kit.Visible(kit.Cut(x.Label, 60)), Rejects: x.Rejects(), Chosen: !x.Rejects() && first[false]}
 		if i < len(a.Choices) && a.Choices[i].Label == "" || len(a.Choices) == 0 {
-			switch x.ID { // the plan has no word of its own
+			switch x.ID { // the plan does not name the answer
 			case "approve":
 				b.Label = c.T("Approve")
 			case "reject":
@@ -91,7 +91,7 @@ func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 			first[x.Rejects()] = false
 		}
 		v.Answers = append(v.Answers, b)
-		if a.Answer == x.ID && len(a.Answers()) > 2 { // else the status shows it
+		if a.Answer == x.ID && len(a.Answers()) > 2 { // with fewer answers, the status shows it
 			v.Given = b.Label
 		}
 	}
@@ -119,7 +119,7 @@ func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 	return v, nil
 }
 
-// dueWords say until when an approval waits, and what happens then.
+// dueWords describes the deadline of an approval request, and what happens then.
 func dueWords(c *ui.Context, a domain.Approval) string {
 	if a.DueAt.IsZero() {
 		return c.T("no deadline")
@@ -137,8 +137,8 @@ func dueWords(c *ui.Context, a domain.Approval) string {
 	return c.T("auto-reject %s", left)
 }
 
-// commentOf is what was said with an answer; of a request that was withdrawn when its
-// run was quarantined, why.
+// commentOf returns the comment of a decision, or the reason why the request was withdrawn when its
+// run was quarantined.
 func commentOf(c *ui.Context, a domain.Approval) string {
 	if !a.Text.IsZero() {
 		return c.T("Withdrawn: %s", c.Message(a.Text))
@@ -146,7 +146,7 @@ func commentOf(c *ui.Context, a domain.Approval) string {
 	return kit.Visible(a.Comment)
 }
 
-// outcomeOf is how an approval ended, as lists show it.
+// outcomeOf returns the outcome of an approval request as a status.
 func outcomeOf(a domain.Approval) kit.Status {
 	switch a.Status {
 	case "approved":
@@ -164,14 +164,15 @@ func outcomeOf(a domain.Approval) kit.Status {
 }
 
 const (
-	// factRunes is how much of one value a card shows.
+	// factRunes is the maximum length of a value on a card.
 	factRunes = 400
-	// factsBytes is the largest value that a card shows as facts. Decoding a larger one takes too long.
+	// factsBytes is the maximum size of a JSON value that a card shows as facts. Decoding a larger
+	// one takes too long.
 	factsBytes = 64 << 10
 )
 
-// Facts are a JSON value as terms and values, if it has at most that many and is an object, and
-// whether they show all of it. A larger value is read in the JSON below.
+// Facts returns the members of a JSON object as facts, and whether the facts show the complete
+// value. There are no facts if the value is not an object, or has more than most members.
 func Facts(value domain.RawJSON, most int) (facts []kit.Fact, whole bool) {
 	if len(value) == 0 || string(value) == "null" {
 		return nil, true
@@ -198,14 +199,14 @@ func Facts(value domain.RawJSON, most int) (facts []kit.Fact, whole bool) {
 	return facts, whole
 }
 
-// Plain reports whether the reader may answer the request, and needs no more than a click for it: no
-// value, comment, or confirmation.
+// Plain reports whether the user can decide the request with one click, without a value, comment,
+// or confirmation.
 func (v Card) Plain(reader string) bool {
 	return v.Status == "open" && v.CanAct && !v.OwnRun && (v.Assignee == "" || v.Assignee == reader) &&
 		v.Label == "" && v.Tool == "" && v.Agent == "" && !v.MayAsk && len(v.Fields) == 0 && len(v.Answers) == 2
 }
 
-// Schema is the schema of the values that an approval requires; nil: none.
+// Schema returns the schema of the values that an approval requires, or nil.
 func Schema(a domain.Approval) any {
 	if a.Form == nil {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// TogetherMost is how many requests one answer decides.
+// TogetherMost is the maximum number of requests that one answer decides.
 const TogetherMost = 50
 
-// Confirmation is what the reader decided before this page; nil: nothing.
+// Confirmation returns the decisions that the user made on the previous page, or nil.
 func (p Ports) Confirmation(c *ui.Context) (*Confirmation, error) {
 	var out Confirmation
 	ids := c.Echo.QueryParams()["decided"]
@@ -33,7 +33,7 @@ func (p Ports) Confirmation(c *ui.Context) (*Confirmation, error) {
 	return &out, nil
 }
 
-// DecidedOf is a request with its outcome.
+// DecidedOf returns a request with its outcome.
 func DecidedOf(c *ui.Context, a domain.Approval) Decided {
 	short := domain.ShortID(a.Run)
 	return Decided{
@@ -43,5 +43,5 @@ func DecidedOf(c *ui.Context, a domain.Approval) Decided {
 	}
 }
 
-// NotDecided is the outcome of a request that an answer did not reach.
+// NotDecided is the outcome of a request that was not decided.
 var NotDecided = kit.Word("need", "i-need", locale.Mark("not decided"), true)

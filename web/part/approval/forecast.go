@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Tail is the plan version that a planner proposes to continue with, and its reason.
+// Tail sets the plan version that a planner proposes for the rest of the run, and its reason.
 func Tail(c *ui.Context, e *domain.Entry, run domain.Run, v *Card) {
 	var p struct {
 		Tail *struct {
@@ -29,7 +29,7 @@ func Tail(c *ui.Context, e *domain.Entry, run domain.Run, v *Card) {
 	}
 }
 
-// Prediction adds where each answer leads.
+// Prediction adds the predicted effect of each answer.
 func (p Ports) Prediction(c *ui.Context, a domain.Approval, v *Card) error {
 	list, err := p.Predictions.Prediction(c, a.ID)
 	if err != nil && domain.CodeOf(err) != domain.CodeConflict {
@@ -41,7 +41,7 @@ func (p Ports) Prediction(c *ui.Context, a domain.Approval, v *Card) error {
 	return nil
 }
 
-// wayOf puts where an answer leads into words.
+// wayOf describes the predicted effect of an answer.
 func wayOf(c *ui.Context, f domain.Prediction, v Card) Ahead {
 	a := Ahead{Answer: c.T("Request changes")}
 	approves := false

@@ -2,7 +2,7 @@ package approval
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// Card is a question for a person.
+// Card is an approval request.
 type Card struct {
 	Origin
 	Decision
@@ -11,7 +11,7 @@ type Card struct {
 	TwoPeople
 	ID, Href, Message string
 	OnRun             bool // shown on the page of its run
-	Current           bool // the decision beside the list
+	Current           bool // the request next to the list
 	Since             kit.Time
 	Due               string
 	HasDeadline       bool
@@ -19,20 +19,20 @@ type Card struct {
 	Assignee          string
 	History           string
 	Past              []Card
-	Similar           []kit.Link // acts on all of its kind
+	Similar           []kit.Link // bulk actions on similar requests
 }
 
-// Origin is where a request comes from.
+// Origin describes the source of a request.
 type Origin struct {
 	Run, RunHref   string
 	Plan, PlanHref string
 	Version, Node  string
 	StartedBy      string
-	// By is who requests; Agent is the agent, if it is one.
+	// By is the name of the requester. Agent is set if it is an agent.
 	By, Agent string
 }
 
-// Decision is what became of a request.
+// Decision is the outcome of a request.
 type Decision struct {
 	Status    string
 	Outcome   kit.Status
@@ -42,65 +42,65 @@ type Decision struct {
 	Given     string
 }
 
-// Answering is the form that answers a request.
+// Answering is the form that decides a request.
 type Answering struct {
 	Digest           string
 	CSRF, Idem, Keep string
 	Fields           []kit.Field
-	Typed            string // the reason, as it was typed before
+	Typed            string // comment that was submitted with an error
 	FormError        string
-	Changed          bool // what is shown is not what was answered
+	Changed          bool // the request changed after the form was submitted
 	CanAct           bool
-	Assign           []kit.Option // to whom it can be given
-	// Answers are the buttons, and Given is the answer that a person gave.
+	Assign           []kit.Option // possible assignees
+	// Answers are the buttons. MayAsk offers to request changes.
 	Answers []Answer
 	MayAsk  bool
 }
 
-// Evidence is what a decision rests on.
+// Evidence is the information for a decision.
 type Evidence struct {
-	// Tool and Arguments are the call to approve, in full.
+	// Tool and Arguments are the complete tool call to approve.
 	Tool, Arguments string
-	Facts           []kit.Fact // the arguments, where they are few and plain
-	Label           string     // of the risk or amount
-	Why             string     // what a model said of it
-	Basis           []kit.Fact // the input of the run and the outputs before, where they are few and plain
+	Facts           []kit.Fact // arguments, if they are few and plain
+	Label           string     // risk or amount
+	Why             string     // explanation of the model
+	Basis           []kit.Fact // input of the run and previous outputs, if they are few and plain
 	Seen            []kit.Block
 	Ahead           []Ahead
-	Changes         []kit.DiffLine // of the values against those proposed
-	Diff            kit.Link       // of a new version of the plan
+	Changes         []kit.DiffLine // diff between the proposed and the approved values
+	Diff            kit.Link       // diff of a new version of the plan
 }
 
-// TwoPeople is the rule that the starter of a run may not answer.
+// TwoPeople describes the rule that the person who started a run may not decide its requests.
 type TwoPeople struct {
-	// Two names the first of the two people that are needed; OwnRun: the reader
-	// is, and may not answer.
+	// Two is the name of the person who started the run. OwnRun means that it is the user, who may
+	// not decide.
 	Two    string
 	OwnRun bool
-	// OwnToken: they did so by a token that they made.
+	// OwnToken means that the user's token started the run.
 	OwnToken bool
 }
 
-// Ahead is where an answer leads.
+// Ahead is the predicted effect of an answer.
 type Ahead struct {
 	Answer, Text   string
 	Steps, Effects []string
 }
 
-// Answer is an answer that an approval takes.
+// Answer is a possible answer to an approval request.
 type Answer struct {
 	ID, Label       string
-	Rejects, Chosen bool   // Chosen: it is the one that is most likely wanted
-	Key             string // of the keyboard; empty: none
+	Rejects, Chosen bool   // Chosen marks the default
+	Key             string // keyboard shortcut, or empty
 }
 
-// Confirmation is what was just decided: Sum counts several.
+// Confirmation contains the decisions that were just made. Sum summarizes several decisions.
 type Confirmation struct {
 	Sum     string
 	Decided []Decided
 }
 
-// Decided is a request with its outcome. Problem is why it was not decided.
+// Decided is a request with its outcome. Problem is the reason why it was not decided.
 type Decided struct {
 	Outcome      kit.Status
 	Request, Run kit.Link

@@ -10,33 +10,33 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// AnswersForm is the form of the buttons that answer a request in a list. The list follows events, so
+// AnswersForm is the id of the form of the answer buttons in a list. The list is a live region, so
 // the form is outside of it.
 const AnswersForm = "once-answer"
 
 const (
-	// factsMost is how many facts a request in a list shows.
+	// factsMost is the maximum number of facts of a request in a list.
 	factsMost = 6
-	// basisRows is how many journal rows are read for them.
+	// basisRows is the number of journal rows that are read for the facts.
 	basisRows = 30
 )
 
-// Request waits for a decision of a person: one request, or several alike.
+// Request is one pending request in a list, or a group of similar ones.
 type Request struct {
-	Role                     string // need or doubt
+	Role                     string // "need" or "doubt"
 	Kind                     kit.Link
 	Text, Href, Risk, Remark string
 	Since                    kit.Time
 	Actions                  []kit.Link
 	Facts                    []kit.Fact
-	// Answers are those that take one click.
+	// Answers are the answers that require only one click.
 	Answers []kit.Link
-	// Alike are all requests of a group; Together names them, and Open shows them at once.
+	// Alike are all requests of a group. Together is their summary, and Open expands them.
 	Alike    []Alike
 	Together string
 	Open     bool
-	Next     bool // it is the next after one that was answered
-	Current  bool // the decision beside the list
+	Next     bool // the next request after a decision
+	Current  bool // the request next to the list
 }
 
 // Alike is one request of a group.
@@ -46,12 +46,12 @@ type Alike struct {
 	Since   kit.Time
 }
 
-// Groups groups open approvals of one step of a plan, in the order of the first of each group.
+// Groups groups pending approvals by step, in the order of the first approval of each group.
 func Groups(list []domain.Approval) [][]domain.Approval {
 	return groupBy(list, func(a domain.Approval) [2]string { return [2]string{a.PlanKey, a.Node} })
 }
 
-// Doubts groups runs that have an attempt in doubt by the step.
+// Doubts groups runs with an attempt in doubt by step.
 func Doubts(list []domain.Run) [][]domain.Run {
 	return groupBy(list, func(r domain.Run) [2]string { return [2]string{r.PlanKey, r.Node} })
 }
@@ -71,7 +71,7 @@ func groupBy[T any](list []T, key func(T) [2]string) [][]T {
 	return out
 }
 
-// Request is a group of approvals as a list shows it.
+// Request converts a group of approvals to a row of a list.
 func (p Ports) Request(c *ui.Context, group []domain.Approval) Request {
 	a := group[0]
 	r := Request{
@@ -94,7 +94,7 @@ func (p Ports) Request(c *ui.Context, group []domain.Approval) Request {
 	return r
 }
 
-// DoubtRequest is a group of runs with an attempt in doubt as a list shows it.
+// DoubtRequest converts a group of runs with an attempt in doubt to a row of a list.
 func DoubtRequest(c *ui.Context, group []domain.Run) Request {
 	run := group[0]
 	at := doubtAt(run)
@@ -129,9 +129,9 @@ func doubtAt(run domain.Run) string {
 	return "/runs/" + run.ID + "?step=" + url.QueryEscape(run.Node) + "#inspector"
 }
 
-// OneClick lets the reader answer a request in a list. An answer holds for the message, the input of the
-// run, and the outputs before it: only a request that shows all of these is answered without its page.
-// Back names the page that the answer leads to.
+// OneClick adds answers that require only one click. An answer applies to the message, the input of
+// the run, and the previous outputs, so only a request that shows all of these can be answered in
+// the list. back identifies the page to return to.
 func (p Ports) OneClick(c *ui.Context, r *Request, a domain.Approval, back url.Values) error {
 	card, err := p.Card(c, a)
 	if err != nil {
@@ -150,11 +150,12 @@ func (p Ports) OneClick(c *ui.Context, r *Request, a domain.Approval, back url.V
 	return nil
 }
 
-// basis is what an answer holds for besides the message, as facts, and whether these are all of it.
+// basis returns the input of the run and the previous outputs as facts, and whether they are
+// complete.
 func (p Ports) basis(c *ui.Context, a domain.Approval) (facts []kit.Fact, whole bool, err error) {
 	run, err := c.Site.App.Runs.Find(c, c.Who.Actor(), a.Run)
 	if domain.CodeOf(err) == domain.CodeCorrupt {
-		return nil, false, nil // its page shows what is damaged
+		return nil, false, nil // the request's page shows the damage
 	}
 	if err != nil {
 		return nil, false, err
@@ -167,8 +168,8 @@ func (p Ports) basis(c *ui.Context, a domain.Approval) (facts []kit.Fact, whole 
 	return facts, whole && !journal.More && journal.Damage == "", nil
 }
 
-// Basis is what an answer holds for, as at most that many facts: the input of the run, and the outputs
-// before the request, each value once by its name. It reports whether these are all of it.
+// Basis returns the input of the run and the outputs before the request as at most that many facts,
+// without duplicates. It also reports whether the facts are complete.
 func Basis(a domain.Approval, input domain.RawJSON, rows []domain.Entry, most int) (facts []kit.Fact, whole bool) {
 	facts, whole = Facts(input, most)
 	known := map[kit.Fact]bool{}
@@ -196,7 +197,7 @@ func Basis(a domain.Approval, input domain.RawJSON, rows []domain.Entry, most in
 	return facts, whole
 }
 
-// Word is what the mark of a request stands for.
+// Word returns the label of a request.
 func (r Request) Word() string {
 	if r.Role == "doubt" {
 		return "In doubt"

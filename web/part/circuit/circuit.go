@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// stateOf is where a circuit stands, as operators read it.
+// stateOf returns the state of a circuit as a status.
 func stateOf(s domain.CircuitState) kit.Status {
 	switch s {
 	case domain.CircuitOpen:
@@ -23,8 +23,8 @@ func stateOf(s domain.CircuitState) kit.Status {
 	return kit.Word("ok", "i-ok", locale.Mark("closed"), false)
 }
 
-// RowOf builds the row of a circuit: its state, the reason, and the time left. page is where the tool or the
-// provider is shown.
+// RowOf returns the row of a circuit: its state, the reason, and the remaining time. page is the
+// address of the tool or provider.
 func RowOf(c *ui.Context, of domain.Circuit, page string) Row {
 	row := Row{
 		Part:    kit.Visible(of.Part),
@@ -46,7 +46,7 @@ func RowOf(c *ui.Context, of domain.Circuit, page string) Row {
 	return row
 }
 
-// Rows are several, of one tool or provider.
+// Rows returns the rows of the circuits of one tool or provider.
 func Rows(c *ui.Context, list []domain.Circuit, page string) []Row {
 	out := make([]Row, len(list))
 	for i, of := range list {
@@ -55,13 +55,13 @@ func Rows(c *ui.Context, list []domain.Circuit, page string) []Row {
 	return out
 }
 
-// OpenOf is one circuit of a tool where something waits for it, with a link to
-// the tool.
+// OpenOf returns a tool's circuit with a link to the tool.
 func OpenOf(c *ui.Context, of domain.ToolCircuit) Open {
 	return Open{Name: kit.CircuitOf(of.Tool, of.Part), Href: link.Tool(of.Tool), Row: RowOf(c, of.Circuit, link.Tool(of.Tool))}
 }
 
-// enableHref is the page that closes the circuit of a host, or of all that page is about.
+// enableHref returns the address of the form that closes the circuit of a host, or all circuits of
+// the tool or provider if host is empty.
 func enableHref(page, host string) string {
 	if host == "" {
 		return page + "/enable"
@@ -69,8 +69,7 @@ func enableHref(page, host string) string {
 	return page + "/enable?" + url.Values{"host": {host}}.Encode()
 }
 
-// Degraded are the providers whose last call failed, or that are not called for
-// a while because of that.
+// Degraded returns the providers whose last call failed, or that are in cooldown after failures.
 func Degraded(c *ui.Context) ([]domain.ProviderInfo, error) {
 	list, err := c.Site.App.Providers.List(c, c.Who.Actor())
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package form makes fields of a form from a JSON Schema, and reads them back: one field
-// per property of an object; what is not text, number, yes/no or a choice is entered as
-// JSON.
+// Package form converts a JSON Schema to form fields, and submitted fields back to a value. An
+// object has one field per property. Properties other than text, numbers, booleans, and enums are
+// entered as JSON.
 package form
 
 import (
@@ -16,7 +16,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Properties are those of a schema of objects, and their names in order.
+// Properties returns the properties of an object schema, the required names, and all names in
+// order.
 func Properties(schema any) (props map[string]any, required []string, order []string) {
 	m, _ := schema.(map[string]any)
 	props, _ = m["properties"].(map[string]any)
@@ -28,13 +29,13 @@ func Properties(schema any) (props map[string]any, required []string, order []st
 	return props, required, slices.Sorted(maps.Keys(props))
 }
 
-// List is a value as a list; nil: it is none.
+// List returns a value as a list, or nil if it is not a list.
 func List(v any) []any {
 	l, _ := v.([]any)
 	return l
 }
 
-// Fields are the fields of a schema, filled with the values of the form that was sent.
+// Fields returns the fields of a schema, with the values of the submitted form.
 func Fields(c *ui.Context, schema any) []kit.Field {
 	props, required, order := Properties(schema)
 	var out []kit.Field
@@ -83,8 +84,8 @@ func Fields(c *ui.Context, schema any) []kit.Field {
 	return out
 }
 
-// Values reads the fields back into a JSON value; nil when nothing was entered. Text in place of a number
-// stays text: the schema reports the fault.
+// Values returns the submitted fields as a JSON object, or nil if nothing was entered. Text in a
+// number field remains text, so that the schema reports the error.
 func Values(c *ui.Context, schema any) map[string]any {
 	props, _, order := Properties(schema)
 	var out map[string]any
@@ -107,7 +108,7 @@ func Values(c *ui.Context, schema any) map[string]any {
 	return out
 }
 
-// JSON reads JSON from a form.
+// JSON parses a JSON value of a form.
 func JSON(s string) (domain.RawJSON, error) {
 	v, err := jsonvalue.Decode([]byte(s))
 	if err != nil {
@@ -116,7 +117,7 @@ func JSON(s string) (domain.RawJSON, error) {
 	return jsonvalue.Encode(v)
 }
 
-// Example is a value to be replaced, as JSON, which YAML reads too.
+// Example returns an example value as JSON, which is also valid YAML.
 func Example(p map[string]any) string {
 	if v, ok := p["default"]; ok {
 		if b, err := jsonvalue.Encode(v); err == nil {

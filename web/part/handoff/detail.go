@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Of is a handoff in full: what was passed on and what came back.
+// Of returns the details of a handoff: the context that was passed on, and the result.
 func Of(c *ui.Context, d domain.HandoffDetail, catalog *planner.Catalog) detail.Detail {
 	st := Status(d.Status)
 	i := detail.Detail{
@@ -61,8 +61,7 @@ func Of(c *ui.Context, d domain.HandoffDetail, catalog *planner.Catalog) detail.
 	return i
 }
 
-// blocks are the context that was given, the result that came back, and how
-// the one became the other.
+// blocks returns the context, the result, and the diff between them.
 func blocks(c *ui.Context, d domain.HandoffDetail) []kit.Block {
 	var out []kit.Block
 	if d.Context != "" {
@@ -97,7 +96,7 @@ func blocks(c *ui.Context, d domain.HandoffDetail) []kit.Block {
 	return out
 }
 
-// step names the step in which an agent gave or took work, and leads to it.
+// step returns the name of the step in which an agent took part, and its address.
 func step(run string, s *domain.HandoffStep) (name, href string) {
 	name = kit.StepName(s.Node, s.Visit)
 	if s.Item >= 0 {
@@ -106,7 +105,7 @@ func step(run string, s *domain.HandoffStep) (name, href string) {
 	return kit.Visible(name), fmt.Sprintf("/runs/%s?step=%d#inspector", run, s.Seq)
 }
 
-// agent is where an agent's page is; "": nowhere, the configuration has no such agent.
+// agent returns the address of an agent's page, or an empty string if the agent is not configured.
 func agent(catalog *planner.Catalog, id string) string {
 	if _, ok := catalog.Agents[id]; !ok {
 		return ""
@@ -114,10 +113,10 @@ func agent(catalog *planner.Catalog, id string) string {
 	return link.Agent(id)
 }
 
-// shownKeys bounds the keys that are listed.
+// shownKeys is the maximum number of keys to list.
 const shownKeys = 12
 
-// KeysOf are the keys of what was passed on, if it is an object.
+// KeysOf returns the keys of the context, if it is an object.
 func KeysOf(context string) []string {
 	if !strings.HasPrefix(strings.TrimSpace(context), "{") {
 		return nil
@@ -134,7 +133,7 @@ func KeysOf(context string) []string {
 	return out[:min(len(out), shownKeys)]
 }
 
-// PassedOn is what was passed on: the data, or where there is none the words.
+// PassedOn returns the data of the handoff, or its text if it has no data.
 func PassedOn(d domain.HandoffDetail) string {
 	if d.Given != nil {
 		return string(d.Given)
@@ -142,5 +141,5 @@ func PassedOn(d domain.HandoffDetail) string {
 	return d.Context
 }
 
-// ShortHash identifies what was passed on.
+// ShortHash returns the beginning of the context's hash.
 func ShortHash(d domain.HandoffDetail) string { return d.SHA256[:min(len(d.SHA256), 12)] }

@@ -8,41 +8,42 @@ import (
 )
 
 const (
-	// maxLanes bounds the agents that have a lane.
+	// maxLanes is the maximum number of agents with a lane.
 	maxLanes = 8
 	laneGap  = 160
 	rowGap   = 44
 	headGap  = 34
-	// shownName and shownReason bound the letters of a text.
+	// shownName and shownReason are the maximum lengths of texts.
 	shownName   = 20
 	shownReason = 26
 )
 
-// Pass is work that passes from one agent to another, for a drawing.
+// Pass is a handoff from one agent to another.
 type Pass struct {
 	From, To, Reason, Href, Label string
 	Refused, Back, Open, Chosen   bool
 }
 
-// Sequence is a drawing of passes: a lane per agent, an arrow per pass, from top to bottom.
+// Sequence is a sequence diagram with one lane per agent and one arrow per handoff, from top to
+// bottom.
 type Sequence struct {
 	Width, Height string
 	Lanes         []Lane
 	Arrows        []Arrow
-	Left          int // how many passes are of agents without a lane
+	Left          int // number of handoffs without an arrow, because an agent has no lane
 }
 
-// Lane is an agent.
+// Lane is the lane of an agent.
 type Lane struct{ X, Name string }
 
-// Arrow is one pass; Cross marks one that was refused.
+// Arrow is one handoff. Cross marks a rejected one.
 type Arrow struct {
 	Class, Line, Tip, Cross string
 	X, Y, Text              string
 	Href, Label             string
 }
 
-// Draw draws passes.
+// Draw draws handoffs.
 func Draw(list []Pass) Sequence {
 	var names []string
 	lane := func(name string) int {
@@ -71,7 +72,7 @@ func Draw(list []Pass) Sequence {
 
 func laneX(i int) int { return i*laneGap + laneGap/2 }
 
-// arrow draws a pass at a height; one to the agent itself is a hook.
+// arrow draws a handoff at height y. A handoff to the same agent is a loop.
 func arrow(p Pass, from, to, y int) Arrow {
 	a := Arrow{Class: "pass", Href: p.Href, Label: p.Label, Text: kit.Cut(p.Reason, shownReason), Y: strconv.Itoa(y - 7)}
 	for class, is := range map[string]bool{"refused": p.Refused, "open": p.Open, "back": p.Back} {
@@ -103,7 +104,7 @@ func arrow(p Pass, from, to, y int) Arrow {
 	return a
 }
 
-// cross marks a place where work did not pass.
+// cross returns the path of a cross, for a rejected handoff.
 func cross(x, y int) string {
 	return "M" + strconv.Itoa(x-4) + " " + strconv.Itoa(y-4) + "l8 8m0 -8l-8 8"
 }

@@ -1,4 +1,4 @@
-// Package handoff is what several sections show of handoffs between agents.
+// Package handoff contains what several sections show of handoffs between agents.
 package handoff
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Status is what became of a handoff.
+// Status returns the state of a handoff as a status.
 func Status(s string) kit.Status {
 	switch s {
 	case "returned":
@@ -22,7 +22,7 @@ func Status(s string) kit.Status {
 	return kit.Word("now", "i-now", locale.Mark("still open"), false)
 }
 
-// reasons are those that agents may give.
+// reasons are the predefined reasons of handoffs.
 var reasons = map[string]string{
 	"plan_step":        locale.Mark("plan step"),
 	"capability_match": locale.Mark("capability match"),
@@ -31,7 +31,7 @@ var reasons = map[string]string{
 	"clarification":    locale.Mark("clarification"),
 }
 
-// Reason is why an agent gave work to another.
+// Reason returns the reason of a handoff in the user's language.
 func Reason(c *ui.Context, code string) string {
 	if text := reasons[code]; text != "" {
 		return c.T(text)

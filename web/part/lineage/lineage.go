@@ -1,4 +1,5 @@
-// Package lineage draws the relatives of a run as a tree: its origin, and the runs that came from it.
+// Package lineage draws the related runs of a run as a tree: its origin, and the runs that were
+// created from it.
 package lineage
 
 import (
@@ -11,42 +12,43 @@ import (
 )
 
 const (
-	// most bounds how many runs a tree has, deepest how many generations.
+	// most is the maximum number of runs of a tree, and deepest the maximum depth.
 	most    = 200
 	deepest = 60
-	// openSiblings is how many runs below one run are open; completed ones beyond it are folded.
+	// openSiblings is the number of runs that are shown below one run. Further completed runs are
+	// folded.
 	openSiblings = 8
 )
 
-// Reader reads relatives of runs.
+// Reader reads related runs.
 type Reader interface {
-	// Lineage lists the children, forks and reruns of a run, and its origin.
+	// Lineage returns the children, forks, and reruns of a run, and its origin.
 	Lineage(ctx context.Context, run string) ([]domain.Run, error)
 }
 
-// Tree is a run with its relatives.
+// Tree contains a run and its related runs.
 type Tree struct {
 	Roots  []Node
-	Remark string // how many there are
-	Note   string // what is not shown
-	// Fork is the address of the form that forks the run; empty: the reader cannot.
+	Remark string // number of runs
+	Note   string // what the tree omits
+	// Fork is the address of the form that forks the run, or empty if the user may not.
 	Fork string
 }
 
-// Alone reports that the run has no relatives.
+// Alone reports whether the run has no related runs.
 func (t Tree) Alone() bool { return len(t.Roots) == 1 && len(t.Roots[0].Below) == 0 }
 
-// Node is a run and the runs that came from it.
+// Node is a run and the runs that were created from it.
 type Node struct {
 	Run, Short, Href string
-	Current          bool // the run that the page shows
+	Current          bool // the run of the page
 	How, Icon        string
 	Status           kit.Status
 	At               kit.Time
 	Took, Headline   string
 	Compare          string
 	Below            []Node
-	// Folded are completed runs that are shown on demand; Fold counts them.
+	// Folded are completed runs that are collapsed. Fold describes their number.
 	Folded []Node
 	Fold   string
 }
@@ -59,7 +61,7 @@ type tree struct {
 	children map[string][]string
 }
 
-// Of finds the relatives of a run, nearest first, and puts them in order.
+// Of finds the related runs of a run, breadth-first, and builds the tree.
 func Of(c *ui.Context, from Reader, run domain.Run) (Tree, error) {
 	b := tree{Context: c, shown: run, known: map[string]domain.Run{run.ID: run}, children: map[string][]string{}}
 	order := []string{run.ID}
@@ -97,7 +99,8 @@ func Of(c *ui.Context, from Reader, run domain.Run) (Tree, error) {
 	return t, nil
 }
 
-// origin is the run that a run came from, how, and the icon of that.
+// origin returns the id of the run from which a run was created, the kind of relation, and its
+// icon.
 func (b tree) origin(o domain.Run) (id, how, icon string) {
 	switch {
 	case o.ForkedFrom != "":
@@ -110,7 +113,7 @@ func (b tree) origin(o domain.Run) (id, how, icon string) {
 	return "", "", ""
 }
 
-// node is a run with what came from it.
+// node returns a run with the runs that were created from it.
 func (b tree) node(id string, depth int) Node {
 	o := b.known[id]
 	_, how, icon := b.origin(o)

@@ -1,4 +1,4 @@
-// Package outcome draws how runs ended over time.
+// Package outcome draws charts of the outcomes of runs over time.
 package outcome
 
 import (
@@ -10,29 +10,30 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Columns is how many columns a chart has.
+// Columns is the number of columns of a chart.
 const Columns = 48
 
-// Span is the time that a chart shows, in columns of equal length.
+// Span is the time range of a chart, with columns of equal length.
 type Span struct {
 	From   time.Time
 	Column time.Duration
 }
 
-// Day is the last 24 hours by half hours.
+// Day returns the last 24 hours, in half hours.
 func Day(now time.Time) Span {
 	return Span{now.Truncate(domain.OutcomeSlot).Add(-(Columns - 1) * domain.OutcomeSlot), domain.OutcomeSlot}
 }
 
-// Between covers a time with columns of whole half hours.
+// Between returns a range that includes from and to. The length of its columns is a multiple of half an
+// hour.
 func Between(from, to time.Time) Span {
 	column := ((to.Sub(from)/Columns + domain.OutcomeSlot - 1) / domain.OutcomeSlot) * domain.OutcomeSlot
 	column = max(column, domain.OutcomeSlot)
 	return Span{to.Truncate(domain.OutcomeSlot).Add(domain.OutcomeSlot - Columns*column), column}
 }
 
-// Chart draws outcomes. Each column leads to the runs that ended in it, by the query of a list
-// without its time.
+// Chart draws outcomes. Each column links to the runs that ended in it. query is the list's filter
+// without a time range.
 func Chart(c *ui.Context, outcomes []domain.Outcome, of Span, query string) kit.Chart {
 	counts := make([][3]int64, Columns)
 	for _, o := range outcomes {

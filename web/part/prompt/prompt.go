@@ -1,6 +1,6 @@
-// Package prompt puts together what a step asked of models: the conversation in order, from the journal
-// rows of its calls. A row holds what was new in its prompt; the answers before it and what the tools
-// returned are rows of their own.
+// Package prompt assembles the conversation of a step with its models from the journal rows of its
+// calls. The row of a call contains only what its prompt added. Earlier responses and tool results
+// are in rows of their own.
 package prompt
 
 import (
@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	// parallelCalls is how many calls of one answer are carried out.
+	// parallelCalls is the maximum number of tool calls of one response that are executed.
 	parallelCalls = 8
 	handoffTool   = "handoff"
 )
 
-// Conversation is what a step asked of models, as it is downloaded.
+// Conversation is the conversation of a step with its models. It is also the format of the
+// download.
 type Conversation struct {
 	Agent       string        `json:"agent,omitempty"`
 	Model       string        `json:"model,omitempty"`
@@ -34,12 +35,12 @@ type Conversation struct {
 	Usage       domain.Usage  `json:"usage"`
 	Finish      string        `json:"finish,omitempty"`
 
-	Calls int `json:"-"` // of models
-	// Guessed reports that nothing was recorded: the step's input stands for it.
+	Calls int `json:"-"` // number of model calls
+	// Guessed reports that no call was recorded, so that the message is the input of the step.
 	Guessed bool `json:"-"`
 }
 
-// OfferedTool is a tool that the model may call, and how often it did.
+// OfferedTool is a tool that was offered to the model, with the number of its calls.
 type OfferedTool struct {
 	Name   string `json:"name"`
 	Called int    `json:"called,omitempty"`
@@ -47,7 +48,7 @@ type OfferedTool struct {
 
 // Message is one message of a conversation.
 type Message struct {
-	Role   string          `json:"role"` // system, user, assistant, tool, handoff
+	Role   string          `json:"role"` // system, user, assistant, tool, or handoff
 	Agent  string          `json:"agent,omitempty"`
 	Text   string          `json:"text,omitempty"`
 	Calls  []ToolCall      `json:"calls,omitempty"`
@@ -63,13 +64,13 @@ type Message struct {
 	Row *domain.Entry `json:"-"`
 }
 
-// ToolCall is what a model asked for.
+// ToolCall is a tool call that a model requested.
 type ToolCall struct {
 	Tool      string `json:"tool"`
 	Arguments string `json:"arguments"`
 }
 
-// asked is what a row keeps of its prompt.
+// asked is the request that a row records.
 type asked struct {
 	Agent, Model string
 	MaxTokens    int64
@@ -79,21 +80,21 @@ type asked struct {
 	Messages     []struct{ Role, Text string }
 }
 
-// answered is what a row keeps of a model's answer.
+// answered is the response that a row records.
 type answered struct {
 	Text, Model, Finish string
 	Calls               []ToolCall
 }
 
-// conversation is one agent's part: that of the node, or one that a handoff began.
+// conversation is the part of one agent: the agent of the step, or one that took over in a handoff.
 type conversation struct {
 	handoff *domain.Entry
 	rows    []*domain.Entry
 	answer  *domain.Entry
 }
 
-// Of puts the conversation of an attempt together from the rows of its calls, by number. Without calls,
-// the input of the attempt stands for what it asked.
+// Of assembles the conversation of an attempt from the rows of its calls, which are numbered.
+// Without calls, it contains the input of the attempt.
 func Of(rows map[int]*domain.Entry, input domain.RawJSON) Conversation {
 	parts := []*conversation{{}}
 	for _, n := range slices.Sorted(maps.Keys(rows)) {
@@ -110,7 +111,7 @@ func Of(rows map[int]*domain.Entry, input domain.RawJSON) Conversation {
 	}
 	f := folding{p: &Conversation{Messages: []Message{}}, rows: rows, parts: parts, next: 1}
 	f.part(parts[0], true)
-	for f.next < len(parts) { // whose call is not there
+	for f.next < len(parts) { // handoffs whose tool call is missing
 		f.handoff()
 	}
 	if p := f.p; p.Calls == 0 && len(p.Messages) == 0 {
@@ -127,7 +128,7 @@ type folding struct {
 	p     *Conversation
 	rows  map[int]*domain.Entry
 	parts []*conversation
-	next  int // handoff that comes next
+	next  int // index of the next handoff
 }
 
 func (f *folding) part(c *conversation, first bool) {
@@ -141,7 +142,7 @@ func (f *folding) part(c *conversation, first bool) {
 		}
 		var q asked
 		if len(e.Input) > 0 && json.Unmarshal(e.Input, &q) != nil {
-			q = asked{} // of another shape: nothing is known of it
+			q = asked{} // unknown format
 		}
 		if first {
 			f.p.Agent, f.p.Model, f.p.MaxTokens, f.p.Temperature, f.p.Structured = q.Agent, q.Model, q.MaxTokens, q.Temperature,
@@ -160,7 +161,7 @@ func (f *folding) part(c *conversation, first bool) {
 	}
 }
 
-// answer is what the model said, and what came of the calls that it asked for.
+// answer adds a model response, and the results of its tool calls.
 func (f *folding) answer(e *domain.Entry, agent string, shown map[*domain.Entry]bool) {
 	f.p.Calls++
 	m := Message{
@@ -220,7 +221,7 @@ func (f *folding) tool(e *domain.Entry, tool, args string) {
 	)
 }
 
-// handoff is the part of another agent.
+// handoff adds the part of another agent.
 func (f *folding) handoff() {
 	c := f.parts[f.next]
 	f.next++
@@ -233,12 +234,12 @@ func (f *folding) handoff() {
 	f.part(c, false)
 }
 
-// Number is the place of a tool among those that were offered; 0: it was not.
+// Number returns the position of an offered tool, starting at 1, or 0 if the tool was not offered.
 func (p *Conversation) Number(tool string) int {
 	return slices.IndexFunc(p.Tools, func(t OfferedTool) bool { return t.Name == tool }) + 1
 }
 
-// started is when a call began.
+// started returns the start of a call.
 func started(e *domain.Entry) time.Time {
 	if e.StartedAt.IsZero() {
 		return e.At

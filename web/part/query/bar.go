@@ -9,24 +9,25 @@ import (
 	"github.com/kairosd/kairosd/web/link"
 )
 
-// Bar narrows a list: common filters, the terms of the active one, a field, and times.
+// Bar is the filter bar of a list: presets, the terms of the active filter, a text field, and time
+// ranges.
 type Bar struct {
 	Path, Label string
 	Query       string
-	Example     string // of a filter
-	Suggest     string // address of suggestions; empty: none
-	Help        string // address; empty: none
+	Example     string // example of a filter
+	Suggest     string // address of the suggestions, or empty
+	Help        string // address of the help, or empty
 	Chips       []kit.Link
 	Terms       []kit.Link
 	Ranges      []kit.Link
 	Export      kit.Link
-	Kept        []kit.Option // other parameters of the address
+	Kept        []kit.Option // other query parameters to keep
 }
 
-// Preset is a common filter.
+// Preset is a predefined filter.
 type Preset struct{ Word, Query string }
 
-// BarOf is the bar of the list at an address. The terms are those of a filter that no preset has.
+// BarOf returns the bar of the list at path. It shows the terms of q, unless q is a preset.
 func BarOf(path, q string, presets ...Preset) Bar {
 	b := Bar{Path: path, Query: q}
 	for _, p := range presets {
@@ -38,7 +39,7 @@ func BarOf(path, q string, presets ...Preset) Bar {
 	return b
 }
 
-// Keep makes another parameter of the address stay when the filter changes. An empty value is not kept.
+// Keep adds another query parameter that stays when the filter changes. It ignores an empty value.
 func (b *Bar) Keep(name, value string) {
 	if value == "" {
 		return
@@ -53,5 +54,5 @@ func (b *Bar) Keep(name, value string) {
 	}
 }
 
-// Here is the address of the list with its filter.
+// Here returns the address of the list with its filter.
 func (b Bar) Here() string { return link.List(b.Path, b.Query) }

@@ -2,7 +2,7 @@ package query
 
 import "github.com/kairosd/kairosd/web/ui"
 
-// CatalogNames are the names of the agents, tools, or providers that are configured.
+// CatalogNames returns the names of the configured agents, tools, or providers.
 func CatalogNames(c *ui.Context, kind string) ([]string, error) {
 	var names []string
 	switch kind {

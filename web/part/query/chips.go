@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/link"
 )
 
-// Terms are the terms of a query, each as a link to the list at an address without it.
+// Terms returns the terms of a query, each with a link to the list at path without that term.
 func Terms(path, q string) []kit.Link {
 	terms := filter.Terms(q)
 	out := make([]kit.Link, len(terms))

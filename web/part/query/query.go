@@ -1,4 +1,5 @@
-// Package query is what lists with a filter share: suggestions, quick choices of time.
+// Package query contains what lists with a filter share: the filter bar, suggestions, and time
+// ranges.
 package query
 
 import (
@@ -13,11 +14,11 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Most is how many suggestions are made.
+// Most is the maximum number of suggestions.
 const Most = 12
 
-// Suggest offers what may follow in a filter: keys, which words explain, or values of the
-// key that is being written.
+// Suggest renders completions of a filter: keys with their descriptions, or values of the key that
+// is being typed.
 func Suggest(c *ui.Context, keys []string, words map[string]string, valuesOf func(key, typed string) ([]kit.Link, error)) error {
 	q := c.Query("q")
 	done, last := "", q
@@ -38,7 +39,7 @@ func Suggest(c *ui.Context, keys []string, words map[string]string, valuesOf fun
 		}
 	} else {
 		before, part := "", typed
-		if i := strings.LastIndex(typed, ","); i >= 0 { // one more choice
+		if i := strings.LastIndex(typed, ","); i >= 0 { // after a comma, another alternative
 			before, part = typed[:i+1], typed[i+1:]
 		}
 		values, err := valuesOf(key, part)
@@ -53,8 +54,7 @@ func Suggest(c *ui.Context, keys []string, words map[string]string, valuesOf fun
 	return c.Render(http.StatusOK, kit.Suggestions(out[:min(len(out), Most)]))
 }
 
-// Matching are the values that contain what was typed; those that begin with it,
-// first.
+// Matching returns the values that contain the typed text, first those that begin with it.
 func Matching(all []kit.Link, typed string) []kit.Link {
 	typed = strings.ToLower(typed)
 	all = slices.DeleteFunc(all, func(l kit.Link) bool { return !strings.Contains(strings.ToLower(l.Text), typed) })
@@ -70,7 +70,7 @@ func Matching(all []kit.Link, typed string) []kit.Link {
 	return all
 }
 
-// Ranges are quick choices of since: for the list at an address.
+// Ranges returns links to the list at path with common values of the since: term.
 func Ranges(c *ui.Context, path, q string) []kit.Link {
 	rest := filter.Without(filter.Without(q, "since"), "until")
 	current := ""

@@ -2,15 +2,15 @@ package run
 
 import "github.com/kairosd/kairosd/internal/domain"
 
-// BulkAction is an action on many runs as pages offer it.
+// BulkAction is an action that is available as a bulk operation.
 type BulkAction struct {
 	Action      domain.Action
 	Danger      bool
 	NeedsReason bool
-	Canary      bool // one run may go first
+	Canary      bool // offers to act on one run first
 }
 
-// BulkActions are all actions on many runs, in the order that pages offer them.
+// BulkActions are all actions of bulk operations, in the order of the pages.
 var BulkActions = []BulkAction{
 	{Action: domain.ActionResume, Canary: true},
 	{Action: domain.ActionRerun, Canary: true},

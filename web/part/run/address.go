@@ -6,12 +6,12 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Kept are the parameters that stay when others change: what is looked at, and
-// how.
+// Kept are the query parameters of a run page that stay when others change.
 var Kept = []string{"view", "step", "node", "try", "tab", "cp", "against", "only", "sort", "idle", "critical", "open", "from", "to", "rows",
 	"paint", "zoom", "mode", "all", "logstep", "level", "logq", "line", "lines", "delta", "kinds", "find", "into", "nth", "handoff"}
 
-// At is the page of a run as it is looked at, with some parameters changed.
+// At returns the address of the current view of a run, with some parameters changed. An empty value
+// removes a parameter.
 func At(c *ui.Context, id string, set url.Values) string {
 	q := url.Values{}
 	for _, key := range Kept {

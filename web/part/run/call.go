@@ -6,8 +6,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Call returns which call a journal row records: a sub-step of a conversation, or the one
-// model call of a node that has no sub-steps.
+// Call returns the call that a journal row records: a sub-step of a conversation, or the only model
+// call of a step without sub-steps.
 func Call(e *domain.Entry) (what string, ok bool) {
 	switch {
 	case e.Kind == domain.EntrySubstep:

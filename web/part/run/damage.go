@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Damaged names the damaged part of a run's own row.
+// Damaged describes the damaged part of a run row.
 var Damaged = map[domain.RunPart]string{
 	domain.PartDetails: locale.Mark(
 		"The start parameters of this run are damaged",
@@ -23,7 +23,7 @@ var Damaged = map[domain.RunPart]string{
 	domain.PartConcurrency: locale.Mark("The concurrency key of this run is damaged"),
 }
 
-// rowProblems say what is wrong with a row; each is followed by its number.
+// rowProblems describe the damage of a journal row with a given number.
 var rowProblems = map[domain.RowProblem]string{
 	domain.RowChecksum: locale.Mark("Row %d of the journal fails its checksum"),
 	domain.RowMissing:  locale.Mark("Row %d of the journal is missing"),
@@ -33,7 +33,7 @@ var rowProblems = map[domain.RowProblem]string{
 	domain.RowIncompatible: locale.Mark("Row %d of the journal contradicts the rows before it"),
 }
 
-// DamageHeadline is the finding in one line.
+// DamageHeadline describes the damage of a run in one line.
 func DamageHeadline(c *ui.Context, d *domain.Damage) string {
 	if len(d.Parts) > 0 {
 		return c.T(Damaged[d.Parts[0].Part])
@@ -49,7 +49,7 @@ func DamageHeadline(c *ui.Context, d *domain.Damage) string {
 	return c.T("%s; checkpoint %d (%s) is the last good one", what, d.Checkpoint.Seq, PointName(c, d.Checkpoint))
 }
 
-// PointName is a checkpoint that a fork may start from.
+// PointName returns the name of a checkpoint from which a fork can start.
 func PointName(c *ui.Context, pt domain.ForkPoint) string {
 	if pt.Node == "" {
 		return c.T("input")

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// LabelText writes labels as they are typed: key=value with blanks between, in quotes
-// where there are blanks inside.
+// LabelText formats labels as key=value terms separated by spaces. It quotes terms that contain
+// spaces.
 func LabelText(labels map[string]string) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
@@ -24,7 +24,7 @@ func LabelText(labels map[string]string) string {
 	return strings.Join(out, " ")
 }
 
-// ParseLabels reads labels as LabelText writes them; none: an empty map.
+// ParseLabels parses the format of LabelText. Without labels, it returns an empty map.
 func ParseLabels(text string) (map[string]string, error) {
 	labels := map[string]string{}
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {

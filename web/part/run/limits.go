@@ -2,7 +2,7 @@ package run
 
 import "github.com/kairosd/kairosd/web/locale"
 
-// Limits name the limits of a run.
+// Limits are the names of a run's limits.
 var Limits = map[string]string{
 	"steps":    locale.Mark("Most steps"),
 	"duration": locale.Mark("Longest running time"),

@@ -6,13 +6,13 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Note is what a person wrote about a run.
+// Note is a note of a person about a run.
 type Note struct {
 	Who, Text string
 	At        kit.Time
 }
 
-// Notes are what people wrote about a run, in order.
+// Notes returns the notes about a run, in order.
 func Notes(c *ui.Context, a *app.App, run string) ([]Note, error) {
 	notes, err := a.Runs.Notes(c, c.Who.Actor(), run)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Consequence is the sentences that say what resuming will do, before it is
-// done.
+// Consequence describes the effect of resuming a run.
 func Consequence(c *ui.Context, p domain.Preview) string {
 	if !p.Allowed {
 		return strings.TrimSpace(kit.Begun(c.Message(p.Refusal)) + ". " + kit.Begun(c.Message(p.Suggestion)))
@@ -61,7 +60,7 @@ func Consequence(c *ui.Context, p domain.Preview) string {
 	return strings.Join(out, " ")
 }
 
-// Expectation is the sentence about this many similar runs.
+// Expectation describes the estimated time and cost of a number of similar runs.
 func Expectation(c *ui.Context, e *domain.Expected, runs int) string {
 	if e == nil {
 		return ""

@@ -20,22 +20,22 @@ type Row struct {
 	Version         string
 	Headline        string
 	Took            string
-	Since           int64 // ms of its start while it runs, else 0
+	Since           int64 // start in Unix milliseconds while the run is active, otherwise 0
 	Typical         *Typical
 	Started         kit.Time
 	Strip           []Cell
-	Peek            string // address of a look at it
-	// Where the list may be filtered by the value of a cell; empty: nowhere.
+	Peek            string // address of the peek
+	// Addresses of the list, filtered by the value of the cell, or empty.
 	StatusHref, VersionHref string
 	Terms                   []kit.Link
-	Cells                   []CellText // of the columns that were chosen
+	Cells                   []CellText // cells of the chosen columns
 }
 
-// Typical is a duration beside the median of its plan: as a bar with a mark, and in words where it
-// stands out.
+// Typical compares the duration of a run with the median of its plan: as a bar with a mark, and as
+// text if it is unusually long.
 type Typical struct{ Ratio, Title, Bar, Mark string }
 
-// Class is the fill of the bar.
+// Class returns the CSS class of the bar.
 func (t Typical) Class() string {
 	if t.Ratio != "" {
 		return "g-need"
@@ -45,29 +45,29 @@ func (t Typical) Class() string {
 
 // CellText is the value of a chosen column for a run.
 type CellText struct {
-	ID, Text string     // ID names a cell that follows the run
-	Links    []kit.Link // terms that the filter may be narrowed by
+	ID, Text string     // ID is set if the cell is updated live
+	Links    []kit.Link // links that narrow the filter
 	At       kit.Time
 	Number   bool
 }
 
-// Cell is one step in the strip of a run's shape.
+// Cell is one step in the path summary of a run.
 type Cell struct {
-	X     string // percent
+	X     string // in percent
 	W     string
 	Y, H  string
 	Class string
 }
 
-// Rows shows runs as rows of a list.
+// Rows converts runs to rows.
 type Rows struct{ Programs Programs }
 
-// Programs compiles stored versions of plans.
+// Programs provides compiled versions of plans.
 type Programs interface {
 	Program(ctx context.Context, hash string) (*walk.Program, error)
 }
 
-// Of are several runs as lists show them.
+// Of converts runs to rows.
 func (r Rows) Of(c *ui.Context, list []domain.Run) []Row {
 	rows, known := make([]Row, len(list)), map[string]int{}
 	for i, run := range list {
@@ -76,7 +76,7 @@ func (r Rows) Of(c *ui.Context, list []domain.Run) []Row {
 	return rows
 }
 
-// row is one of several; known are the sizes of their plans.
+// row converts one run. known caches the number of steps by version.
 func (r Rows) row(c *ui.Context, run domain.Run, known map[string]int) Row {
 	row := Row{ID: run.ID, Short: domain.ShortID(run.ID), Href: "/runs/" + run.ID, Status: Status(c, run),
 		Plan: run.PlanKey, PlanHref: "/plans/" + url.PathEscape(run.PlanKey), Version: fmt.Sprintf("v%d", run.Version),
@@ -93,8 +93,8 @@ func (r Rows) row(c *ui.Context, run domain.Run, known map[string]int) Row {
 	return row
 }
 
-// nodes is how many nodes the plan of a run has, each version read once. If a plan cannot be read here, the
-// picture omits the steps that have not started.
+// nodes returns the number of steps in the plan of a run, from a cache. If the plan cannot be read,
+// it returns 0, and the path summary omits the steps that have not started.
 func (r Rows) nodes(c *ui.Context, known map[string]int, run domain.Run) int {
 	if run.Status == domain.RunCompleted || run.Hash == "" {
 		return 0
@@ -109,8 +109,7 @@ func (r Rows) nodes(c *ui.Context, known map[string]int, run domain.Run) int {
 	return n
 }
 
-// damagedHeadline is where a run stands in one line; of one that is over and of which
-// something is damaged, that.
+// damagedHeadline returns the status message of a run, or the damage of a run that has ended.
 func damagedHeadline(c *ui.Context, run domain.Run) string {
 	if len(run.Damaged) > 0 && run.Status.Final() {
 		return c.T(Damaged[run.Damaged[0].Part])

@@ -1,4 +1,4 @@
-// Package run is what several sections show of runs.
+// Package run contains what several sections show of runs.
 package run
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Status is a run's state with what there is to say besides the word: until
-// when it is put off, when it is tried again, for what it waits.
+// Status returns the status of a run with details: until when it is scheduled, when it is retried,
+// or what it waits for.
 func Status(c *ui.Context, run domain.Run) kit.Status {
 	st := ui.RunStatus(run.Status, run.WaitReason)
 	switch {
@@ -35,18 +35,18 @@ func Status(c *ui.Context, run domain.Run) kit.Status {
 	return st
 }
 
-// triedForm is the part of a status message with the number of attempts.
+// triedForm matches the part of a status message with the number of attempts.
 var triedForm = regexp.MustCompile(`^[A-Za-z0-9_-]+ will be tried again after (\d+) of (\d+) attempts: `)
 
-// Headline is the status message of a run, in the reader's language and zone.
+// Headline returns the status message of a run, in the user's language and time zone.
 func Headline(c *ui.Context, run domain.Run) string {
-	if run.StatusMessage.IsZero() { // a text without a message is shown as it is
+	if run.StatusMessage.IsZero() { // free text without a message is not translated
 		return kit.Visible(run.Headline)
 	}
 	return c.Message(run.StatusMessage)
 }
 
-// Scheduled reports whether the run waits for the time that it is to start at.
+// Scheduled reports whether the run waits for its start time.
 func Scheduled(c *ui.Context, run domain.Run) bool {
 	return run.Status == domain.RunQueued && run.StartedAt.IsZero() && run.StartAt.After(c.Site.Now())
 }

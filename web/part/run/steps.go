@@ -21,7 +21,7 @@ type StepHit struct {
 	At             kit.Time
 }
 
-// StepHits are attempts of steps as lists show them.
+// StepHits converts attempts to rows of a list.
 func StepHits(c *ui.Context, hits []domain.StepHit) []StepHit {
 	rows := make([]StepHit, len(hits))
 	for i, h := range hits {

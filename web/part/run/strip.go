@@ -5,12 +5,12 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// stripCells bounds the cells of a run's shape; the store keeps as many letters.
+// stripCells is the maximum number of cells of a path summary. The store keeps as many letters.
 const stripCells = 64
 
-// strip is a run's shape: one cell per step, failures tall, so that it is known at a
-// glance; then what it is at, and dashed what has not started. nodes is
-// how many its plan has, 0: not known.
+// strip returns the path summary of a run: one cell per completed step, tall cells for failures,
+// the current step, and dashed cells for steps that have not started. nodes is the number of steps
+// of the plan, or 0 if unknown.
 func strip(run domain.Run, at kit.Status, nodes int) []Cell {
 	var cells []Cell
 	add := func(class, y, h string) {

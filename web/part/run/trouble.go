@@ -12,18 +12,17 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Trouble is what is wrong around a run: a provider that it asked and whose calls fail,
-// a tool that it called and whose calls are refused. As long as it is so, resuming fails
-// the same way.
+// Trouble is a failing provider or an open circuit that affects a run. Until it is resolved, a
+// resumed run fails again.
 type Trouble struct {
 	Text string
 	See  kit.Link
-	// Until names what a resume may wait for, as the form of bulk operations does.
+	// Until contains the form value of the condition that a bulk resume can wait for.
 	Until url.Values
 }
 
-// Troubles are those of a run that used some agents, tools, and providers. A circuit of
-// a host is one of them only where the run names the host.
+// Troubles returns the troubles of a run that used some agents, tools, and providers. It includes
+// the circuit of a host only if the run's journal contains the host.
 func Troubles(c *ui.Context, a *app.App, uses []domain.Use, journal []domain.Entry) ([]Trouble, error) {
 	used := func(kind, name string) bool { return slices.Contains(uses, domain.Use{Kind: kind, Name: name}) }
 	providers, err := a.Providers.List(c, c.Who.Actor())
@@ -57,7 +56,7 @@ func Troubles(c *ui.Context, a *app.App, uses []domain.Use, journal []domain.Ent
 		if i < 0 || !used(domain.UseTool, t.Name) {
 			continue
 		}
-		o := t.Circuits[i] // the others are on the tool's page
+		o := t.Circuits[i] // the tool's page lists the others
 		text := c.T("Calls of %s are refused since %s", kit.CircuitOf(t.Name, o.Part), c.Time(o.Since).Text)
 		if !o.OpenUntil.IsZero() {
 			text += c.T(", until %s", c.Time(o.OpenUntil).Text)
@@ -74,7 +73,7 @@ func Troubles(c *ui.Context, a *app.App, uses []domain.Use, journal []domain.Ent
 	return out, nil
 }
 
-// names reports whether an input of a journal has a host in it.
+// names reports whether an input in a journal contains a host.
 func names(journal []domain.Entry, host string) bool {
 	return host == "" || slices.ContainsFunc(journal, func(e domain.Entry) bool { return bytes.Contains(e.Input, []byte(host)) })
 }

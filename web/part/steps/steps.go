@@ -1,4 +1,4 @@
-// Package steps shows the first steps with a new server: a list that completes itself.
+// Package steps shows the first steps on a new server as a checklist.
 package steps
 
 import (
@@ -8,16 +8,16 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Card is the list.
+// Card is the checklist.
 type Card struct {
 	Rows      []Row
-	Remark    string // how many are done
+	Remark    string // number of completed steps
 	CSRF, ID  string
-	Dismissed string // address of the form that removes the list
+	Dismissed string // address of the form that hides the list
 	Lead      bool   // the next step is the primary action of the page
 }
 
-// Row is a step, and where to take it.
+// Row is a step with a link.
 type Row struct {
 	Text, Hint, Href string
 	Done, Next       bool
@@ -37,7 +37,7 @@ var rows = map[app.FirstStep]Row{
 	app.FirstModel: {Text: locale.Mark("Connect a model"), Hint: locale.Mark("a provider other than offline"), Href: "/agents/providers"},
 }
 
-// Of returns the list for the reader; nil if they have none.
+// Of returns the checklist for the user, or nil if the user has none.
 func Of(c *ui.Context) (*Card, error) {
 	list, err := c.Site.App.FirstSteps.Get(c, c.Who.Actor())
 	if err != nil || len(list) == 0 || !c.May(app.BeginDemo) {

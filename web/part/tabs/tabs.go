@@ -1,3 +1,2 @@
-// Package tabs leads between pages that belong together though they are in different
-// sections.
+// Package tabs renders links between related pages of different sections.
 package tabs

@@ -1,4 +1,4 @@
-// Package vital grades figures of the daemon, writes them, and draws their trends.
+// Package vital grades, formats, and charts health metrics of the daemon.
 package vital
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// Limits beyond which a figure asks for attention, and alarms.
+// Limits above which a metric is high (a warning) or bad (an alarm).
 const (
 	CommitHigh, CommitBad = 50 * time.Millisecond, 500 * time.Millisecond
 	WALHigh, WALBad       = 256 << 20, 2 << 30
 	BackupHigh, BackupBad = 2 * 24 * time.Hour, 14 * 24 * time.Hour
 )
 
-// The drawing area of a trend, in the units of its viewBox.
+// Width and Height are the size of a trend's viewBox. Points is the maximum number of its points.
 const Width, Height, Points = 120, 24, 96
 
-// Grade is how bad a figure is: "", "need" or "fail".
+// Grade returns the grade of a metric: "", "need", or "fail".
 func Grade[T int | int64 | time.Duration](v, high, bad T) string {
 	switch {
 	case v > bad:
@@ -32,7 +32,7 @@ func Grade[T int | int64 | time.Duration](v, high, bad T) string {
 	return ""
 }
 
-// Span is a short duration to three digits.
+// Span formats a short duration with three digits.
 func Span(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -45,7 +45,7 @@ func Span(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'g', 3, 64) + " s"
 }
 
-// Bytes is a size for people.
+// Bytes formats a size.
 func Bytes(l *locale.Language, n int64) string {
 	const unit = 1024
 	switch {
@@ -59,8 +59,8 @@ func Bytes(l *locale.Language, n int64) string {
 	return l.Decimal(float64(n)/(unit*unit*unit), 2) + " GiB"
 }
 
-// Line is a line of values, the highest of each stretch, as the points of an
-// SVG polyline; empty for less than two values.
+// Line returns the points of an SVG polyline. It reduces the values to Points maximums, and returns
+// an empty string for fewer than two values.
 func Line(values []float64) string {
 	if len(values) < 2 {
 		return ""
