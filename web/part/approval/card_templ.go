@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// Table lists approvals.
+// Table renders a list of approval requests.
 func Table(items []Card) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -341,7 +341,7 @@ func Table(items []Card) templ.Component {
 	})
 }
 
-// Confirmed names what was just decided, with the way to each run.
+// Confirmed renders the decisions that the user just made, with links to the runs.
 func Confirmed(v Confirmation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -404,7 +404,7 @@ func Confirmed(v Confirmation) templ.Component {
 	})
 }
 
-// Outcomes lists requests with their outcomes.
+// Outcomes renders requests with their outcomes.
 func Outcomes(list []Decided) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -554,7 +554,7 @@ func decided(d Decided) templ.Component {
 	})
 }
 
-// Form is one approval with its answers.
+// Form renders an approval request with its answers.
 func Form(a Card) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1249,7 +1249,7 @@ func Form(a Card) templ.Component {
 	})
 }
 
-// basis is what the question rests on and where each answer leads.
+// basis renders the information for the decision, and the predicted effect of each answer.
 func basis(a Card) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1881,7 +1881,7 @@ func answerButton(x Answer) templ.Component {
 	})
 }
 
-// assignForm gives an approval to somebody else.
+// assignForm renders the form that assigns an approval request to another user.
 func assignForm(a Card) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -69,7 +69,7 @@ func countdownTo(c Countdown) templ.Component {
 	})
 }
 
-// state is the state of a circuit, and when one call is tried.
+// state renders the state of a circuit, and when it becomes half-open.
 func state(c Row) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -122,7 +122,7 @@ func state(c Row) templ.Component {
 	})
 }
 
-// Lines are circuits below the state of what they are about, in a list.
+// Lines renders circuits below a status in a list.
 func Lines(rows []Row) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -252,7 +252,7 @@ func Lines(rows []Row) templ.Component {
 	})
 }
 
-// Waiting are circuits that something waits for, each with why it is open.
+// Waiting renders the circuits that something waits for, each with the reason.
 func Waiting(rows []Open) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -363,7 +363,7 @@ func Waiting(rows []Open) templ.Component {
 	})
 }
 
-// Section is the part of a page about the circuits of a tool or a provider.
+// Section renders the circuits on the page of a tool or a provider.
 func Section(p List) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// Table is a list of runs.
+// Table renders a list of runs.
 func Table(rows []Row, caption string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -204,7 +204,7 @@ func head() templ.Component {
 	})
 }
 
-// StatusCell is a run's state; where it can be filtered by, a link that does.
+// StatusCell renders the status of a run, with a link to filter by it if there is one.
 func StatusCell(r Row) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -281,7 +281,7 @@ func StatusCell(r Row) templ.Component {
 	})
 }
 
-// StandsCell is where a run stands, with what the list can be filtered by.
+// StandsCell renders the status message of a run, with links to filter the list.
 func StandsCell(r Row) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -381,7 +381,7 @@ func StandsCell(r Row) templ.Component {
 	})
 }
 
-// TookCell is how long a run took, beside the median of its plan.
+// TookCell renders the duration of a run, and compares it with the median of its plan.
 func TookCell(r Row) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -523,7 +523,7 @@ func TookCell(r Row) templ.Component {
 	})
 }
 
-// Shape is the shape of a run.
+// Shape renders the path summary of a run.
 func Shape(cells []Cell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -691,7 +691,7 @@ func Shape(cells []Cell) templ.Component {
 	})
 }
 
-// Cells are those of a run in a list.
+// Cells renders the cells of a run in a list.
 func Cells(r Row) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
