@@ -1,4 +1,4 @@
-// Package doubts has the page that resolves calls in doubt of one step together.
+// Package doubts contains the page that resolves several calls in doubt of one step together.
 package doubts
 
 import (
@@ -24,17 +24,18 @@ import (
 )
 
 const (
-	// doubtsMost is how many steps in doubt one answer resolves, doubtRuns in how many runs.
+	// doubtsMost is the maximum number of calls that one form resolves. doubtRuns is the maximum
+	// number of their runs.
 	doubtsMost = 100
 	doubtRuns  = 50
-	// doubtFacts is how many facts of its input a step in doubt shows.
+	// doubtFacts is the maximum number of facts of a call's input.
 	doubtFacts = 6
 )
 
-// doubts is the page that resolves the steps in doubt of one node together.
+// doubts handles the requests of the page.
 type doubts struct{ *record.Request }
 
-// inDoubt is one step in doubt. Its address names it, and what a person saw of it.
+// inDoubt is one step execution in doubt.
 type inDoubt struct {
 	run     domain.Run
 	step    *record.Step
@@ -42,7 +43,8 @@ type inDoubt struct {
 	calls   []domain.OpenCall
 }
 
-// digest is of what a person sees of it: another attempt, input, or call has another one.
+// digest returns a hash of what the page shows, so that it changes with the attempt, its input, or
+// its calls.
 func (d inDoubt) digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n%d\n%d\n%d\n%s\n%s\n", d.run.ID, d.step.Node, d.step.Visit, d.step.Item, d.attempt.Number, d.attempt.Key,
@@ -53,15 +55,15 @@ func (d inDoubt) digest() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// address is how a form names it.
+// address returns the name of the step execution in a form.
 func (d inDoubt) address() string {
 	return fmt.Sprintf("%s/%d/%d/%d/%s", d.run.ID, d.step.Visit, d.step.Item, d.attempt.Number, d.digest())
 }
 
-// Count is how many steps of a node of a run are in doubt.
+// Count returns the number of executions of a step that are in doubt in a run.
 func Count(d domain.RunDetail, node string) int { return len(doubtsOf(d, node)) }
 
-// doubtsOf are the steps of a node of a run that are in doubt.
+// doubtsOf returns the executions of a step that are in doubt in a run.
 func doubtsOf(d domain.RunDetail, node string) (out []inDoubt) {
 	for _, st := range record.StepsOf(d.Run, d.Journal) {
 		a := st.Attempt("")
@@ -79,7 +81,8 @@ func doubtsOf(d domain.RunDetail, node string) (out []inDoubt) {
 	return out
 }
 
-// alike are the steps in doubt of one node: of one run, or of all runs of a plan.
+// alike returns the executions of a step that are in doubt, in one run or in all runs of a plan.
+// more is set if there are further ones.
 func (r doubts) alike() (list []inDoubt, more bool, err error) {
 	node, plan := r.Field("node"), r.Field("plan")
 	if node == "" || plan == "" {
@@ -114,13 +117,13 @@ func (r doubts) alike() (list []inDoubt, more bool, err error) {
 	return list, more, nil
 }
 
-// Page lists each step that one answer resolves; it is safe to open.
+// Page handles GET requests for the page, which change nothing.
 func Page(r *record.Request) error { return doubts{r}.show(http.StatusOK, "", nil) }
 
-// Resolve resolves the chosen steps.
+// Resolve handles the form that resolves the selected calls.
 func Resolve(r *record.Request) error { return doubts{r}.resolve() }
 
-// show lists what one answer resolves, below what became of those that were resolved before.
+// show renders the calls in doubt, and the outcomes of those that were just resolved.
 func (r doubts) show(code int, problem string, outcomes []approval.Decided) error {
 	list, more, err := r.alike()
 	if err != nil {
@@ -152,7 +155,7 @@ func (r doubts) show(code int, problem string, outcomes []approval.Decided) erro
 	return r.Render(code, Doubts(p))
 }
 
-// item is one step in doubt as the page lists it.
+// item returns the row of a call in doubt.
 func (r doubts) item(d inDoubt) DoubtItem {
 	v := DoubtItem{
 		Address: d.address(), Step: r.stepIn(d), Run: kit.Link{Text: r.T("Run %s", domain.ShortID(d.run.ID)), Href: "/runs/" + d.run.ID},
@@ -168,19 +171,19 @@ func (r doubts) item(d inDoubt) DoubtItem {
 	return v
 }
 
-// stepIn is a step with the address at which it is beside its run.
+// stepIn returns a link to the step on the page of its run.
 func (r doubts) stepIn(d inDoubt) kit.Link {
 	return kit.Link{Text: d.step.Label(), Href: fmt.Sprintf("/runs/%s?step=%d#inspector", d.run.ID, d.step.Seq)}
 }
 
-// resolvedWords are the outcomes of the answers.
+// resolvedWords are the outcomes by action.
 var resolvedWords = map[string]string{
 	"happened": locale.Mark("it happened"), "retry": locale.Mark("run again"), "skip": locale.Mark("skipped"),
 	"fail": locale.Mark("marked as failed by a user"),
 }
 
-// resolve resolves the chosen steps, one after the other. A step that is no longer as it was shown is left,
-// and named.
+// resolve resolves the selected calls one after the other. It reports, and does not resolve, a call
+// that has changed since it was shown.
 func (r doubts) resolve() error {
 	if err := r.Echo.Request().ParseForm(); err != nil {
 		return domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
@@ -200,7 +203,7 @@ func (r doubts) resolve() error {
 			return r.show(http.StatusUnprocessableEntity, r.Sentence(err), nil)
 		}
 	}
-	known := map[string][]inDoubt{} // by run, as they were before the first answer
+	known := map[string][]inDoubt{} // by run id, before any call is resolved
 	var outcomes []approval.Decided
 	refused := 0
 	for _, address := range chosen {
@@ -220,12 +223,12 @@ func (r doubts) resolve() error {
 	return r.show(http.StatusOK, "", outcomes)
 }
 
-// resolveOne resolves one step, if it is still as it was shown.
+// resolveOne resolves one call, if it has not changed since it was shown.
 func (r doubts) resolveOne(
 	ctx context.Context, known map[string][]inDoubt, address string, req domain.ResolveRequest,
 ) (out approval.Decided, err error) {
 	parts := strings.Split(address, "/")
-	var numbers [3]int // visit, item, attempt
+	var numbers [3]int // visit, item, and attempt
 	for i := range numbers {
 		if len(parts) == 5 {
 			numbers[i], err = strconv.Atoi(parts[1+i])
@@ -273,7 +276,8 @@ func (r doubts) resolveOne(
 	return out, nil
 }
 
-// Together leads to the page that resolves all steps of a node that are in doubt, if there are several.
+// Together returns a link to the page for a step of the run, or an empty link if fewer than two of
+// its calls are in doubt.
 func Together(b *record.Record, node string) kit.Link {
 	n := Count(b.Detail, node)
 	if n < 2 {

@@ -1,4 +1,4 @@
-// Package events has the view of everything that happened to a run.
+// Package events contains the events view of a run.
 package events
 
 import (
@@ -21,20 +21,20 @@ import (
 )
 
 const (
-	// pageEvents bounds the rows of one page.
+	// pageEvents is the number of rows of a page.
 	pageEvents = 500
-	// manyActs bounds what is read of the audit log; its own page has the rest.
+	// manyActs is the approximate maximum number of events that are read from the audit log.
 	manyActs = 1000
 )
 
-// Kinds of events that are not in the journal: what people did besides, and where
-// the run stood.
+// Kinds of events from the audit log, which are not in the journal: other actions of users, and
+// status changes.
 const (
 	eventAction = "act"
 	eventStatus = "status"
 )
 
-// eventKinds are the kinds in the order of their links, with their words.
+// eventKinds are the kinds of events in the order of their links, with their labels.
 var eventKinds = []struct{ kind, word string }{
 	{string(domain.EntryIntent), locale.Mark("started")},
 	{string(domain.EntryResult), locale.Mark("ended")},
@@ -48,8 +48,8 @@ var eventKinds = []struct{ kind, word string }{
 	{eventStatus, locale.Mark("states")},
 }
 
-// eventWords name what happened, by the verb of a journal row or the action of an
-// audit event without "run.". What is not here is named by its code.
+// eventWords are the labels of events, by the action of a journal row, or of an audit event without
+// "run.". An event without a label is shown by its code.
 var eventWords = map[string]string{
 	"pause": locale.Mark(
 		"paused",
@@ -84,24 +84,24 @@ var eventWords = map[string]string{
 	string(domain.EntryReset): locale.Mark("resumed"), string(domain.EntryReplan): locale.Mark("replanned"),
 }
 
-// runEvent is a row of the journal or an event of the audit log.
+// runEvent is a journal row or an audit event.
 type runEvent struct {
 	kind   string
 	entry  *domain.Entry
 	action *domain.AuditEvent
 }
 
-// Part makes the view of all that happened to the run.
+// Part builds the events view.
 type Part struct {
 	*record.Record
-	audited []domain.AuditEvent // what the audit log has of it, once it was read
+	audited []domain.AuditEvent // audit events of the run, or nil before they are read
 }
 
-// New makes the view of a run; it reads the audit log at most once.
+// New returns the view of a run. It reads the audit log at most once.
 func New(b *record.Record) *Part { return &Part{Record: b} }
 
-// Events are what happened to the run, in order: the rows of its journal, what
-// people did besides, and where it stood, by kind and in pages.
+// Events returns a page of the run's events in order: journal rows, other actions, and status
+// changes, filtered by kind.
 func (b *Part) Events() (*Events, error) {
 	acts, err := b.actions()
 	if err != nil {
@@ -144,26 +144,25 @@ func (b *Part) Events() (*Events, error) {
 	return v, nil
 }
 
-// manyRows is up to how many rows of a run's journal its events are counted on every
-// view.
+// manyRows is the number of journal rows above which other views do not count the events exactly.
 const manyRows = 500
 
-// Count is how many events the view lists: at least the rows of the journal, where
-// counting them all would take longer than the page that was requested.
+// Count returns the number of events as text. For a large journal, other views show a lower bound,
+// because counting takes longer than rendering the page.
 func (b *Part) Count() string {
 	if b.Tab.ID != "events" && len(b.Detail.Journal) > manyRows {
 		return b.Number(int64(len(b.Detail.Journal))) + "+"
 	}
 	acts, err := b.actions()
-	if err != nil { // the tab is worth more than its count; its view reports what is wrong
+	if err != nil { // the page is still useful without the count
 		b.Site.Logger.Error("count the events of a run", "run_id", b.Detail.Run.ID, "err", err)
 		return ""
 	}
 	return b.Number(int64(len(mergeEvents(b.Detail.Journal, acts))))
 }
 
-// actions are the newest events of the audit log about the run but its checkpoints,
-// in order; they are read once.
+// actions returns the newest audit events of the run except checkpoints, oldest first. It reads
+// them once.
 func (b *Part) actions() ([]domain.AuditEvent, error) {
 	if b.audited == nil {
 		acts, err := b.readActions()
@@ -194,8 +193,8 @@ func (b *Part) readActions() ([]domain.AuditEvent, error) {
 	return out, nil
 }
 
-// mergeEvents puts events of the audit log behind the journal row that they speak
-// of, or at their time. An act that is a row of the journal itself is one event.
+// mergeEvents merges journal rows and audit events. An audit event follows the journal row that it
+// refers to, or is placed by its time. An action that is also a journal row becomes one event.
 func mergeEvents(journal []domain.Entry, acts []domain.AuditEvent) []runEvent {
 	out := make([]runEvent, 0, len(journal)+len(acts))
 	next := 0
@@ -224,8 +223,8 @@ func mergeEvents(journal []domain.Entry, acts []domain.AuditEvent) []runEvent {
 	return out
 }
 
-// inJournal reports whether one of the last rows of a journal records the act: a
-// checkpoint can end with rows that follow from it.
+// inJournal reports whether one of the last journal rows records the action. The action may be
+// followed by rows of the same checkpoint.
 func inJournal(journal []domain.Entry, a *domain.AuditEvent) bool {
 	if a.RunSeq == 0 || a.Action == "run.status" {
 		return false
@@ -253,13 +252,13 @@ func inJournal(journal []domain.Entry, a *domain.AuditEvent) bool {
 	return false
 }
 
-// Payload is what the payload of a row reports that it is about.
+// Payload is the payload of an action row.
 type Payload struct{ Action string }
 
 func PayloadOf(e *domain.Entry) Payload {
 	var p Payload
 	if len(e.Decision) > 0 && json.Unmarshal(e.Decision, &p) != nil {
-		return Payload{} // the row is named by its kind
+		return Payload{} // the row is labeled by its kind
 	}
 	return p
 }
@@ -299,7 +298,7 @@ func (b *Part) event(e *domain.Entry) kit.EventRow {
 	return row
 }
 
-// eventMark is the icon of a row, in the color of its state.
+// eventMark returns the icon and the color of a journal row.
 func eventMark(e *domain.Entry) kit.Status {
 	reason := domain.WaitReason(e.Reason)
 	switch e.Kind {
@@ -318,7 +317,7 @@ func eventMark(e *domain.Entry) kit.Status {
 	return kit.Status{Key: "idle", Icon: "i-user"}
 }
 
-// Word names what a row of the journal records.
+// Word returns the label of a journal row.
 func Word(b *record.Record, e *domain.Entry) string {
 	switch e.Kind {
 	case domain.EntryResult:
@@ -339,7 +338,7 @@ func actionName(r *record.Request, code string) string {
 	return kit.Visible(code)
 }
 
-// actionEvent is an event of the audit log among those of its run.
+// actionEvent converts an audit event to a row.
 func (b *Part) actionEvent(a *domain.AuditEvent) kit.EventRow {
 	row := kit.EventRow{
 		Href: fmt.Sprintf("/audit/%d", a.Seq),

@@ -2,9 +2,9 @@ package events
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// Events is a page of a run's journal.
+// Events is a page of a run's events.
 type Events struct {
-	Audit kit.Link // the same run in the audit log
+	Audit kit.Link // events of the run in the audit log
 	Kinds []kit.Link
 	Rows  []kit.EventRow
 	Pages kit.RowPages

@@ -14,11 +14,10 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// conversationPart makes the lists of what agents and models called, used and sent.
+// conversationPart builds the lists of calls, usage, and messages.
 type conversationPart struct{ *record.Record }
 
-// build shows what the run's agents and models did: what they called, used and
-// modelMessage to each other.
+// build lists the calls and messages of the run's agents, with their usage.
 func (b conversationPart) build(said []domain.AgentMessage) Conversation {
 	var t Conversation
 	b.calls(&t)
@@ -57,10 +56,10 @@ func (b conversationPart) build(said []domain.AgentMessage) Conversation {
 	return t
 }
 
-// listedCalls bounds the calls and the messages listed.
+// listedCalls is the maximum number of listed calls, and of listed messages.
 const listedCalls = 500
 
-// usedBy sums what a step's agents used.
+// usedBy is the usage of a step's agents.
 type usedBy struct {
 	step          *record.Step
 	agent         string
@@ -68,7 +67,7 @@ type usedBy struct {
 	usage         domain.Usage
 }
 
-// calls lists model and tool calls, and sums them per step and for the run.
+// calls lists model and tool calls, with totals per step and for the run.
 func (b conversationPart) calls(t *Conversation) {
 	type key struct {
 		node        string
@@ -142,7 +141,8 @@ func (b conversationPart) node(u *usedBy) ConversationNode {
 		In: b.Number(u.usage.InputTokens), Out: b.Number(u.usage.OutputTokens), Cost: value.Cost(b.Context, u.usage.Cost)}
 }
 
-// callText is the result of a call, briefly: the text of an answer, or the tools that it calls.
+// callText summarizes the result of a call: its error, the text of a response, or the requested
+// tools.
 func callText(e *domain.Entry) string {
 	if e.Failure != nil {
 		return kit.Shorten(kit.Visible(e.Failure.Message))

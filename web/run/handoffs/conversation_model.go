@@ -2,22 +2,22 @@ package handoffs
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// Conversation is the part of a run page about agents and models.
+// Conversation contains the calls and messages of a run's agents.
 type Conversation struct {
 	Nodes    []ConversationNode
 	Total    ConversationNode
 	Calls    []ConversationCall
 	Messages []ConversationMessage
-	More     int // calls and messages that are not listed
+	More     int // number of calls and messages that are not listed
 }
 
-// ConversationNode is what a node's agents used.
+// ConversationNode is the usage of a step's agents.
 type ConversationNode struct {
 	Step                                kit.Link
 	Agent, Models, Tools, In, Out, Cost string
 }
 
-// ConversationCall is one call of a model or a tool.
+// ConversationCall is one model or tool call.
 type ConversationCall struct {
 	Seq, What, Agent, In, Out, Cost, Took, Text string
 	Step                                        kit.Link
@@ -25,7 +25,7 @@ type ConversationCall struct {
 	At                                          kit.Time
 }
 
-// ConversationMessage is what one agent said to another.
+// ConversationMessage is a message from one agent to another.
 type ConversationMessage struct {
 	Type, From, To, Node, Note, Text string
 	At                               kit.Time

@@ -1,4 +1,4 @@
-// Package handoffs has the view of the work that agents gave to each other in a run.
+// Package handoffs contains the view of the handoffs between agents in a run.
 package handoffs
 
 import (
@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// pageHandoffs bounds the handoffs of one page.
+	// pageHandoffs is the number of handoffs of a page.
 	pageHandoffs = 50
-	// shownContext bounds what is shown of what was passed on, in bytes.
+	// shownContext is the maximum size of a displayed context in bytes.
 	shownContext = 2000
 )
 
-// handoffsPart makes the view of the work that agents gave to each other.
+// handoffsPart builds the handoffs view.
 type handoffsPart struct{ *record.Record }
 
-// Of is the view of the handoffs of a run.
+// Of returns the handoffs view of a run.
 func Of(b *record.Record) (*Handoffs, error) { return handoffsPart{b}.handoffs() }
 
-// handoffs is who gave work to whom, as a sequence of agents, and below it what they
-// said, called and used.
+// handoffs returns the handoffs as a table and a sequence diagram, and the calls and messages of
+// the agents.
 func (b handoffsPart) handoffs() (*Handoffs, error) {
 	list, err := b.Reader.Handoffs(b.Context, b.Detail.Run.ID)
 	if err != nil {
@@ -43,7 +43,7 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 	}
 	v := &Handoffs{Conversation: conversationPart(b).build(said.Messages)}
 	type pair struct{ from, to string }
-	open := map[pair]bool{} // a handoff the other way round is a return
+	open := map[pair]bool{} // a handoff in the opposite direction is a return
 	run := handoff.In(b.Detail, said.Messages)
 	for _, h := range list {
 		d := run.Of(h, b.Site.Now())
@@ -105,7 +105,7 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 	return v, nil
 }
 
-// refused is the row of a handoff that was not made.
+// refused returns the row of a rejected handoff.
 func (b handoffsPart) refused(h handoff.Refused) HandoffRow {
 	row := HandoffRow{
 		Seq:     h.Seq,
@@ -124,7 +124,7 @@ func (b handoffsPart) refused(h handoff.Refused) HandoffRow {
 	return row
 }
 
-// handoffHref is this page with one of its handoffs beside it.
+// handoffHref returns the address of this page with the details of a handoff.
 func (b handoffsPart) handoffHref(id string) string {
 	return b.Href(url.Values{"view": {"handoffs"}, "handoff": {id}, "step": nil, "node": nil, "try": nil, "tab": nil}) + "#inspector"
 }

@@ -6,31 +6,31 @@ import (
 	"github.com/kairosd/kairosd/web/run/step"
 )
 
-// Handoffs is who gave work to whom in a run.
+// Handoffs contains the handoffs of a run.
 type Handoffs struct {
 	Sequence     handoff.Sequence
 	Rows         []HandoffRow
 	Pages        kit.RowPages
 	Conversation Conversation
-	// Chosen is one of them in full, beside the others.
+	// Chosen contains the details of the selected handoff, or nil.
 	Chosen *step.Inspector
 }
 
-// HandoffRow is work passing from one agent to another.
+// HandoffRow is one handoff, or a rejected one.
 type HandoffRow struct {
 	Seq                   int64
-	Refused               string // why it was not made; empty: it was
+	Refused               string // reason of the rejection, or empty
 	At                    kit.Time
 	From, To              string
 	Step                  kit.Link
 	Reason, Context, Size string
-	Keys                  []string // of the context, if it is an object
-	Hash                  string   // of the context: the beginning of its SHA-256
-	Tools                 []string // that the receiver was offered
-	Back                  bool     // work comes back to who gave it
-	Open                  bool     // the receiver is at it
+	Keys                  []string // keys of the context, if it is an object
+	Hash                  string   // beginning of the SHA-256 of the context
+	Tools                 []string // tools that the receiver was offered
+	Back                  bool     // the receiver returns work to the sender
+	Open                  bool     // the receiver has not finished
 	Result                kit.Status
 	Took, Cost            string
-	Href                  string // puts it beside the others
+	Href                  string // address of this page with its details
 	Chosen                bool
 }

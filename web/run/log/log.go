@@ -1,4 +1,4 @@
-// Package log has the view of what the steps of a run have logged.
+// Package log contains the log view of a run.
 package log
 
 import (
@@ -18,17 +18,18 @@ import (
 )
 
 const (
-	// pageLines bounds the lines of one page of a log, keptLines those of its end
-	// when older ones are requested, chunkLines those of a part that a browser lays
-	// out at once.
+	// pageLines is the number of lines of a page, and keptLines the maximum number of lines at the
+	// end of the log if older ones are requested. chunkLines is the number of lines of an element
+	// that a browser lays out at once.
 	pageLines  = 2000
 	keptLines  = 10_000
 	chunkLines = 200
-	// lineBytes bounds a line; the whole is in the file.
+	// lineBytes is the maximum length of a displayed line. The downloaded file contains the whole
+	// line.
 	lineBytes = 4 << 10
 )
 
-// levels are those of a log, the least first.
+// levels are the choices of the level filter, lowest first.
 var levels = []struct{ key, word string }{
 	{"", locale.Mark("All levels")},
 	{"info", locale.Mark("Info and above")},
@@ -48,14 +49,14 @@ func levelRank(level string) int {
 	return 1
 }
 
-// logPart makes the view of what all steps have logged.
+// logPart builds the log view.
 type logPart struct{ *record.Record }
 
-// Of is the log of a run as its address filters it.
+// Of returns the log of a run, filtered by the parameters of the address.
 func Of(b *record.Record) *Log { return logPart{b}.log() }
 
-// eachLine walks the log of a run in order. Lines are numbered over the whole
-// log, so that a line keeps its number under every filter.
+// eachLine calls f for each line of a run's log, in order. It numbers all lines, so that filters do
+// not change the number of a line.
 func (b logPart) eachLine(f func(number int, e *domain.Entry, l domain.LogLine)) {
 	n := 0
 	for i := range b.Detail.Journal {
@@ -67,8 +68,8 @@ func (b logPart) eachLine(f func(number int, e *domain.Entry, l domain.LogLine))
 	}
 }
 
-// log is the merged log of all steps, filtered and in pages; the newest lines
-// first asked for, while a line is addressed by its number.
+// log returns one page of the merged log of all steps, filtered. It returns the end of the log, or
+// the page of the requested line.
 func (b logPart) log() *Log {
 	l := &Log{
 		Run:   "/runs/" + b.Detail.Run.ID,
@@ -103,7 +104,7 @@ func (b logPart) log() *Log {
 		all = append(all, found{number, e, line})
 	})
 	last := max(len(all)-1, 0) / pageLines
-	at := last // the tail, unless a line is requested
+	at := last // the last page, unless a line is requested
 	first, until := lineRange(b.Query("line"))
 	if first > 0 {
 		for i, f := range all {
@@ -114,13 +115,13 @@ func (b logPart) log() *Log {
 		}
 	}
 	from, to := at*pageLines, min((at+1)*pageLines, len(all))
-	if first == 0 { // the end, as far up as one asked for
+	if first == 0 { // the end of the log, with the requested number of lines
 		most := pageLines
 		if n, err := strconv.Atoi(b.Query("lines")); err == nil {
 			most = min(max(n, pageLines), keptLines)
 		}
-		// Parts begin at the same lines as long as the log grows: a page that follows
-		// it keeps those that it has, and where they stand.
+		// Chunks begin at the same lines while the log grows, so that an update keeps the existing
+		// elements and their positions.
 		from, to = max(0, len(all)-most)/chunkLines*chunkLines, len(all)
 		at = from / pageLines
 		if from > 0 && most < keptLines {
@@ -167,7 +168,7 @@ func (b logPart) log() *Log {
 		}
 		page(b.T("First"), 0)
 		if first == 0 && from%pageLines != 0 {
-			at++ // what is shown begins within a page
+			at++ // the first line is within a page
 		}
 		page(b.T("Previous"), at-1)
 		if first > 0 {
@@ -178,7 +179,8 @@ func (b logPart) log() *Log {
 	return l
 }
 
-// lineRange reads 812 or 812-830; 0, 0: neither.
+// lineRange parses a line number such as 812, or a range such as 812-830. It returns 0, 0 if the
+// text is invalid.
 func lineRange(text string) (from, to int) {
 	a, z, ranged := strings.Cut(text, "-")
 	from, err := strconv.Atoi(a)
@@ -193,8 +195,7 @@ func lineRange(text string) (from, to int) {
 	return min(from, to), max(from, to)
 }
 
-// LineOf is a line as it is shown: its colours as classes, nothing of it as
-// markup.
+// LineOf converts a log line. Colors become CSS classes, and nothing is interpreted as markup.
 func LineOf(b *record.Record, l domain.LogLine, e *domain.Entry) LogLine {
 	row := LogLine{Level: kit.Visible(kit.Cut(l.Level, 20)), At: b.Time(record.TimeOr(l.At, e.At))}
 	row.At.Text = record.TimeOr(l.At, e.At).In(b.Display.Zone).Format("15:04:05.000")
@@ -210,7 +211,7 @@ func LineOf(b *record.Record, l domain.LogLine, e *domain.Entry) LogLine {
 	return row
 }
 
-// File is the whole log as text: time, level, step, message.
+// File handles the download of the whole log as text, with time, level, step, and message.
 func File(r *record.Request) error {
 	b, err := r.Open(r.Param("run"))
 	if err != nil {
@@ -233,7 +234,7 @@ func File(r *record.Request) error {
 	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", []byte(text.String()))
 }
 
-// Rows is the whole log for programs: an object a line.
+// Rows handles the download of the whole log as JSON Lines.
 func Rows(r *record.Request) error {
 	b, err := r.Open(r.Param("run"))
 	if err != nil {

@@ -5,49 +5,49 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// Log is what the steps of a run have logged.
+// Log is a page of a run's log.
 type Log struct {
 	Run      string // address of the run's page
 	Chunks   [][]LogLine
-	Shown    string // which lines of how many
+	Shown    string // range and total number of the displayed lines
 	Pages    []kit.Link
 	Levels   []kit.Link
-	Older    *kit.Link  // shows more above
-	Times    []kit.Link // how the time of a line is said
+	Older    *kit.Link  // loads older lines
+	Times    []kit.Link // choices of the time format
 	Step     string
 	Find     string
 	Level    string
-	File     string // address of the whole as text
+	File     string // address of the whole log as text
 	Filtered bool
 	Newest   string // number of the newest line that passes the filter
-	// Follow reports that the end of the log is shown and that more may come.
+	// Follow is set if the end of the log is displayed and more lines may follow.
 	Follow bool
 	Topic  string
 }
 
-// LogLine is one line of a node's log.
+// LogLine is one line of a step's log.
 type LogLine struct {
 	Number, Level, Step, Class string
 	Text                       []Span
 	Href                       string
 	At                         kit.Time
-	Marked                     bool // it is in the range that the address names
+	Marked                     bool // in the line range of the address
 }
 
-// Span is a stretch of text with one look.
+// Span is text with one style.
 type Span struct{ Class, Text string }
 
-// StepLog is what one attempt has logged.
+// StepLog is the log of one attempt.
 type StepLog struct {
 	Title   string
 	Lines   []LogLine
-	Message string // its progress, and what is not kept
+	Message string // progress, and what was dropped
 	All     string // address of the log of the run
-	// Topic and Refresh are set while it runs: then it is followed.
+	// Topic and Refresh are set while the attempt runs, so that the log is updated.
 	Topic, Refresh string
 }
 
-// liveLog makes the log of a running attempt fetch itself again.
+// liveLog returns htmx attributes that update the log of a running attempt.
 func liveLog(l StepLog) templ.Attributes {
 	if l.Topic == "" {
 		return nil

@@ -2,30 +2,30 @@ package state
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// Checkpoint is a moment of a run whose state can be looked at.
+// Checkpoint is a checkpoint in the list.
 type Checkpoint struct {
 	kit.Link
-	Change string // what it added
-	// Against compares the state shown with the one here.
+	Change string // size of the change of its output
+	// Against links to a comparison with the displayed state.
 	Against kit.Link
 }
 
-// StateView is the values that a run knew at a checkpoint.
+// StateView is the state of a run at a checkpoint.
 type StateView struct {
 	Checkpoints []Checkpoint
-	Hidden      string // how many are not listed
+	Hidden      string // number of checkpoints that are not listed
 	Heading     string
 	Blocks      []kit.Block
-	Against     string // what the state is compared with
-	Same        string // what is the same in both
-	Fork        string // address of a fork from here; empty: not allowed
-	Previous    string // compares it with the checkpoint before; empty: it is the first
+	Against     string // checkpoint that the state is compared with
+	Same        string // names of the unchanged values
+	Fork        string // address of a fork from this checkpoint, or empty if not allowed
+	Previous    string // address of the comparison with the previous checkpoint, or empty at the first
 	At          int64
 	Slider      *Slider
 	Find        *kit.FindForm
 }
 
-// Slider moves through the checkpoints.
+// Slider is the control that moves through the checkpoints.
 type Slider struct {
 	Action, Refresh     string
 	Max, Value, Against string

@@ -1,4 +1,4 @@
-// Package state has the view of what a run knew at a checkpoint.
+// Package state contains the state view of a run: its input and outputs at a checkpoint.
 package state
 
 import (
@@ -25,25 +25,25 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// shownOutput bounds an output within a state; the step's own page has it whole.
+// shownOutput is the maximum size of an output in bytes. The page of the step shows larger ones.
 const shownOutput = 16 << 10
 
-// shownBlocks bounds the outputs shown.
+// shownBlocks is the maximum number of outputs.
 const shownBlocks = 60
 
-// shownLines is up to how many lines an older output is open.
+// shownLines is the number of lines above which an older output is folded.
 const shownLines = 6
 
-// shownCheckpoints bounds how many are listed beside the state.
+// shownCheckpoints is the maximum number of listed checkpoints.
 const shownCheckpoints = 300
 
-// statePart makes the view of what the run knew at a checkpoint.
+// statePart builds the state view.
 type statePart struct{ *record.Record }
 
-// Of is the state of a run at the requested checkpoint.
+// Of returns the state of a run at the requested checkpoint.
 func Of(b *record.Record) (StateView, error) { return statePart{b}.shown() }
 
-// shown is the state, or what is kept of it where retention removed it.
+// shown returns the state, or the digests that remain after retention removed it.
 func (b statePart) shown() (StateView, error) {
 	st := b.state()
 	if b.Detail.Run.PurgedAt.IsZero() {
@@ -55,7 +55,8 @@ func (b statePart) shown() (StateView, error) {
 	return st, err
 }
 
-// state is what a run knew at a checkpoint: its input and every output until then.
+// state returns the state at a checkpoint: the input of the run, and the outputs up to the
+// checkpoint.
 func (b statePart) state() StateView {
 	run := b.Detail.Run
 	at := int64(-1)
@@ -68,7 +69,7 @@ func (b statePart) state() StateView {
 			points = append(points, e)
 		}
 	}
-	if n, err := strconv.Atoi(b.Query("nthcp")); err == nil && n >= 0 { // of the slider: the place in the list
+	if n, err := strconv.Atoi(b.Query("nthcp")); err == nil && n >= 0 { // position of the slider, an index of the list
 		at = 0
 		if n = min(n, len(points)); n > 0 {
 			at = points[n-1].Seq
@@ -137,7 +138,7 @@ func (b statePart) state() StateView {
 		b.stateDiff(&v, points, against, at)
 	}
 	seen := map[string]bool{}
-	for _, e := range slices.Backward(points) { // the newest first, one per node
+	for _, e := range slices.Backward(points) { // the newest output of each step first
 		if against >= 0 || e.Seq > at || seen[e.Node] {
 			continue
 		}
@@ -145,7 +146,7 @@ func (b statePart) state() StateView {
 			continue
 		}
 		out, note := e.Output, ""
-		if e.Item >= 0 { // a foreach: the list as far as it is known
+		if e.Item >= 0 { // the items of the foreach that are known so far
 			out = b.itemsUntil(e, shownOutput)
 		}
 		if len(out) > shownOutput {
@@ -217,21 +218,22 @@ func (b statePart) state() StateView {
 	return v
 }
 
-// foldOld folds a long value that the checkpoint did not change, unless a text is looked for.
+// foldOld folds a long value that the checkpoint did not change, unless the user searches or opens
+// a part.
 func (b statePart) foldOld(bl *kit.Block, j domain.RawJSON) {
 	if bl.Lines > shownLines && b.Query("find") == "" && b.Query("into") == "" {
 		bl.Folded, bl.Brief = true, record.Brief(j)
 	}
 }
 
-// continues reports whether a failure of a node is continued.
+// continues reports whether the plan continues after a failure of a foreach item.
 func (b statePart) continues(node string, f *domain.Failure) bool {
 	i, ok := b.Program.Index[node]
 	return ok && b.Program.Nodes[i].ContinuesItem(&walk.Failure{Code: f.Code})
 }
 
-// itemsUntil is the outputs of a foreach visit up to a row, as a list; nil when
-// it is longer than that.
+// itemsUntil returns the outputs of a foreach up to a journal row as a list. It returns nil if they
+// have more than most bytes.
 func (b statePart) itemsUntil(last domain.Entry, most int) domain.RawJSON {
 	var values []any
 	length := 0
@@ -269,8 +271,8 @@ func (b statePart) itemsUntil(last domain.Entry, most int) domain.RawJSON {
 	return j
 }
 
-// stateDiff reports how the state at one checkpoint became that at another: what
-// changed in full, what stayed by name.
+// stateDiff adds the difference between the states at two checkpoints: the diffs of changed values,
+// and the names of unchanged ones.
 func (b statePart) stateDiff(v *StateView, points []domain.Entry, from, to int64) {
 	known := func(at int64) map[string]domain.RawJSON {
 		out := map[string]domain.RawJSON{}
@@ -316,8 +318,8 @@ func (b statePart) stateDiff(v *StateView, points []domain.Entry, from, to int64
 	}
 }
 
-// changeCount reports in signs how a node's output changed: what was added, taken
-// away and changed.
+// changeCount summarizes the change of a step's output as the numbers of added, removed, and
+// changed members.
 func changeCount(before, after domain.RawJSON) string {
 	if before == nil {
 		return "+1"
@@ -342,8 +344,8 @@ func changeCount(before, after domain.RawJSON) string {
 	return text
 }
 
-// At is the state at a checkpoint by an address of its own: as the page of the
-// run shows it or, with .json at its end, whole and for programs.
+// At handles requests for the state at a checkpoint. It redirects to the page of the run. With the
+// suffix .json, it returns the whole state.
 func At(r *record.Request) error {
 	number, whole := strings.CutSuffix(r.Param("cp"), ".json")
 	at, err := strconv.ParseInt(number, 10, 64)
@@ -376,7 +378,7 @@ func At(r *record.Request) error {
 		return domain.Errorf(domain.CodeNotFound, "run %s has no checkpoint %d", domain.ShortID(run.ID), at)
 	}
 	output := map[string]domain.RawJSON{}
-	for _, e := range slices.Backward(b.Detail.Journal) { // the newest of each node
+	for _, e := range slices.Backward(b.Detail.Journal) { // the newest output of each step
 		if _, known := output[e.Node]; known || e.Seq > at || !part.IsCheckpoint(&e) {
 			continue
 		}
