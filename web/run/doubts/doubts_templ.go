@@ -13,12 +13,12 @@ import (
 	"github.com/kairosd/kairosd/web/part/approval"
 )
 
-// DoubtsPage resolves the steps in doubt of one node together.
+// DoubtsPage is the page that resolves several calls in doubt of one step.
 type DoubtsPage struct {
 	kit.Shell
 	Way             kit.Crumbs
 	Heading         string
-	Plan, Node, Run string // Run is empty: of all runs of the plan
+	Plan, Node, Run string // Run is empty for all runs of the plan
 	Items           []DoubtItem
 	More            string
 	Outcomes        []approval.Decided
@@ -28,18 +28,18 @@ type DoubtsPage struct {
 	Back            kit.Link
 }
 
-// DoubtItem is a step in doubt; Address names it with a digest of what is shown.
+// DoubtItem is a call in doubt. Address identifies it, and contains a digest of what is shown.
 type DoubtItem struct {
 	Address   string
 	Step, Run kit.Link
-	Facts     []kit.Fact // of its input
-	Text      string     // its input, if it has too many facts
-	Calls     []kit.Fact // of a conversation
+	Facts     []kit.Fact // facts of its input
+	Text      string     // its input as text, if there are no facts
+	Calls     []kit.Fact // open calls of a conversation
 	Key       string
 	Sent      kit.Time
 }
 
-// Doubts lists each step in doubt that one answer resolves, and what became of those that were resolved.
+// Doubts renders the calls in doubt that one form resolves, and the outcomes of the last form.
 func Doubts(p DoubtsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -379,7 +379,7 @@ func Doubts(p DoubtsPage) templ.Component {
 	})
 }
 
-// doubtItem is one step in doubt: what it did, and what it is looked up by.
+// doubtItem renders one call in doubt, with the values that identify it in the other system.
 func doubtItem(d DoubtItem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

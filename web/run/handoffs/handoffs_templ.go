@@ -15,7 +15,7 @@ import (
 
 import "strings"
 
-// View is a drawing of who gave work to whom, and a table that says the same in words.
+// View renders the handoffs as a sequence diagram and a table with the same information.
 func View(h Handoffs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -83,7 +83,7 @@ func View(s StateView) templ.Component {
 	})
 }
 
-// scrubber moves through the checkpoints.
+// scrubber renders the slider that moves through the checkpoints.
 func scrubber(s Slider) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -227,8 +227,8 @@ func scrubber(s Slider) templ.Component {
 	})
 }
 
-// StatePart is the state at one checkpoint with the list of all; the slider stays
-// while it is swapped.
+// StatePart renders the state at one checkpoint and the list of checkpoints. The slider is outside,
+// so that a swap does not replace it.
 func StatePart(s StateView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
