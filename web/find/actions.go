@@ -11,11 +11,11 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// page is an action that has a page of its own.
+// page is an action with its own page.
 type page struct {
 	word, href, icon string
 	op               app.Operation
-	words            string // by which it is found as well
+	words            string // additional search words
 }
 
 var pages = []page{
@@ -25,11 +25,11 @@ var pages = []page{
 	{locale.Mark("Back up now"), "/system/storage#backups", "i-data", app.BackUp, "backup"},
 }
 
-// verb is an action on a run or a plan that the rest of the text names.
+// verb is an action on a run or plan. The text after the action names the object.
 type verb struct {
 	key, word, icon string
 	op              app.Operation
-	runs            domain.RunFilter // on which runs; of an action on plans it is empty
+	runs            domain.RunFilter // filter for suitable runs; empty if the action applies to plans
 	plan            bool
 }
 
@@ -45,10 +45,10 @@ var verbs = []verb{
 	{key: "pause", word: locale.Mark("Pause %s"), icon: "i-pause", op: app.PausePlan, plan: true},
 }
 
-// verbMost is how many objects of an action are offered.
+// verbMost is the maximum number of objects suggested for an action.
 const verbMost = 4
 
-// actions are what a text may ask to do. Each leads to a page that shows what it would do.
+// actions returns the actions that match a text. Each links to a page that previews it.
 func (s *section) actions(c *ui.Context, q string) ([]kit.Link, error) {
 	q = strings.ToLower(q)
 	var out []kit.Link
@@ -74,12 +74,12 @@ func (s *section) actions(c *ui.Context, q string) ([]kit.Link, error) {
 	return out, nil
 }
 
-// beginsWord reports whether one of several words begins with a text.
+// beginsWord reports whether one of the words begins with q.
 func beginsWord(words, q string) bool {
 	return strings.Contains(" "+words, " "+q)
 }
 
-// objects are the runs or plans that a text names, each with the action on it.
+// objects returns links to an action on each run or plan that matches the text of.
 func (s *section) objects(c *ui.Context, v verb, of string) ([]kit.Link, error) {
 	var out []kit.Link
 	if v.plan {
@@ -96,13 +96,14 @@ func (s *section) objects(c *ui.Context, v verb, of string) ([]kit.Link, error) 
 	for _, r := range s.rows.Of(c, runs) {
 		out = append(out, kit.Link{
 			Text: c.T(v.word, r.Plan+" "+r.Short), Count: r.Headline, Href: r.Href + "/" + v.key, Dialog: true,
-			Icon: r.Status.Icon, Class: r.Status.Key, // the text names the action
+			Icon: r.Status.Icon, Class: r.Status.Key, // Icon and Class show the status of the run, because the text names the action
 		})
 	}
 	return out, err
 }
 
-// runsNamed are the newest runs whose plan or id a text names; without a text, the newest.
+// runsNamed returns the newest runs whose plan or ID matches a text, or the newest runs if it is
+// empty.
 func (s *section) runsNamed(c *ui.Context, f domain.RunFilter, of string) ([]domain.Run, error) {
 	f.Page = domain.Page{Limit: verbMost}
 	if of == "" {

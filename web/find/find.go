@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// findMax is how many hits of one kind are listed.
+	// findMax is the maximum number of results of each kind.
 	findMax = 12
-	// findPlans is how many plans are searched for a step's name.
+	// findPlans is the number of plans whose steps are searched.
 	findPlans = 50
-	// recentRuns is how many runs are shown without a text.
+	// recentRuns is the number of runs shown without a text.
 	recentRuns = 6
 )
 
-// find jumps to what a text names: a run by its id's beginning or end, a plan, a step, an agent, a
-// tool, or a provider. Of several, the reader chooses. Without a text it shows the newest runs and the
-// actions.
+// find redirects to the object that a text names: a run by the beginning or end of its ID, a plan,
+// a step, an agent, a tool, or a provider. If several match, it lists them. Without a text, it
+// lists the newest runs and the actions.
 func (s *section) find(c *ui.Context) error {
 	q := strings.TrimSpace(c.Query("q"))
 	if q != "" {
@@ -53,7 +53,7 @@ func (s *section) find(c *ui.Context) error {
 	return c.Render(http.StatusOK, Find(p))
 }
 
-// named is the address of the run or plan that is called exactly that; empty: none is.
+// named returns the address of the run or plan with exactly this name, or "".
 func (s *section) named(c *ui.Context, q string) (string, error) {
 	run, err := s.Reader.FindRun(c, q)
 	switch domain.CodeOf(err) {
@@ -73,10 +73,10 @@ func (s *section) named(c *ui.Context, q string) (string, error) {
 	return "", err
 }
 
-// suggestMost is how many suggestions the jump box shows.
+// suggestMost is the maximum number of suggestions of the jump box.
 const suggestMost = 12
 
-// suggest renders what the text in the jump box may mean.
+// suggest renders the suggestions of the jump box for a text.
 func (s *section) suggest(c *ui.Context) error {
 	var p FindPage
 	if err := s.search(c, &p, strings.TrimSpace(c.Query("q"))); err != nil {
@@ -97,7 +97,7 @@ func (s *section) suggest(c *ui.Context) error {
 			out = append(out, suggestions(k)...)
 		}
 	}
-	if c.Query("q") == "" { // the newest runs come first
+	if c.Query("q") == "" { // newest runs first
 		slices.SortStableFunc(out, func(a, b Suggestion) int { return cmp.Compare(len(b.Class), len(a.Class)) })
 	}
 	return c.Render(http.StatusOK, Suggestions(out[:min(len(out), suggestMost)]))
@@ -111,7 +111,7 @@ func suggestions(k FindKind) []Suggestion {
 	return out
 }
 
-// search fills a page with what a text may mean.
+// search adds the matches of a text to the page.
 func (s *section) search(c *ui.Context, p *FindPage, q string) error {
 	actions, err := s.actions(c, q)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *section) search(c *ui.Context, p *FindPage, q string) error {
 	return s.hits(c, p, q)
 }
 
-// hits are what contains a text in its name, by kind.
+// hits adds the objects whose names contain a text, by kind.
 func (s *section) hits(c *ui.Context, p *FindPage, q string) error {
 	if len(q) >= 4 && !strings.ContainsAny(q, " :\"") {
 		list, err := s.Reader.Runs(c, domain.RunFilter{IDTail: strings.ToLower(q), Page: domain.Page{Limit: findMax}})
@@ -186,8 +186,7 @@ func (s *section) hits(c *ui.Context, p *FindPage, q string) error {
 	return nil
 }
 
-// stepsNamed are steps of the newest versions of plans whose name contains a
-// text.
+// stepsNamed returns the steps whose names contain a text, in the latest versions of plans.
 func (s *section) stepsNamed(c *ui.Context, q string) ([]kit.Link, error) {
 	plans, err := s.Reader.Plans(c, domain.PlanFilter{Page: domain.Page{Limit: findPlans}})
 	if err != nil {
@@ -196,7 +195,7 @@ func (s *section) stepsNamed(c *ui.Context, q string) ([]kit.Link, error) {
 	var out []kit.Link
 	for _, plan := range plans.Items {
 		program, err := s.Programs.Program(c, plan.LatestHash)
-		if err != nil { // a plan that no longer compiles is not what is looked for
+		if err != nil { // skip a plan that no longer compiles
 			continue
 		}
 		for _, n := range program.Nodes {
@@ -212,11 +211,11 @@ func (s *section) stepsNamed(c *ui.Context, q string) ([]kit.Link, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b kit.Link) int { return len(a.Text) - len(b.Text) }) // the nearest to the text first
+	slices.SortStableFunc(out, func(a, b kit.Link) int { return len(a.Text) - len(b.Text) }) // closest match first
 	return out, nil
 }
 
-// contains reports whether a name contains a text, in any case.
+// contains reports whether a name contains a text, ignoring case.
 func contains(name, text string) bool {
 	return strings.Contains(strings.ToLower(name), strings.ToLower(text))
 }

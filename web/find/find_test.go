@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A jump leads to what one thing is called; of several, the reader chooses.
+// The jump box opens the object with a name. If several match, the reader chooses.
 func TestAJumpFindsWhatIsCalledSo(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -35,8 +35,8 @@ func TestAJumpFindsWhatIsCalledSo(t *testing.T) {
 	)
 }
 
-// The jump box suggests actions before what is called so. Each leads to a page that shows what it would
-// do, and only to those that the reader may use.
+// The jump box suggests actions before objects. Each links to a preview, and actions that the
+// reader may not use are omitted.
 func TestTheJumpBoxSuggestsActions(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -62,7 +62,7 @@ func TestTheJumpBoxSuggestsActions(t *testing.T) {
 			t.Errorf("%q suggests no %s:\n%s", q, want, webtest.Words(got))
 		}
 	}
-	// A run that an action acts on has the icon of its status, in its color.
+	// A suggested run has the icon and color of its status.
 	if got := suggested(b, "resume ledg"); !strings.Contains(got, `<span class="st fail">`) {
 		t.Errorf("the status of a failed run is not shown:\n%s", got)
 	}

@@ -5,7 +5,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// FindPage is what a text may mean.
+// FindPage lists the matches of a text.
 type FindPage struct {
 	kit.Shell
 	Query     string
@@ -14,14 +14,14 @@ type FindPage struct {
 	Headlines kit.Link
 }
 
-// FindKind is what was found of one kind.
+// FindKind holds the matches of one kind.
 type FindKind struct {
-	Title, One string // of all, and of one
+	Title, One string // plural and singular name of the kind
 	Actions    bool
 	Hits       []kit.Link
 }
 
-// Suggestion is something that the jump box may mean, and its kind.
+// Suggestion is a suggestion of the jump box.
 type Suggestion struct {
 	kit.Link
 	Kind string

@@ -1,4 +1,4 @@
-// Package find has the page that jumps to what a text names, and the suggestions of the jump box.
+// Package find has the search page and the suggestions of the jump box.
 package find
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what this page needs of the server.
+// Ports are the dependencies of the page.
 type Ports struct {
 	Reader   Reader
 	Programs part.Programs
 }
 
-// Reader is what this page reads of the store.
+// Reader reads from the store.
 type Reader interface {
-	// FindRun finds a run by id, or by any unambiguous tail or prefix of at
-	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
+	// FindRun returns the run with an ID, or with an unambiguous prefix or suffix of at least 4
+	// characters. Errors have CodeNotFound, or CodeConflict if several runs match.
 	FindRun(ctx context.Context, id string) (domain.Run, error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)

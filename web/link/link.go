@@ -1,4 +1,4 @@
-// Package link holds the addresses of pages.
+// Package link builds the addresses of pages.
 package link
 
 import (
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// List is the address of a list with a query.
+// List returns the address of a list with a query.
 func List(path, q string) string {
 	if q == "" && path != "/runs" && path != "/audit" { // without a query, these show a default view
 		return path
@@ -14,8 +14,8 @@ func List(path, q string) string {
 	return path + "?q=" + url.QueryEscape(q)
 }
 
-// With is an address with parameters: those kept, each of change (name, value) set, or
-// removed if its value is empty.
+// With returns an address with the parameters keep, changed by pairs of a name and a value. An
+// empty value removes the parameter.
 func With(path string, keep url.Values, change ...string) string {
 	v := url.Values{}
 	for k, x := range keep {
@@ -32,7 +32,7 @@ func With(path string, keep url.Values, change ...string) string {
 	return path + "?" + v.Encode()
 }
 
-// Local is an address if it is one of this site, else home.
+// Local returns next if it is an address of this site, and "/" otherwise.
 func Local(next string) string {
 	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\t\r\n") {
 		return "/"
@@ -40,20 +40,20 @@ func Local(next string) string {
 	return next
 }
 
-// Plan is the page of a plan.
+// Plan returns the address of a plan.
 func Plan(key string) string { return "/plans/" + url.PathEscape(key) }
 
-// Agent is the page of an agent.
+// Agent returns the address of an agent.
 func Agent(id string) string { return "/agents/agents/" + url.PathEscape(id) }
 
-// Provider is the page of a provider of models.
+// Provider returns the address of a model provider.
 func Provider(name string) string { return "/agents/providers/" + url.PathEscape(name) }
 
-// Tool is the page of a tool.
+// Tool returns the address of a tool.
 func Tool(name string) string { return "/agents/tools/" + url.PathEscape(name) }
 
-// Memory is the address of a page about what a session of an owner remembers; reader is
-// who reads it.
+// Memory returns the address of a page about the memory of an owner's session. The owner is omitted
+// if it is the reader.
 func Memory(reader, path, owner, session, after string) string {
 	q := url.Values{}
 	if owner != reader {
@@ -71,7 +71,7 @@ func Memory(reader, path, owner, session, after string) string {
 	return path + "?" + q.Encode()
 }
 
-// Steps is the search of steps with a query, sorted so; "": newest runs first.
+// Steps returns the address of the step search. An empty sort lists the newest runs first.
 func Steps(q, sort string) string {
 	v := url.Values{"q": {q}}
 	if sort != "" {

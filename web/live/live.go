@@ -1,5 +1,5 @@
-// Package live notifies open pages which of their parts may have changed. It owns the stream of events, its
-// limits, and the position from which a stream continues.
+// Package live notifies open pages when their fragments may have changed. It owns the event stream,
+// its limits, and the positions at which streams resume.
 package live
 
 import (
@@ -19,43 +19,44 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what streams need of the server.
+// Ports are the dependencies of streams.
 type Ports struct {
 	Events Events
-	// Limit bounds the streams of a principal together with those of the API; nil: only
-	// those of a session are bounded.
+	// Limit limits the streams of a principal together with those of the API. If it is nil, only
+	// the streams of a session are limited.
 	Limit Limit
-	// Login returns the current principal of a stream's session; without a name: none.
+	// Login returns the current principal of a stream's session. Without a valid session, the
+	// principal has no name.
 	Login func(c *ui.Context) (ui.Principal, error)
-	// Beat is the interval of heartbeats; 0: every 15 seconds.
+	// Beat is the interval of heartbeats. 0 means 15 seconds.
 	Beat time.Duration
 }
 
-// Events are where hints come from.
+// Events is the source of hints.
 type Events interface {
-	// Subscribe delivers events until the context ends. A listener that does
-	// not keep up gets its channel closed after a "reset" event.
+	// Subscribe delivers events until the context ends. It sends a "reset" event to a listener that
+	// falls behind, and closes its channel.
 	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
-	// Published is how many events were published so far; see domain.Event.
+	// Published returns the number of events published so far; see domain.Event.
 	Published() int64
 }
 
-// Limit bounds streams.
+// Limit limits the number of streams of each principal.
 type Limit interface {
 	Enter(principal string) error
 	Leave(principal string)
 }
 
-// Streams are the live streams of a server.
+// Streams serves the live streams of a server.
 type Streams struct {
 	Ports
-	boot     string // names this process to its streams
+	boot     string // identifies this process in positions
 	sessions sessions
 	closing  context.Context
 	close    context.CancelFunc
 }
 
-// New makes streams. They end when they are closed.
+// New returns a server of live streams. Close ends them.
 func New(p Ports) *Streams {
 	p.Beat = cmp.Or(p.Beat, defaultBeat)
 	s := &Streams{Ports: p, boot: kit.NewID()}
@@ -66,27 +67,28 @@ func New(p Ports) *Streams {
 // Close ends all streams.
 func (s *Streams) Close() { s.close() }
 
-// IsTopic reports whether a stream may hint at a topic.
+// IsTopic reports whether streams may send hints for a topic.
 func IsTopic(name string) bool { return name == "day" || events.IsTopic(name) }
 
 // Path is the address of the stream.
 const Path = "/live"
 
-// Section returns the stream's address.
+// Section returns the section with the route of the stream.
 func (s *Streams) Section() ui.Section {
 	return ui.Section{Routes: []ui.Route{{Get: Path, Operation: app.FollowPages, Handle: s.follow}}}
 }
 
-// Position is the position of the last published event, for a page's stream.
+// Position returns the position of the last published event, for the stream of a page.
 func (s *Streams) Position() string { return s.at(s.Events.Published()) }
 
-// at names a moment of this process: how many events it had published.
+// at returns the position after the given number of events of this process.
 func (s *Streams) at(heard int64) string { return s.boot + "-" + strconv.FormatInt(heard, 10) }
 
-// follow streams hints: which topic has changed, never its content. The page fetches its own parts again.
-// Package events names the topics, and streams add "day", once a minute. A client sends its position by
-// Last-Event-ID or after=. Unless nothing happened since, it must fetch all its parts once, so that no hint
-// is lost between a page and its stream, or between two streams.
+// follow streams hints. A hint names a topic that changed, without its content, and the page
+// reloads its fragments. Package events defines the topics. Streams also send "day" once a minute.
+// A client sends its position in Last-Event-ID or after=. If it differs from the current one, the
+// client must reload all fragments, so that no hint is lost between the page and its stream, or
+// between two streams.
 func (s *Streams) follow(c *ui.Context) error {
 	if from := c.Echo.Request().Header.Get("Origin"); from != "" && from != c.Site.Origin(c.Echo.Request()) {
 		return domain.Errorf(domain.CodeForbidden, "pages of other sites cannot open event streams")
@@ -109,14 +111,14 @@ func (s *Streams) follow(c *ui.Context) error {
 	}
 	if !s.sessions.enter(c.Who.Secret) {
 		w.WriteHeader(http.StatusOK)
-		_ = l.send("poll", "1") // or the browser has gone
+		_ = l.send("poll", "1") // or the browser has disconnected
 		return nil
 	}
 	defer s.sessions.leave(c.Who.Secret)
 	if s.Limit != nil {
 		if s.Limit.Enter(c.Who.Name) != nil {
 			w.WriteHeader(http.StatusOK)
-			_ = l.send("poll", "1") // the page polls now and then
+			_ = l.send("poll", "1") // the page polls instead
 			return nil
 		}
 		defer s.Limit.Leave(c.Who.Name)
@@ -125,7 +127,7 @@ func (s *Streams) follow(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	l.heard = s.Events.Published() // after the subscription: an event between is sent twice, not never
+	l.heard = s.Events.Published() // after subscribing, so that an event in between is sent twice rather than never
 	w.WriteHeader(http.StatusOK)
 	err = l.send("hello", s.boot)
 	if known := cmp.Or(c.Echo.Request().Header.Get("Last-Event-ID"), c.Query("after")); err == nil && known != s.at(l.heard) {
@@ -142,10 +144,10 @@ func (s *Streams) follow(c *ui.Context) error {
 		case <-beat.C:
 			if beats%beatsPerCheck == 0 {
 				if ok, problem := s.stillIn(c); problem != nil || !ok {
-					return nil // the next request gets the reason
+					return nil // the next request shows the reason
 				}
 			}
-			if err = l.send("beat", "1"); err == nil && beats%beatsPerCheck == 0 { // what changes with time alone
+			if err = l.send("beat", "1"); err == nil && beats%beatsPerCheck == 0 { // for content that depends on the time
 				err = l.hints([]string{"day", "system"})
 			}
 			beats++
@@ -161,18 +163,18 @@ func (s *Streams) follow(c *ui.Context) error {
 			}
 		}
 	}
-	return nil // the browser has gone
+	return nil // the browser has disconnected
 }
 
 const (
 	// defaultBeat is the interval of heartbeats.
 	defaultBeat = 15 * time.Second
-	// beatsPerCheck: once a minute a stream asks whether its reader is still logged
-	// in, which also counts as use of the login.
+	// beatsPerCheck is the number of heartbeats between checks of the session. With the default
+	// interval, a stream checks once a minute, which also counts as activity of the session.
 	beatsPerCheck = 4
 )
 
-// stillIn asks again whether the login holds that a stream was opened with.
+// stillIn reports whether the session of a stream is still valid and still allows the stream.
 func (s *Streams) stillIn(c *ui.Context) (bool, error) {
 	now, err := s.Login(c)
 	if err != nil {
@@ -182,13 +184,13 @@ func (s *Streams) stillIn(c *ui.Context) (bool, error) {
 	return now.Name == c.Who.Name && app.May(now.Actor(), c.Op), nil
 }
 
-// stream is one reader's stream of hints.
+// stream is the stream of hints to one reader.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	streams *Streams
 	wanted  map[string]bool
-	heard   int64 // the reader's position
+	heard   int64 // position of the reader
 }
 
 func (l *stream) send(event, data string) error {
@@ -212,8 +214,8 @@ func (l *stream) hints(topics []string) error {
 	return nil
 }
 
-// streamsPerSession leaves two of the six connections that a browser opens to one
-// host (HTTP/1.1) for pages: with six streams the seventh tab would not load.
+// streamsPerSession leaves pages two of the six connections that a browser opens to one host over
+// HTTP/1.1. With six streams, the seventh tab would not load.
 const streamsPerSession = 4
 
 // sessions counts the open live streams of each session. A client beyond the limit polls.

@@ -21,18 +21,18 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// messages are the texts that pages name: of one form, and of two for a number.
+// messages holds the messages that the sources translate, with and without a plural.
 type messages struct {
-	texts   map[string]string // where it was found
+	texts   map[string]string // text to the file that contains it
 	plurals map[[2]string]string
 }
 
-// position of the text among the arguments, by function. The functions T and N of
-// templates take a context before it; the methods of a request do not.
+// namers maps the functions that translate a message to the index of its text among the arguments.
+// The template functions T and N take a context first, which is not counted; the methods do not.
 var namers = map[string]int{"T": 0, "t": 0, "Mark": 0, "Text": 0, "shell": 1, "Shell": 1}
 var counters = map[string]int{"N": 1, "n": 1, "Count": 1}
 
-// sources are the files of the dashboard whose names end so, but for tests and catalogs.
+// sources returns the files of the dashboard with a suffix, without tests and catalogs.
 func sources(t *testing.T, suffix string) []string {
 	t.Helper()
 	var out []string
@@ -57,7 +57,7 @@ func sources(t *testing.T, suffix string) []string {
 	return out
 }
 
-// used reads all messages out of the sources of the dashboard.
+// used returns all messages in the sources of the dashboard.
 func used(t *testing.T) messages {
 	t.Helper()
 	m := messages{map[string]string{}, map[[2]string]string{}}
@@ -111,7 +111,7 @@ func (m *messages) add(file string, call *ast.CallExpr) {
 	}
 }
 
-// constant is the value of a string literal, or of literals joined with +.
+// constant returns the value of a string literal, or of literals joined with +.
 func constant(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -131,7 +131,8 @@ var verb = regexp.MustCompile(`%(\[\d\])?(\.\d+)?[a-z]`)
 
 func verbs(s string) []string { return verb.FindAllString(strings.ReplaceAll(s, "%%", ""), -1) }
 
-// Every text has its Spanish, with the same verbs in the same order, and es.po contains no unused text.
+// Every message is translated into Spanish, with the same verbs in the same order, and es.po
+// contains no unused message.
 func TestEveryTextIsTranslated(t *testing.T) {
 	t.Parallel()
 	m := used(t)
@@ -173,8 +174,8 @@ func TestEveryTextIsTranslated(t *testing.T) {
 	}
 }
 
-// sourceOf calls visit for each node of the sources that make messages: errors, status
-// messages, reasons, and notices.
+// sourceOf calls visit for each node of the sources that create messages: errors, status messages,
+// reasons, and notices.
 func sourceOf(t *testing.T, visit func(ast.Node)) {
 	t.Helper()
 	outside := []string{
@@ -213,7 +214,7 @@ func sourceOf(t *testing.T, visit func(ast.Node)) {
 	}
 }
 
-// literals are all strings in the source: the formats of messages are among them.
+// literals returns all strings in the sources, which include the formats of messages.
 func literals(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -230,8 +231,8 @@ func literals(t *testing.T) map[string]bool {
 	return out
 }
 
-// formats are the positions that the format may have among the arguments of functions that
-// make messages.
+// formats maps the functions that create messages to the possible indexes of the format among their
+// arguments.
 var formats = map[string][]int{
 	"Errorf":        {1},
 	"Suggest":       {0},
@@ -249,7 +250,7 @@ var formats = map[string][]int{
 	"neverRejected": {2},
 }
 
-// messageFormats are the formats of messages in the source.
+// messageFormats returns the formats of messages in the sources.
 func messageFormats(t *testing.T) []string {
 	t.Helper()
 	out := map[string]bool{}
@@ -280,8 +281,8 @@ func messageFormats(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// Messages (errors, status messages, reasons) need no Spanish yet: untranslated.txt lists
-// those without. One that has it cannot lose it unnoticed, and a new one is translated or
+// Messages (errors, status messages, reasons) may lack a translation. untranslated.txt lists those
+// that do, so that a translation cannot disappear unnoticed. A new message must be translated, or
 // added to the list with -update.
 func TestUntranslatedMessagesAreListed(t *testing.T) {
 	po, _ := catalog(t)
@@ -316,7 +317,7 @@ func TestUntranslatedMessagesAreListed(t *testing.T) {
 
 var update = flag.Bool("update", false, "sort es.po and drop repeated entries")
 
-// catalog reads es.po.
+// catalog parses es.po.
 func catalog(t *testing.T) (po *gotext.Po, entries []string) {
 	t.Helper()
 	file, err := os.ReadFile("es.po")
@@ -334,7 +335,7 @@ func catalog(t *testing.T) (po *gotext.Po, entries []string) {
 	return po, entries
 }
 
-// entryKey is the msgid of an entry.
+// entryKey returns the msgid of an entry.
 func entryKey(t *testing.T, entry string) string {
 	t.Helper()
 	first, _, _ := strings.Cut(entry, "\n")
@@ -345,7 +346,7 @@ func entryKey(t *testing.T, entry string) string {
 	return key
 }
 
-// Sorted entries keep merges of es.po easy, and show a text that is translated twice.
+// Sorted entries simplify merges of es.po, and reveal a text that is translated twice.
 func TestCatalogIsSorted(t *testing.T) {
 	_, entries := catalog(t)
 	header, entries := strings.Join(entries[:2], "\n"), entries[2:] // the comment, and the entry of the headers
@@ -369,16 +370,15 @@ func TestCatalogIsSorted(t *testing.T) {
 	}
 }
 
-// rawAllowed are the words that templates may print as they are: names, and what
-// is typed.
+// rawAllowed matches text that templates may contain: names and code.
 var rawAllowed = regexp.MustCompile(`^(kairos|JSON|YAML|UTC|[a-z]:|kairos (run|plans|resume) .*|null|v|cp|ID|CSV)$`)
 
-// shown are the attributes that people see or hear.
+// shown are the attributes whose values readers see or hear.
 var shown = []string{"aria-label", "title", "placeholder", "alt"}
 
-// Templates hold no text of their own: what they print goes through T or N. The
-// generated code writes its constant parts as string literals; joined, with a
-// mark for each value between them, they are a page to read.
+// Templates contain no literal text, because all text must go through T or N. The test joins the
+// string literals of the generated code, with a placeholder for each value between them, and parses
+// the result as HTML.
 func TestTemplatesHoldNoRawText(t *testing.T) {
 	t.Parallel()
 	const value = "\x01"
@@ -408,7 +408,7 @@ func TestTemplatesHoldNoRawText(t *testing.T) {
 			}
 			return true
 		})
-		inert := 0 // inside code that is shown as it is typed
+		inert := 0 // depth inside elements that show code
 		z := html.NewTokenizer(strings.NewReader(page.String()))
 		for {
 			typ := z.Next()

@@ -1,6 +1,6 @@
-// Package locale translates the texts of pages. A text's English is its key, so that a
-// template reads as the page does. The Spanish catalog is es.po, a file of GNU gettext:
-// msgid is the English text, msgid_plural its plural.
+// Package locale translates the texts of pages. The English text is the key, so that templates read
+// like pages. The Spanish catalog is es.po in the format of GNU gettext: msgid is the English text,
+// and msgid_plural its plural.
 package locale
 
 import (
@@ -17,39 +17,38 @@ import (
 //go:embed es.po
 var spanish []byte
 
-// Language is one that pages are written in.
+// Language is a language of the dashboard.
 type Language struct {
 	Tag  string // BCP 47
 	Name string // in the language itself
-	// group and point are how numbers are written.
+	// group and point are the separators of thousands and decimals.
 	group, point string
-	// catalog is parsed when it is first used; nil: the texts are English.
+	// catalog returns the translations, which are parsed on first use. It is nil for English.
 	catalog func() *gotext.Po
 }
 
-// English is the language of the messages' names.
+// English is the source language.
 var English = &Language{Tag: "en", Name: "English", group: ",", point: "."}
 
-// Spanish is the second language of the first users.
+// Spanish is translated by es.po.
 var Spanish = &Language{Tag: "es", Name: "Español", group: ".", point: ",", catalog: sync.OnceValue(func() *gotext.Po {
 	po := gotext.NewPo()
 	po.Parse(spanish)
 	return po
 })}
 
-// Pseudo is English made 40% longer, to find what does not fit. It is not offered to readers; tests choose it
-// by name.
+// Pseudo is English with texts made 40% longer, to find texts that do not fit. Readers cannot
+// choose it. Tests select it by its tag.
 var Pseudo = &Language{Tag: "en-XA", Name: "Pseudo", group: ",", point: "."}
 
-// Languages lists those that a person may choose.
+// Languages lists the languages that readers can choose.
 var Languages = []*Language{English, Spanish}
 
-// Mark names a message that is translated elsewhere, when it is shown. It
-// returns the text as it is.
+// Mark returns text unchanged. It marks a message that is translated later, when it is shown.
 func Mark(text string) string { return text }
 
-// Text is a text in the language l, formatted with args as by fmt.Sprintf. A text that
-// the catalog lacks stays English.
+// Text translates a text and formats it with args as fmt.Sprintf does. It returns the English text
+// if the catalog lacks it.
 func (l *Language) Text(text string, args ...any) string {
 	text = l.translated(text, "", 1)
 	if len(args) == 0 {
@@ -58,16 +57,16 @@ func (l *Language) Text(text string, args ...any) string {
 	return fmt.Sprintf(text, args...)
 }
 
-// Count is a text about n things: one or other, with n and then args as its arguments.
+// Count returns the text for n things, one or other, formatted with n and args.
 func (l *Language) Count(n int, one, other string, args ...any) string {
 	text := l.translated(one, other, n)
 	return fmt.Sprintf(text, append([]any{l.Number(int64(n))}, args...)...)
 }
 
-// translated is the text for n things in the language l, not yet formatted.
+// translated returns the translation for n things, unformatted.
 func (l *Language) translated(one, other string, n int) string {
 	if l.catalog != nil {
-		get := l.catalog().GetN // not called as a method: vet would ask for a constant format
+		get := l.catalog().GetN // a variable, because vet requires a constant format for a method call
 		return get(one, other, n)
 	}
 	text := other
@@ -80,14 +79,14 @@ func (l *Language) translated(one, other string, n int) string {
 	return text
 }
 
-// Number writes a whole number with its thousands apart.
+// Number formats a whole number with separators.
 func (l *Language) Number(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	sign := ""
 	if strings.HasPrefix(s, "-") {
 		sign, s = "-", s[1:]
 	}
-	if len(s) < 5 && l == Spanish { // Spanish groups from five digits on
+	if len(s) < 5 && l == Spanish { // Spanish separates thousands only in numbers of five or more digits
 		return sign + s
 	}
 	var b strings.Builder
@@ -100,7 +99,7 @@ func (l *Language) Number(n int64) string {
 	return sign + b.String()
 }
 
-// Decimal writes a number with that many decimals.
+// Decimal formats a number with the given number of decimals.
 func (l *Language) Decimal(f float64, decimals int) string {
 	whole, part, found := strings.Cut(strconv.FormatFloat(f, 'f', decimals, 64), ".")
 	if n, err := strconv.ParseInt(whole, 10, 64); err == nil && n != 0 {
@@ -112,8 +111,7 @@ func (l *Language) Decimal(f float64, decimals int) string {
 	return whole + l.point + part
 }
 
-// Percent writes a share of one: in Spanish with a space before the sign, which
-// does not break.
+// Percent formats a fraction as a percentage. Spanish has a no-break space before the sign.
 func (l *Language) Percent(share float64) string {
 	n := strconv.FormatFloat(100*share, 'f', 0, 64)
 	if l == Spanish {
@@ -122,7 +120,7 @@ func (l *Language) Percent(share float64) string {
 	return n + "%"
 }
 
-// stretch makes a text longer, but not its verbs.
+// stretch appends padding to a text. It leaves the verbs of the format unchanged.
 func stretch(s string) string {
 	words := strings.Fields(s)
 	if len(words) == 0 {
@@ -133,10 +131,10 @@ func stretch(s string) string {
 
 type key struct{}
 
-// With gives a context the language of its reader.
+// With returns a context with the language of the reader.
 func With(ctx context.Context, l *Language) context.Context { return context.WithValue(ctx, key{}, l) }
 
-// Of is the language of a context's reader; the default is English.
+// Of returns the language of the reader, English by default.
 func Of(ctx context.Context) *Language {
 	if l, ok := ctx.Value(key{}).(*Language); ok {
 		return l
@@ -144,15 +142,15 @@ func Of(ctx context.Context) *Language {
 	return English
 }
 
-// T is Text in the language of the context.
+// T is [Language.Text] in the language of the context.
 func T(ctx context.Context, text string, args ...any) string { return Of(ctx).Text(text, args...) }
 
-// N is Count in the language of the context.
+// N is [Language.Count] in the language of the context.
 func N(ctx context.Context, n int, one, other string, args ...any) string {
 	return Of(ctx).Count(n, one, other, args...)
 }
 
-// Find is the language with that tag, or nil.
+// Find returns the language with a tag, or nil.
 func Find(tag string) *Language {
 	if tag == Pseudo.Tag {
 		return Pseudo
@@ -166,13 +164,13 @@ func Find(tag string) *Language {
 	return nil
 }
 
-// Accepted is the first language that an Accept-Language header prefers and that
-// there is; English if none is.
+// Accepted returns the preferred language of an Accept-Language header that the dashboard has, or
+// English.
 func Accepted(header string) *Language {
 	best, weight := English, 0.0
 	for i, part := range strings.Split(header, ",") {
 		if i == 20 {
-			break // more digits than anyone reads
+			break // limits the work on a hostile header
 		}
 		tag, q, hasQ := strings.Cut(strings.TrimSpace(part), ";")
 		w := 1.0

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// demoPage shows the newest demonstration, and what can be done about it.
+// demoPage shows the newest demonstration and the actions that it allows.
 func (s *section) demoPage(c *ui.Context) error { return s.showDemo(c, http.StatusOK, "") }
 
 func (s *section) showDemo(c *ui.Context, code int, refused string) error {
@@ -46,8 +46,8 @@ func demoProgress(c *ui.Context, now demo.State) DemoProgress {
 	return p
 }
 
-// demoFragment is the progress of a demonstration. When it stops moving there is more to show:
-// the browser loads the page again.
+// demoFragment renders the progress of a demonstration. When the demonstration needs an answer or
+// has ended, the page shows more than the progress, so the browser reloads it.
 func (s *section) demoFragment(c *ui.Context) (templ.Component, error) {
 	now, err := s.App.Demo.Get(c, c.Who.Actor())
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *section) beginDemo(c *ui.Context) error {
 	return s.demoDone(c, s.App.Demo.Begin(c, app.DemoStart{Meta: c.Meta(), Idempotent: c.Field("do") == "idempotent"}))
 }
 
-// answerDemo answers whether the payment happened, or stops the demonstration.
+// answerDemo reports whether the payment happened, or stops the demonstration.
 func (s *section) answerDemo(c *ui.Context) error {
 	return s.demoDone(c, s.App.Demo.Answer(c, app.DemoAnswer{Meta: c.Meta(), Answer: demo.Answer(c.Field("do"))}))
 }

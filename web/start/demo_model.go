@@ -6,27 +6,27 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// DemoPage pulls the plug of a kairosd, and asks about the payment in doubt.
+// DemoPage is the page of the demonstration, in which kairosd is killed during a payment.
 type DemoPage struct {
 	kit.Shell
 	Idem, Error string
-	// Ready is set if a demonstration can begin, and Asking if one waits for an answer.
+	// Ready is set if a demonstration can begin. Asking is set if its payment is in doubt.
 	Ready, Asking bool
 	Progress      DemoProgress
-	// Payment is the entry of the ledger that the question is about.
+	// Payment is the ledger entry of the in-doubt payment.
 	Payment string
-	// Done is what a demonstration that has ended came to, and Failed why it did not.
+	// Done is the result of a completed demonstration, and Failed the error of a failed one.
 	Done, Failed string
 }
 
-// DemoProgress is what happened so far, and what the ledger contains.
+// DemoProgress holds the events so far and the entries of the ledger.
 type DemoProgress struct {
-	Moving bool // it changes without anybody's action
+	Moving bool // in progress, so that the region follows events
 	Notes  []DemoNote
 	Ledger []DemoPayment
 }
 
-// DemoNote is one thing that happened.
+// DemoNote is one event of a demonstration.
 type DemoNote struct {
 	At   kit.Time
 	Text string
@@ -35,7 +35,7 @@ type DemoNote struct {
 // DemoPayment is an entry of the ledger.
 type DemoPayment struct{ Receipt, Amount, Calls, Key string }
 
-// following makes the progress fetch itself again while it moves.
+// following returns the attributes that reload the progress on events, while it is Moving.
 func following(p DemoProgress) templ.Attributes {
 	if !p.Moving {
 		return nil

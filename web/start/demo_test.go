@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The page starts a demonstration, follows it, asks, and shows what came of it; all of it with
-// plain forms.
+// The page starts a demonstration, shows its progress, resolves the payment, and shows the result,
+// all with plain forms.
 func TestThePlugIsPulledFromThePage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -24,7 +24,7 @@ func TestThePlugIsPulledFromThePage(t *testing.T) {
 	}
 	moving := b.Get("/demo")
 	webtest.HasTexts(t, moving, http.StatusOK, `data-live="demo"`, `>Stop</button>`, `href="/demo">Reload`)
-	webtest.HasTexts(t, b.Post("/demo", f), http.StatusSeeOther) // the same form, sent twice
+	webtest.HasTexts(t, b.Post("/demo", f), http.StatusSeeOther) // submitting the same form twice starts one demonstration
 	f.Set("idem", "another")
 	webtest.HasTexts(t, b.Post("/demo", f), http.StatusConflict, "A demonstration is in progress, started by marta")
 

@@ -11,19 +11,19 @@ type StartPage struct {
 	Input         string
 	Error         string
 	Problems      []string
-	Missing       []kit.Link // fields that are missing or do not fit
+	Missing       []kit.Link // links to fields with missing or invalid values
 	CLI, Curl     string
-	Number        string // of the version
+	Number        string // number of the version
 	Versions      []kit.Link
 	Labels        string
 	Priority      string
-	Like          kit.Link // the run whose input it begins with
-	Effects       []string // steps that cannot be undone or repeated
+	Like          kit.Link // the run that the input is copied from
+	Effects       []string // non-idempotent steps
 	Dry, Offline  bool
-	Paused        string // since when, by whom and why no run of the plan starts
+	Paused        string // why the plan is paused, since when, and by whom; empty if it is not
 }
 
-// ChoosePage asks of which plan a run is to be started.
+// ChoosePage lists the plans of which a run can be started.
 type ChoosePage struct {
 	kit.Shell
 	Query        string
@@ -31,7 +31,7 @@ type ChoosePage struct {
 	Newer, Older string
 }
 
-// PlanRow is a plan in a list.
+// PlanRow is a plan in the list.
 type PlanRow struct {
 	Key, Href, Name, Version, About string
 	Updated                         kit.Time

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// inputProblems describes, in the terms of the form, the problems of the input in its fields: missing and invalid
-// ones, each beside its field and above all of them.
+// inputProblems adds the missing and invalid fields of the input to the form, at each field and in
+// the list above the form. It reports whether there are any.
 func inputProblems(c *ui.Context, p *StartPage, schema any, values map[string]any) bool {
 	props, required, order := form.Properties(schema)
 	wrong := map[string]string{}
@@ -28,7 +28,7 @@ func inputProblems(c *ui.Context, p *StartPage, schema any, values map[string]an
 	}
 	for _, problem := range compiled.Validate(values) {
 		switch {
-		case len(problem.Path) == 0 && problem.Keyword == "required" && len(wrong) > 0: // said already
+		case len(problem.Path) == 0 && problem.Keyword == "required" && len(wrong) > 0: // the fields already have this error
 		case len(problem.Path) == 0 || props[problem.Path[0]] == nil:
 			rest = append(rest, strings.Join(append(slices.Clone(problem.Path), c.Message(problemText(problem))), ": "))
 		case wrong[problem.Path[0]] == "":
@@ -56,7 +56,7 @@ func inputProblems(c *ui.Context, p *StartPage, schema any, values map[string]an
 	return n > 0
 }
 
-// problemText is what is wrong with a value, as a message.
+// problemText returns the message of a schema problem.
 func problemText(p planner.SchemaProblem) domain.Message {
 	if p.Text.IsZero() {
 		return domain.Verbatim(p.Message)

@@ -1,5 +1,5 @@
-// Package start has the form that starts a run, the choice of its plan, and the demonstration
-// of a recovery.
+// Package start has the form that starts a run, the list to choose its plan from, and the
+// demonstration of recovery.
 package start
 
 import (
@@ -12,17 +12,17 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	App    *app.App
 	Reader Reader
 	Plans  Plans
 }
 
-// Reader is what these pages read of the store.
+// Reader reads from the store.
 type Reader interface {
-	// FindRun finds a run by id, or by any unambiguous tail or prefix of at
-	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
+	// FindRun returns the run with an ID, or with an unambiguous prefix or suffix of at least 4
+	// characters. Errors have CodeNotFound, or CodeConflict if several runs match.
 	FindRun(ctx context.Context, id string) (domain.Run, error)
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
 	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
@@ -30,11 +30,11 @@ type Reader interface {
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 }
 
-// Plans returns the input and the side effects of a stored version.
+// Plans returns the input schema and the side effects of a stored version.
 type Plans interface {
 	part.Programs
-	// Effects is what running each node of a stored version may do, in their order, as
-	// far as that is known before it has its input.
+	// Effects returns the possible side effects of each node of a stored version, in the order of
+	// the nodes, as far as they are known without input.
 	Effects(ctx context.Context, hash string) ([]walk.Effect, error)
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// newRun begins a run: of a plan that is chosen here, or like another run.
+// newRun shows the form to start a run like another one (like=), or the list of plans.
 func (s *section) newRun(c *ui.Context) error {
 	if like := c.Query("like"); like != "" {
 		run, err := s.Reader.FindRun(c, like)
@@ -103,8 +103,8 @@ func (s *section) startPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, Start(p))
 }
 
-// startForm is the form for a version of a plan, 0: its newest, with what was
-// typed already.
+// startForm returns the form for a version of a plan, with the values entered so far. Number 0 is
+// the latest version.
 func (s *section) startForm(c *ui.Context, key string, number int) (StartPage, error) {
 	pl, err := s.Reader.Plan(c, key)
 	if err != nil {
@@ -162,8 +162,8 @@ func (s *section) startForm(c *ui.Context, key string, number int) (StartPage, e
 	return p, nil
 }
 
-// commands are what starts the same run from a shell: with the input that was
-// typed, or else with an example of what the plan takes.
+// commands sets the shell commands that start the same run. Their input is the entered one, or else
+// an example that matches the schema.
 func commands(c *ui.Context, p *StartPage, plan string, number int, schema any) {
 	input := domain.RawJSON("null")
 	if typed := strings.TrimSpace(p.Input); typed != "" {
@@ -227,8 +227,8 @@ func commands(c *ui.Context, p *StartPage, plan string, number int, schema any) 
 	)
 }
 
-// start starts a run; what is wrong with the input is said beside what was
-// typed, which stays.
+// start starts a run. If the input is invalid, it shows the form again with the entered values and
+// the problems.
 func (s *section) start(c *ui.Context) error {
 	number := atoi(c.Field("version"))
 	show := func(say func(p *StartPage)) error {
@@ -266,7 +266,7 @@ func (s *section) start(c *ui.Context) error {
 	}
 	typed := c.Field("input")
 	if strings.TrimSpace(typed) != "" {
-		if req.Input, err = form.JSON(typed); err != nil { // plain text is an input too
+		if req.Input, err = form.JSON(typed); err != nil { // plain text is a valid input, too
 			if req.Input, err = jsonvalue.Encode(typed); err != nil {
 				return err
 			}
@@ -274,7 +274,7 @@ func (s *section) start(c *ui.Context) error {
 	} else if _, _, order := form.Properties(program.InputSchema); len(order) > 0 {
 		values := form.Values(c, program.InputSchema)
 		if values == nil {
-			values = map[string]any{} // the form asks for an object
+			values = map[string]any{} // the form requires an object
 		}
 		p, err := s.startForm(c, c.Param("plan"), number)
 		if err != nil {
@@ -299,7 +299,7 @@ func (s *section) start(c *ui.Context) error {
 		if formErr != nil {
 			return formErr
 		}
-		if p.Error = c.Sentence(err); p.Paused != "" { // the page gives the reason
+		if p.Error = c.Sentence(err); p.Paused != "" { // the page already shows why the plan is paused
 			p.Error = c.T("The run was not started.")
 		}
 		return c.Render(http.StatusConflict, Start(p))

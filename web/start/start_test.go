@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A form that is sent with mistakes comes back with what was entered, each mistake
-// beside its field and named above them all, where the reader is taken.
+// A form with invalid input is shown again with the entered values. Each error is at its field and
+// in the list above the form, which gets the focus.
 func TestTheStartFormSpeaksOfItsFields(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

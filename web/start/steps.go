@@ -11,7 +11,7 @@ import (
 // StepsPage is the page of the first steps.
 type StepsPage struct {
 	kit.Shell
-	Card *steps.Card // nil: all is done, or they were dismissed
+	Card *steps.Card // nil if all steps are done or the reader dismissed them
 }
 
 func (s *section) firstSteps(c *ui.Context) error {

@@ -9,8 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The list of first steps completes itself from what happened, and vanishes for a person who
-// dismisses it.
+// The first steps are marked as done automatically, and disappear for a user who dismisses them.
 func TestFirstStepsCompleteThemselves(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

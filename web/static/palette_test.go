@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Everyone can tell the colours of the dashboard apart, which the tests read from its style sheet. Text has a
-// contrast of 4.5:1 on every ground that it stands on, graphics and the edges of controls 3:1. Any two
-// colours of statuses differ by a ΔE2000 of 12 for every kind of sight.
+// The colors in the style sheet can be distinguished. Text has a contrast of at least 4.5:1 on
+// every background it is used on, and graphics and edges of controls at least 3:1. Any two status
+// colors differ by a ΔE2000 of at least 12, also for color-blind readers.
 const (
 	leastText     = 4.5
 	leastGraphic  = 3.0
@@ -26,11 +26,11 @@ var (
 	statuses = []string{"now-fill", "fail-fill", "need-fill", "doubt-fill", "ok-fill", "idle"}
 )
 
-// rgb is a colour of the sRGB space; each part is between 0 and 1.
+// rgb is an sRGB color with components from 0 to 1.
 type rgb [3]float64
 
-// themes reads the tokens of the light theme, of the dark one as the system asks
-// for it, and of the dark one as a person chooses it.
+// themes parses the tokens of the light theme and of both variants of the dark theme, which follow
+// the system setting and the reader's choice.
 func themes(t *testing.T) map[string]map[string]rgb {
 	t.Helper()
 	b, err := files.ReadFile("k.css")
@@ -92,7 +92,7 @@ func TestContrast(t *testing.T) {
 				t.Errorf("%s: the contrast of %s is %.2f:1, less than %g:1", theme, at, worst, limit)
 			}
 		}
-		for _, button := range []string{"ink", "fail"} { // what is written on a filled button, chip or glyph
+		for _, button := range []string{"ink", "fail"} { // text on filled buttons, chips, and icons
 			if k := contrast(c["bg"], c[button]); k < leastText {
 				t.Errorf("%s: text on %s has a contrast of %.2f:1", theme, button, k)
 			}
@@ -100,8 +100,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// sights are how people see: the matrices of Machado, Oliveira and Fernandes for
-// the whole loss of one kind of cone, on linear light.
+// sights simulates kinds of color vision on linear RGB, with the matrices of Machado, Oliveira, and
+// Fernandes (2009) for dichromacy.
 var sights = map[string][3][3]float64{
 	"all cones":    {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	"protanopia":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
@@ -129,7 +129,7 @@ func TestStatusesAreDistinct(t *testing.T) {
 	}
 }
 
-// A person who chooses dark sees what the system's dark shows.
+// The dark theme that a reader chooses equals the dark theme of the system setting.
 func TestBothDarksAreOne(t *testing.T) {
 	t.Parallel()
 	all := themes(t)
@@ -138,7 +138,7 @@ func TestBothDarksAreOne(t *testing.T) {
 	}
 }
 
-// Six sizes of type and three weights are enough for every page; a seventh would say nothing.
+// The style sheet uses six font sizes and three weights.
 func TestTypeHasSixSizesAndThreeWeights(t *testing.T) {
 	t.Parallel()
 	b, err := files.ReadFile("k.css")
@@ -161,8 +161,8 @@ func TestTypeHasSixSizesAndThreeWeights(t *testing.T) {
 	}
 }
 
-// Widths in media queries are in em: a browser with larger text gets the layout for
-// less room. (In px it would keep the wide layout, and its text would not fit.)
+// Widths in media queries are in em, so that a browser with larger text gets the layout for narrow
+// windows. With px, the wide layout would remain, and its text would not fit.
 func TestBreakpointsFollowTheSizeOfText(t *testing.T) {
 	t.Parallel()
 	b, err := files.ReadFile("k.css")
@@ -180,7 +180,7 @@ func TestBreakpointsFollowTheSizeOfText(t *testing.T) {
 	}
 }
 
-// The formulas give what is published of them.
+// The color formulas return the published reference values.
 func TestColourFormulas(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -205,7 +205,7 @@ func TestColourFormulas(t *testing.T) {
 	}
 }
 
-// linear is the light that a part of a colour stands for.
+// linear converts an sRGB component to linear light.
 func linear(v float64) float64 {
 	if v <= 0.04045 {
 		return v / 12.92
@@ -221,14 +221,14 @@ func encoded(v float64) float64 {
 	return 1.055*math.Pow(v, 1/2.4) - 0.055
 }
 
-// contrast is that of WCAG 2.2.
+// contrast returns the contrast ratio of WCAG 2.2.
 func contrast(a, b rgb) float64 {
 	light := func(c rgb) float64 { return 0.2126*linear(c[0]) + 0.7152*linear(c[1]) + 0.0722*linear(c[2]) + 0.05 }
 	x, y := light(a), light(b)
 	return max(x, y) / min(x, y)
 }
 
-// seen is a colour as a person with the given sight sees it.
+// seen returns a color as a person with the given color vision sees it.
 func seen(c rgb, sight [3][3]float64) rgb {
 	var out rgb
 	for i, row := range sight {
@@ -240,7 +240,7 @@ func seen(c rgb, sight [3][3]float64) rgb {
 	return out
 }
 
-// lab is a colour in CIELAB under D65.
+// lab converts a color to CIELAB with the white point D65.
 func lab(c rgb) [3]float64 {
 	r, g, b := linear(c[0]), linear(c[1]), linear(c[2])
 	f := func(v float64) float64 {
@@ -255,7 +255,7 @@ func lab(c rgb) [3]float64 {
 	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }
 
-// distance is CIEDE2000.
+// distance returns the color difference CIEDE2000.
 func distance(p, q [3]float64) float64 {
 	const turn = 2 * math.Pi
 	rad := func(deg float64) float64 { return deg * math.Pi / 180 }

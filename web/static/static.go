@@ -1,9 +1,9 @@
-// Package static holds everything a browser loads besides pages: styles, htmx
-// and our own scripts, and fonts; each with its licence. All are embedded, and
-// served under a path that holds a hash of them all, so that they cache for ever.
+// Package static embeds the files that browsers load besides pages: styles, scripts, fonts, icons,
+// and their licenses. Their addresses contain a hash of all files, so that browsers can cache them
+// forever.
 //
-// The sources of styles are in css, one file per section, and those of scripts in js, as
-// native modules. Generating joins and minifies them to k.css and kairos.js.
+// The sources of the styles are in css, with one file per section, and those of the scripts in js,
+// as native modules. Generating bundles and minifies them to k.css and kairos.js.
 package static
 
 //go:generate -command esbuild go tool -modfile=../../tools/go.mod esbuild --log-level=warning
@@ -24,11 +24,11 @@ import (
 //go:embed *.css *.js *.woff2 *.svg
 var files embed.FS
 
-// Hash names this set of files.
+// Hash returns the hash of all files.
 var Hash = sync.OnceValue(func() string {
 	h := sha256.New()
 	entries, err := fs.ReadDir(files, ".")
-	if err != nil { // embedded
+	if err != nil { // cannot happen: the files are embedded
 		panic(err)
 	}
 	for _, e := range entries {
@@ -42,7 +42,7 @@ var Hash = sync.OnceValue(func() string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 })
 
-// Path is the URL of a file.
+// Path returns the address of a file.
 func Path(name string) string { return "/static/" + Hash() + "/" + name }
 
 var types = map[string]string{
@@ -52,10 +52,10 @@ var types = map[string]string{
 	".svg":   "image/svg+xml",
 }
 
-// packed holds each text file compressed, made once.
+// packed holds the compressed text files by name.
 var packed = sync.OnceValue(func() map[string][]byte {
 	entries, err := fs.ReadDir(files, ".")
-	if err != nil { // embedded
+	if err != nil { // cannot happen: the files are embedded
 		panic(err)
 	}
 	out := map[string][]byte{}
@@ -65,14 +65,14 @@ var packed = sync.OnceValue(func() map[string][]byte {
 			panic(err)
 		}
 		if strings.HasSuffix(e.Name(), ".woff2") {
-			continue // compressed already
+			continue // already compressed
 		}
 		var z bytes.Buffer
 		w, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
 		if err != nil {
 			panic(err)
 		}
-		if _, err := w.Write(b); err != nil { // memory
+		if _, err := w.Write(b); err != nil { // cannot happen: the buffer is in memory
 			panic(err)
 		}
 		if err := w.Close(); err != nil {
@@ -83,9 +83,9 @@ var packed = sync.OnceValue(func() map[string][]byte {
 	return out
 })
 
-// Serve answers for one file by its exact name. Under the hash of this set of files it
-// may be kept for ever; under that of another, which a page of another version asks
-// by, not at all: that version may come back.
+// Serve responds with the file of that exact name. Under the current hash, browsers may cache it
+// forever. Under another hash, which pages of another version use, they must not cache it, because
+// the other version may be installed again.
 func Serve(w http.ResponseWriter, r *http.Request, hash, name string) {
 	b, err := files.ReadFile(name)
 	if err != nil || strings.Contains(name, "/") {
@@ -103,5 +103,5 @@ func Serve(w http.ResponseWriter, r *http.Request, hash, name string) {
 		h.Set("Content-Encoding", "gzip")
 		b = z
 	}
-	_, _ = w.Write(b) // the client is gone if this fails
+	_, _ = w.Write(b) // fails only if the client has disconnected
 }

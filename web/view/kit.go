@@ -1,4 +1,4 @@
-// Package view holds the template of the page that the daemon shows while it starts.
+// Package view holds the template of the page that the daemon shows during startup.
 package view
 
 import (
@@ -9,17 +9,16 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// The template uses these parts of the kit.
+// The parts of kit that the template uses.
 
-// Shell is what surrounds a page.
+// Shell is the frame around the content of a page.
 type Shell = kit.Shell
 
-// T is a message in the reader's language; it is named by its English text
-// (package locale).
+// T translates a message into the reader's language.
 func T(ctx context.Context, text string, args ...any) string { return kit.T(ctx, text, args...) }
 
-// Brand leads home.
+// Brand renders the logo, which links to home.
 func Brand() templ.Component { return kit.Brand() }
 
-// Page is a whole page, or only its content for a dialog.
+// Page renders a whole page, or only its content for a dialog.
 func Page(s Shell) templ.Component { return kit.Page(s) }

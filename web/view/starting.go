@@ -2,17 +2,17 @@ package view
 
 import "github.com/a-h/templ"
 
-// StartingPage is shown at every address while the daemon starts.
+// StartingPage is shown at every address during startup.
 type StartingPage struct {
 	Shell
-	Stage string // how far it is
-	Done  string // the share that is done, "40%"; empty: unknown
-	For   string // how long it has been at it
-	Sent  bool   // something was sent, and not done
+	Stage string // current stage of the startup
+	Done  string // progress, such as "40%"; empty if unknown
+	For   string // elapsed time
+	Sent  bool   // the request was a POST, which was not processed
 }
 
-// startingAgain makes the part refresh itself; when the dashboard is ready, its response reloads the whole
-// page instead.
+// startingAgain makes the fragment poll every second. When the dashboard is ready, its response
+// reloads the page. A POST cannot be repeated, so its page does not poll.
 func startingAgain(p StartingPage) templ.Attributes {
 	if p.Sent {
 		return nil

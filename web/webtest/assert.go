@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// HasTexts checks that a page exists and contains the wanted texts.
+// HasTexts checks the status code and that the page contains all wanted texts.
 func HasTexts(t *testing.T, p Page, code int, wanted ...string) {
 	t.Helper()
 	if p.Code != code {
@@ -34,12 +34,12 @@ func HasTexts(t *testing.T, p Page, code int, wanted ...string) {
 
 var tags = regexp.MustCompile(`<[^>]*>|\s+`)
 
-// Words is a page's text with single spaces.
+// Words returns the text of a page without markup, with single spaces.
 func Words(body string) string {
 	return strings.Join(strings.Fields(tags.ReplaceAllString(body, " ")), " ")
 }
 
-// Form reads the hidden fields of the form on a page that holds a mark.
+// Form returns the hidden fields of the first form that contains mark.
 func Form(t *testing.T, body, mark string) url.Values {
 	t.Helper()
 	for _, f := range strings.Split(body, "<form")[1:] {
@@ -52,8 +52,8 @@ func Form(t *testing.T, body, mark string) url.Values {
 	return nil
 }
 
-// Safe looks for markup that came from data: scripts other than our
-// own, handlers, styles, and one heading per page.
+// Safe checks that no markup came from data. The page must have only the dashboard's scripts, no
+// inline handlers or styles, and one h1.
 func Safe(t *testing.T, path, body string) {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(body))
@@ -92,8 +92,8 @@ func Safe(t *testing.T, path, body string) {
 	}
 }
 
-// Authenticator is the code that a telephone shows for a secret of a second factor at a
-// time (RFC 6238), written apart from the daemon's.
+// Authenticator computes the code of a second factor at a time (RFC 6238), independently of the
+// code under test.
 func Authenticator(t *testing.T, secret string, at time.Time) string {
 	t.Helper()
 	key, err := base32.StdEncoding.DecodeString(secret)
@@ -109,7 +109,7 @@ func Authenticator(t *testing.T, secret string, at time.Time) string {
 	return fmt.Sprintf("%06d", (binary.BigEndian.Uint32(sum[i:])&0x7fffffff)%1e6)
 }
 
-// Request is one that a browser sends by [Browser.Do]; header are names and values.
+// Request returns a request for [Browser.Do]. header alternates names and values.
 func Request(t *testing.T, method, address, body string, header ...string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequest(method, address, strings.NewReader(body))
@@ -122,7 +122,8 @@ func Request(t *testing.T, method, address, body string, header ...string) *http
 	return req
 }
 
-// AllRoles logs in one user of each role; "" is not logged in.
+// AllRoles returns a browser for each role, logged in as a user of that role. The browser of "" is
+// not logged in.
 func AllRoles(t *testing.T, site *Site) map[domain.Role]*Browser {
 	t.Helper()
 	who := map[domain.Role]*Browser{"": site.Browser(t), domain.RoleAdmin: site.Browser(t).Login()}
@@ -138,7 +139,7 @@ func AllRoles(t *testing.T, site *Site) map[domain.Role]*Browser {
 	return who
 }
 
-// Has wants texts in a page.
+// Has checks that the page contains all texts.
 func Has(t *testing.T, p Page, what string, texts ...string) {
 	t.Helper()
 	for _, want := range texts {
@@ -148,10 +149,10 @@ func Has(t *testing.T, p Page, what string, texts ...string) {
 	}
 }
 
-// RecoveryCode is what one of a second factor looks like.
+// RecoveryCode matches a recovery code of a second factor.
 var RecoveryCode = regexp.MustCompile(`\b[a-z2-7]{4}-[a-z2-7]{4}-[a-z2-7]{4}-[a-z2-7]{4}\b`)
 
-// StartUntil starts a plan and waits until its run waits for something.
+// StartUntil starts a plan and waits until its run waits for the given reason.
 func StartUntil(t *testing.T, site *Site, plan string, reason domain.WaitReason) domain.Run {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Browser opens a browser without a login.
+// Browser returns a new browser without a session.
 func (s *Site) Browser(tb testing.TB) *Browser {
 	tb.Helper()
 	jar, err := cookiejar.New(nil)
@@ -25,7 +25,7 @@ func (s *Site) Browser(tb testing.TB) *Browser {
 	}
 }
 
-// Cookies are what the browser sends to the site.
+// Cookies returns the cookies that the browser sends to the site.
 func (b *Browser) Cookies() []*http.Cookie {
 	b.tb.Helper()
 	u, err := url.Parse(b.site.URL)
@@ -35,7 +35,7 @@ func (b *Browser) Cookies() []*http.Cookie {
 	return b.http.Jar.Cookies(u)
 }
 
-// Page is an answer.
+// Page is a response.
 type Page struct {
 	Code     int
 	Body     string
@@ -53,7 +53,7 @@ func (b *Browser) Get(path string) Page {
 	return b.Do(req)
 }
 
-// Do sends a request as it is.
+// Do sends a request unchanged.
 func (b *Browser) Do(req *http.Request) Page {
 	b.tb.Helper()
 	resp, err := b.http.Do(req)
@@ -68,7 +68,7 @@ func (b *Browser) Do(req *http.Request) Page {
 	return Page{resp.StatusCode, string(body), resp.Header.Get("Location"), resp.Header}
 }
 
-// Head sends a request and gives the head of the answer: of a stream, too.
+// Head sends a request and returns the response without reading its body, which may be a stream.
 func (b *Browser) Head(req *http.Request) *http.Response {
 	b.tb.Helper()
 	resp, err := b.http.Do(req)
@@ -79,7 +79,7 @@ func (b *Browser) Head(req *http.Request) *http.Response {
 	return resp
 }
 
-// Post sends a form as a browser of the same site does.
+// Post submits a form with the headers of a same-origin request.
 func (b *Browser) Post(path string, form url.Values) Page {
 	b.tb.Helper()
 	req, err := http.NewRequest(http.MethodPost, b.site.URL+path, strings.NewReader(form.Encode()))
@@ -94,7 +94,7 @@ func (b *Browser) Post(path string, form url.Values) Page {
 
 var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`)
 
-// Hidden reads the hidden fields of the last form on a page.
+// Hidden returns the hidden fields of a page. If forms share a field name, the last one counts.
 func (p Page) Hidden() url.Values {
 	v := url.Values{}
 	for _, m := range hidden.FindAllStringSubmatch(p.Body, -1) {
@@ -103,13 +103,13 @@ func (p Page) Hidden() url.Values {
 	return v
 }
 
-// LoginAs logs in as an existing user and reports whether it could.
+// LoginAs logs in as an existing user, and reports whether the login succeeded.
 func (b *Browser) LoginAs(name, password string) bool {
 	b.tb.Helper()
 	return b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {name}, "password": {password}}).Code == http.StatusSeeOther
 }
 
-// Login creates the first user if the server has none yet, and logs in.
+// Login logs in as the first user, and creates that user on a new server.
 func (b *Browser) Login() *Browser {
 	b.tb.Helper()
 	p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {b.site.Setup}, "name": {"marta"}, "password": {Password}})

@@ -19,13 +19,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// crmServer is an MCP server that tests change under the daemon.
+// crmServer is an MCP server whose tool tests can change.
 type crmServer struct {
 	url  string
-	text atomic.Value // the tool's own description
+	text atomic.Value // description of the tool
 }
 
-// newCRM starts the server; it ends with the test.
+// newCRM starts the server. It stops with the test.
 func newCRM(tb testing.TB) *crmServer {
 	tb.Helper()
 	c := &crmServer{}
@@ -51,8 +51,8 @@ func newCRM(tb testing.TB) *crmServer {
 	return c
 }
 
-// ChangeTool lets the MCP server crm say something else of its tool find, and
-// waits until the daemon has seen it.
+// ChangeTool changes the description of the tool find of the MCP server crm, and waits until the
+// daemon has loaded it.
 func (s *Site) ChangeTool(tb testing.TB, text string) {
 	tb.Helper()
 	s.crm.text.Store(text)
@@ -73,7 +73,7 @@ func (s *Site) ChangeTool(tb testing.TB, text string) {
 	tb.Fatal("the change is never seen")
 }
 
-// newCatalog is a front desk that hands over to an accountant.
+// newCatalog returns agents: a front desk that hands over to an accountant.
 func newCatalog(tb testing.TB, box *tool.Box) *handler.Registry {
 	tb.Helper()
 	first, second := 0, 1

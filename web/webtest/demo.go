@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Demo is a demonstration without processes, whose state a test sets.
+// Demo is a demonstration without processes. Tests set its state.
 type Demo struct {
 	mu    sync.Mutex
 	state demo.State
@@ -21,7 +21,7 @@ func (d *Demo) Set(s demo.State) {
 	d.state = s
 }
 
-// DemoInDoubt is a demonstration that waits for an answer.
+// DemoInDoubt returns the state of a demonstration with an in-doubt payment.
 func DemoInDoubt() demo.State {
 	at := time.Now().Add(-time.Minute)
 	return demo.State{Phase: demo.InDoubt, By: "marta", Began: at, Notes: []demo.Note{
@@ -30,14 +30,14 @@ func DemoInDoubt() demo.State {
 	}, Payments: []demo.Payment{{Receipt: "r-1", Amount: 240, Key: "k1", Calls: 1}}}
 }
 
-// State returns what was set.
+// State returns the current state.
 func (d *Demo) State() demo.State {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.state
 }
 
-// Begin starts a demonstration that moves on only when a test sets it.
+// Begin starts a demonstration. Only Set advances it.
 func (d *Demo) Begin(by string, idempotent bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,7 +48,7 @@ func (d *Demo) Begin(by string, idempotent bool) error {
 	return nil
 }
 
-// Answer completes a demonstration in doubt, and stops another.
+// Answer completes a demonstration in doubt, or stops any other.
 func (d *Demo) Answer(a demo.Answer) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Furnishing is what an installation offers besides plans and runs.
+// Furnishing is a server to which Furnish adds data.
 type Furnishing interface {
 	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
 	StartDraft(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error)
 	Draft(ctx context.Context, id string) (domain.Draft, error)
-	// OpenCircuit opens the circuit of a host that does not respond.
+	// OpenCircuit opens the circuit of a host.
 	OpenCircuit(tb testing.TB, host string)
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	SavePlan(
@@ -32,13 +32,13 @@ type Furnishing interface {
 	) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	Wait(ctx context.Context, run string) (domain.Run, error)
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
-	// Damage changes the file of the database as a failing disk may.
+	// Damage executes SQL statements on the database file, to simulate a disk failure.
 	Damage(tb testing.TB, statements string)
 	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error)
 	StartBulk(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error)
 }
 
-// furnished is a site as a Furnishing.
+// furnished implements Furnishing for a Site.
 type furnished struct{ *Site }
 
 func (f furnished) Approvals(ctx context.Context, filter domain.ApprovalFilter) (domain.List[domain.Approval], error) {
@@ -81,7 +81,7 @@ func (f furnished) StartBulk(ctx context.Context, actor domain.Actor, r domain.B
 	return f.Bulk.Start(ctx, actor, r)
 }
 
-// OpenCircuit opens the circuit of a host that the http tool calls, for an hour.
+// OpenCircuit opens the circuit of a host of the http tool for an hour.
 func (s *Site) OpenCircuit(host string) {
 	pass, _ := s.Tools.Circuits.Enter(
 		circuit.ID{Subject: activity.Tool + "http", Part: host},
@@ -90,15 +90,15 @@ func (s *Site) OpenCircuit(host string) {
 	s.Tools.Circuits.Leave(pass, circuit.Unwell, errors.New("no answer: "+Hostile))
 }
 
-// Furnish adds to a seed what only some pages show: a draft, bulk operations, an open circuit, an approval by
-// its address.
+// Furnish adds data to a seed that only some pages need: a draft, bulk operations, an open circuit,
+// an approval, and damaged runs.
 func (s *Site) Furnish(tb testing.TB, d Seeded) Seeded {
 	tb.Helper()
 	s.Demo.Set(DemoInDoubt())
 	return Furnish(tb, furnished{s}, s.Admin, d)
 }
 
-// Furnish adds to a seed what only some pages show.
+// Furnish adds data to a seed that only some pages need.
 func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -145,7 +145,7 @@ func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded 
 		tb.Fatal(err)
 	}
 	d.Bulk = act.ID
-	// The host that the ledger's runs failed at rests, and an act waits for it.
+	// The circuit of the host at which ledger fails is open, and a bulk operation waits for it.
 	on.OpenCircuit(tb, refusing)
 	if act, err = on.StartBulk(ctx, admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed plan:ledger",
 		Canary: true, Tool: domain.CircuitName("http", refusing), Reason: "when it is up again"}); err != nil {
@@ -156,8 +156,8 @@ func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded 
 	return d
 }
 
-// damage adds two runs that stood at a question when a disk failed: one has lost how
-// its payment ended, the other its input.
+// damage adds two runs that waited for an approval when the disk failed. One has lost the result of
+// its payment, the other its input.
 func (d *Seeded) damage(tb testing.TB, on Furnishing, admin domain.Actor) {
 	tb.Helper()
 	Plan(tb, on, admin, `
@@ -179,10 +179,10 @@ UPDATE run_details SET input = '{"order": "47' WHERE run_id = `+of(d.Halved))
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, r := range []*domain.Run{&d.Damaged, &d.Halved} {
-		if detail, err := on.Detail(ctx, r.ID); err != nil || detail.Damage == nil { // being looked at is enough
+		if detail, err := on.Detail(ctx, r.ID); err != nil || detail.Damage == nil { // reading the run detects the damage
 			tb.Fatalf("run %s is not damaged: %+v %v", r.ID, detail.Damage, err)
 		}
-		for { // quarantine withdraws its approval request
+		for { // quarantine withdraws the approval request of the run
 			list, err := on.Approvals(ctx, domain.ApprovalFilter{Run: r.ID, Status: "cancelled"})
 			if err != nil {
 				tb.Fatalf("approvals: %v", err)
@@ -200,10 +200,10 @@ UPDATE run_details SET input = '{"order": "47' WHERE run_id = `+of(d.Halved))
 	}
 }
 
-// refusing is a host without a listener: the ledger's runs fail at it.
+// refusing is a host without a listener, at which the runs of ledger fail.
 const refusing = "127.0.0.1:9"
 
-// furniture are the pages of what Furnish added.
+// furniture returns the pages of the data that Furnish added.
 func (d Seeded) furniture() []string {
 	if d.Draft == "" {
 		return nil
@@ -244,7 +244,7 @@ func (d Seeded) furniture() []string {
 	)
 }
 
-// StoreDraft stores a draft that nothing plans yet, as one of an earlier process.
+// StoreDraft stores a draft that no planner works on, like one of an earlier process.
 func StoreDraft(tb testing.TB, s *store.Store, d domain.Draft) {
 	tb.Helper()
 	by := domain.Actor{Name: d.Actor, Role: d.Role, Source: d.Source}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Packed is how many bytes a text takes on the wire.
+// Packed returns the size of a text after compression with gzip, in bytes.
 func Packed(t testing.TB, s string) int {
 	t.Helper()
 	var b bytes.Buffer
@@ -24,7 +24,7 @@ func Packed(t testing.TB, s string) int {
 	return b.Len()
 }
 
-// Wide is a plan of n steps in a row.
+// Wide returns a plan with a chain of n steps.
 func Wide(id string, n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: %s\nlimits: {max_steps: 2000}\nnodes:\n", id)
@@ -38,7 +38,7 @@ func Wide(id string, n int) string {
 	return b.String()
 }
 
-// Attributes of an element, by name.
+// Attributes returns the attributes of an element by name.
 func Attributes(n *html.Node) map[string]string {
 	out := map[string]string{}
 	for _, a := range n.Attr {

@@ -10,7 +10,7 @@ import (
 // runViews are the views of a run.
 var runViews = []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io", "?view=lineage"}
 
-// Paths are the pages to look at, with the runs of a seed.
+// Paths returns the addresses of all pages, filled in with the runs of a seed.
 func (d Seeded) Paths() []string {
 	out := []string{
 		"/",
@@ -160,5 +160,5 @@ func (d Seeded) Paths() []string {
 	)
 }
 
-// Routes lists the dashboard's addresses with the role that each needs.
+// Routes returns the routes of the dashboard with their minimum roles.
 func (s *Site) Routes() []web.Route { return s.site.Routes() }

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// settings are those of an installation with a bit of everything.
+// settings implements the settings of a server that uses most features.
 type settings struct {
 	notify *notify.Service
 	store  *store.Store
@@ -102,7 +102,7 @@ func (s *settings) TestChannel(ctx context.Context, actor domain.Actor, channel 
 	return s.notify.Test(ctx, actor, channel)
 }
 
-// RotateSecret accepts every new value of BANK.
+// RotateSecret accepts every new value of the secret BANK.
 func (s *settings) RotateSecret(ctx context.Context, actor domain.Actor, name, reason string) error {
 	if name != "BANK" {
 		return nil

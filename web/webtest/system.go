@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// System is an installation whose state a test sets.
+// System is the system interface of a test server. Tests set its state.
 type System struct {
 	mu      sync.Mutex
 	now     domain.Server
@@ -21,13 +21,13 @@ type System struct {
 	broken  error
 }
 
-// server is the server's status as the API has it, where retention is a part of it.
+// server adds the settings to System, because the API expects one implementation of both.
 type server struct {
 	*System
 	*settings
 }
 
-// Fail makes reading the status fail with err; nil ends that.
+// Fail makes reading the status fail with err, or succeed if err is nil.
 func (s *System) Fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,21 +41,21 @@ func (s *System) Set(now domain.Server, notices ...domain.Notice) {
 	s.now, s.notices = now, notices
 }
 
-// Backups is the number of backups requested.
+// Backups returns the number of backups requested.
 func (s *System) Backups() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.backups
 }
 
-// Server returns what was set.
+// Server returns the status that was set.
 func (s *System) Server(context.Context) (domain.Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now, s.broken
 }
 
-// Maintain changes what was set.
+// Maintain enables or disables maintenance in the status that was set.
 func (s *System) Maintain(ctx context.Context, keep app.Recorder, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *System) Maintain(ctx context.Context, keep app.Recorder, actor domain.A
 	return s.now.Maintenance, nil
 }
 
-// Retention removes failed runs after a year.
+// Retention returns a rule that deletes failed runs after a year.
 func (s *System) Retention() domain.Retention {
 	return domain.Retention{Default: domain.RetentionRule{Failed: 365 * 24 * time.Hour}}
 }
@@ -88,7 +88,8 @@ func (s *System) SetHealthMetrics(v domain.HealthMetrics) {
 	s.metrics = &v
 }
 
-// HealthMetrics are what was set, or those of a daemon that has worked for an hour.
+// HealthMetrics returns the metrics that were set, or by default those of a server with an hour of
+// uptime.
 func (s *System) HealthMetrics(context.Context) (domain.HealthMetrics, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +141,7 @@ func (s *System) HealthMetrics(context.Context) (domain.HealthMetrics, error) {
 	return v, nil
 }
 
-// Log is two lines, one of which an attacker wrote.
+// Log returns two lines, one of them with hostile text.
 func (s *System) Log(_ context.Context, level, text string) ([]domain.DaemonLog, error) {
 	out := []domain.DaemonLog{{At: time.Now().UTC(), Level: "ERROR", Message: "page failed", Facts: `{"err":"` + Hostile + `"}`}}
 	if level == "" || level == "INFO" {
@@ -152,14 +153,14 @@ func (s *System) Log(_ context.Context, level, text string) ([]domain.DaemonLog,
 	return out, nil
 }
 
-// Notices are what was set.
+// Notices returns the notices that were set.
 func (s *System) Notices(context.Context) []domain.Notice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.notices
 }
 
-// BackUp counts.
+// BackUp counts the requested backups.
 func (s *System) BackUp(context.Context, domain.Actor) (domain.Backup, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package webtest builds a whole installation for tests of pages: a real store,
-// engine and auth service behind the dashboard, with plans and runs in every
-// state that a page shows.
+// Package webtest starts a whole server for tests of pages: a real store, engine, and auth service
+// behind the dashboard, with plans and runs in every state that pages show.
 package webtest
 
 import (
@@ -34,10 +33,10 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Password is every test user's.
+// Password is the password of all test users.
 const Password = "correct horse battery"
 
-// Site is a running installation.
+// Site is a running server.
 type Site struct {
 	URL    string
 	Store  *store.Store
@@ -45,53 +44,53 @@ type Site struct {
 	App    *app.App
 	Auth   apptest.Accounts
 	Bulk   apptest.Bulk
-	Config app.Config // of App
+	Config app.Config // configuration of App
 	Drafts apptest.Drafts
-	// Setup is the one-time secret of an installation without users.
+	// Setup is the one-time secret of a server without users.
 	Setup string
 	Admin domain.Actor
 
-	// Tools are the server's tools, those of the MCP server crm among them.
+	// Tools are the tools of the server, including those of the MCP server crm.
 	Tools *tool.Box
 
 	crm *crmServer
-	// Web is what the dashboard was built of, for tests that build another.
+	// Web is the configuration of the dashboard, for tests that build another one.
 	Web web.Config
 
 	site   *web.Server
 	api    *api.API
 	System *System
-	// Demo is the demonstration as a test sets it.
+	// Demo is the demonstration. Tests set its state.
 	Demo *Demo
 }
 
-// New starts an installation; it ends with the test.
+// New starts a server. It stops with the test.
 func New(tb testing.TB) *Site {
 	tb.Helper()
 	return NewOn(tb, storetest.Open(tb))
 }
 
-// NewTolerant starts an installation whose circuits never open by themselves,
-// however often a service fails; it ends with the test.
+// NewTolerant starts a server whose circuits never open automatically, however often a service
+// fails. It stops with the test.
 func NewTolerant(tb testing.TB) *Site {
 	tb.Helper()
 	return build(tb, storetest.Open(tb), auth.Config{}, map[string]circuit.Settings{"*": {Failures: -1}}, false)
 }
 
-// NewTwoPeople starts a server on which a person cannot approve the runs that they started; it ends with the
-// test.
+// NewTwoPeople starts a server on which users cannot approve runs that they started. It stops with
+// the test.
 func NewTwoPeople(tb testing.TB) *Site {
 	tb.Helper()
 	return build(tb, storetest.Open(tb), auth.Config{}, nil, true)
 }
 
-// NewOn starts an installation on a store; it ends with the test.
+// NewOn starts a server on a store. It stops with the test.
 func NewOn(tb testing.TB, on *store.Store) *Site {
 	tb.Helper()
 	return NewWith(tb, on, auth.Config{})
 }
 
-// NewWith starts a server whose logins follow access.
+// NewWith starts a server with the given authentication settings. It stops with the test.
 func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 	tb.Helper()
 	return build(tb, on, access, nil, false)
@@ -183,7 +182,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	return s
 }
 
-// Drafted waits until the planning of a draft is over, by the address of its page.
+// Drafted waits until planning of a draft has ended. at is the address of the draft's page.
 func (s *Site) Drafted(tb testing.TB, at string) domain.Draft {
 	tb.Helper()
 	id := strings.TrimPrefix(at, "/plans/drafts/")
@@ -207,11 +206,10 @@ func (s *Site) Drafted(tb testing.TB, at string) domain.Draft {
 	}
 }
 
-// Hurdle is a word that the planner's model stumbles over: it names an agent that
-// there is none of.
+// Hurdle is a word in requests that makes the model return a plan with an unknown agent.
 const Hurdle = "juggle"
 
-// scriptedModel answers as a planning model would: with a plan, or one that cannot be used.
+// scriptedModel is a planning model. It returns a valid plan, or an invalid one for [Hurdle].
 type scriptedModel struct{}
 
 func (scriptedModel) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
@@ -228,8 +226,8 @@ func (scriptedModel) Complete(_ context.Context, r llm.Request) (llm.Response, e
 	}, nil
 }
 
-// newPlanner plans by rules: collecting figures and sending messages, which cannot be repeated. Two providers
-// plan by model on request.
+// newPlanner returns a rule-based planner for plans that collect figures and send messages. Sending
+// is not idempotent. Two providers also plan by model on request.
 func newPlanner(e *engine.Engine) *planning.Service {
 	planners := []planning.Agent{{ID: "desk", Name: "Desk", Description: "Answers customers.", Selectable: true}}
 	by := func(name string) *planning.Generator {
@@ -285,8 +283,8 @@ func newPlanner(e *engine.Engine) *planning.Service {
 	)
 }
 
-// Instance is what plans are stored in and run on: an engine in this process,
-// or a client of the real daemon.
+// Instance stores plans and runs them. It is an engine in this process, or a client of a real
+// daemon.
 type Instance interface {
 	SavePlan(
 		ctx context.Context,
@@ -299,7 +297,7 @@ type Instance interface {
 	Wait(ctx context.Context, run string) (domain.Run, error)
 }
 
-// patience is how long a run may take: other tests run beside it.
+// patience limits how long a run may take. It is long because other tests run at the same time.
 const patience = time.Minute
 
 // Plan stores a plan.
@@ -312,7 +310,7 @@ func Plan(tb testing.TB, on Instance, admin domain.Actor, src string) domain.Ver
 	return v
 }
 
-// Run starts a plan and waits until the run stands still.
+// Run starts a plan and waits until its run is no longer active.
 func Run(tb testing.TB, on Instance, admin domain.Actor, plan, input string) domain.Run {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -333,36 +331,36 @@ func (s *Site) Plan(tb testing.TB, src string) domain.Version {
 	return Plan(tb, s.Engine, s.Admin, src)
 }
 
-// Run starts a plan and waits until the run stands still.
+// Run starts a plan and waits until its run is no longer active.
 func (s *Site) Run(tb testing.TB, plan, input string) domain.Run {
 	tb.Helper()
 	return Run(tb, s.Engine, s.Admin, plan, input)
 }
 
-// Seeded are the runs that Seed makes.
+// Seeded holds the runs that Seed creates, and what Furnish adds.
 type Seeded struct {
 	Completed, Failed, Waiting, InDoubt, Hostile domain.Run
-	// Approval, Draft, Bulk, and Waiter are ids of what Furnish adds. Waiter is a bulk operation that waits
-	// for a circuit.
+	// Approval, Draft, Bulk, and Waiter are IDs of what Furnish adds. Waiter is a bulk operation
+	// that waits for a circuit.
 	Approval, Draft, Bulk, Waiter string
-	// Furnish adds Damaged, whose journal is damaged, Halved, which has lost its input, and TakenBack, whose
-	// approval request was withdrawn.
+	// Furnish adds Damaged, whose journal is damaged, Halved, which has lost its input, and
+	// TakenBack, the ID of a withdrawn approval request.
 	Damaged, Halved domain.Run
 	TakenBack       string
-	// Handoff is one from the desk to the accountant, which Furnish adds.
+	// Handoff is a handoff from the desk to the accountant. Furnish adds it.
 	Handoff domain.HandoffSummary
 }
 
-// Hostile is a text that must never become markup.
+// Hostile is text that pages must not interpret as markup.
 const Hostile = `<script>alert(1)</script><img src=x onerror=alert(2)> "&' </textarea> ` + "\u202e"
 
-// Seed makes plans and runs in the states that pages show.
+// Seed creates plans and runs in the states that pages show.
 func (s *Site) Seed(tb testing.TB) Seeded {
 	tb.Helper()
 	return Seed(tb, s.Engine, s.Admin)
 }
 
-// Seed makes plans and runs in the states that pages show.
+// Seed creates plans and runs in the states that pages show.
 func Seed(tb testing.TB, on Instance, admin domain.Actor) Seeded {
 	tb.Helper()
 	plan := func(src string) { tb.Helper(); Plan(tb, on, admin, src) }
@@ -399,7 +397,7 @@ edges: [{from: ask, to: pay}]
 		"id: echo\nnodes:\n  say: {type: set, input: \"${input}\"}\n" +
 			"  fail: {type: json, input: {value: 1, path: \"${input}\"}}\nedges: [{from: say, to: fail}]\n",
 	)
-	// A payment whose answer is lost: whether it happened, only a person can tell.
+	// The response of a payment is lost, so only a person can find out whether it happened.
 	bank := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	tb.Cleanup(bank.Close)
 	plan(fmt.Sprintf(`
@@ -422,20 +420,20 @@ edges: [{from: pay, to: book}]
 	}
 }
 
-// Browser is a client that keeps cookies and sends what browsers send.
+// Browser is a client that keeps cookies and sends the headers of a browser.
 type Browser struct {
 	tb   testing.TB
 	site *Site
 	http http.Client
 }
 
-// Fragments lists the parts of pages that follow events.
+// Fragments returns the fragments of all pages.
 func (s *Site) Fragments() []ui.Fragment { return s.site.Fragments() }
 
-// Permissions lists the API's routes with what each needs.
+// Permissions returns the API's routes with their required permissions.
 func (s *Site) Permissions() []api.Permission { return s.api.Permissions() }
 
-// Audited are the actions in the audit log.
+// Audited returns the actions in the audit log.
 func (s *Site) Audited(tb testing.TB) map[string]bool {
 	tb.Helper()
 	events, err := s.Store.EventsAfter(context.Background(), 0, "", 1000)
@@ -449,7 +447,7 @@ func (s *Site) Audited(tb testing.TB) map[string]bool {
 	return out
 }
 
-// Expired is the text of an admin's API token that has just expired.
+// Expired returns an API token of an admin that has just expired.
 func (s *Site) Expired(tb testing.TB) string {
 	tb.Helper()
 	past, err := auth.New(auth.Config{Store: s.Store, Now: func() time.Time { return time.Now().Add(-time.Hour) }})
@@ -467,7 +465,8 @@ func (s *Site) Expired(tb testing.TB) string {
 	return text
 }
 
-// NewLinked is a second service on the same users with an identity provider, https://login.example.
+// NewLinked returns a second auth service for the same users, with the identity provider
+// https://login.example.
 func NewLinked(tb testing.TB, s *Site) apptest.Accounts {
 	tb.Helper()
 	linked, err := auth.New(auth.Config{Store: s.Store, Audit: s.Store, Issuer: "https://login.example"})

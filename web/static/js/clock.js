@@ -1,7 +1,7 @@
 import { $$ } from "./dom.js";
 import { fire, offset, topics } from "./live.js";
 
-// Elapsed times tick by the server's clock.
+// Elapsed times use the clock of the server.
 const elapsed = (ms) => {
   if (ms < 1000) return Math.max(0, Math.round(ms / 100) * 100) + " ms";
   const s = ms / 1000;
@@ -19,6 +19,6 @@ setInterval(() => {
     else {
       delete el.dataset.until;
       topics().forEach(fire);
-    } // it is over: the part says what is now
+    } // the time is over: load the new state
   }
 }, 1000);

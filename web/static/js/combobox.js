@@ -1,5 +1,5 @@
-// A field with a list of options, which htmx loads: load asks for them, take is what an option
-// does when it is chosen. The keys are those of the ARIA pattern for a combobox.
+// A field with a list of options, which follows the ARIA combobox pattern. load makes htmx request
+// the options. take is called with the selected option.
 export const combobox = (field, list, take) => {
   let wanted = false,
     marked = -1;
@@ -47,7 +47,7 @@ export const combobox = (field, list, take) => {
       hide();
     } else if (e.key === "Enter") hide();
   });
-  field.addEventListener("blur", hide); // a press on an option keeps the focus
+  field.addEventListener("blur", hide); // clicking an option keeps the focus in the field
   list.addEventListener("htmx:afterSwap", (e) => {
     if (e.target !== list) return;
     if (!wanted || !items().length || document.activeElement !== field) {

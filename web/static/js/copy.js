@@ -1,6 +1,6 @@
 import { body, say, word } from "./dom.js";
 
-// Copy works on plain HTTP too, where the clipboard API is not available.
+// Copying also works over plain HTTP, where browsers lack the clipboard API.
 export const copy = async (text) => {
   try {
     if (navigator.clipboard && window.isSecureContext) await navigator.clipboard.writeText(text);
@@ -36,7 +36,7 @@ document.addEventListener("click", async (e) => {
   }, 2000);
 });
 
-// A part of a value is copied whole, also where the page shows its beginning.
+// Copies a part of a value in full, even if the page shows only its beginning.
 document.addEventListener("click", async (e) => {
   const b = e.target.closest("[data-at]");
   if (!b) return;

@@ -1,12 +1,12 @@
 import { $ } from "./dom.js";
 import { plain } from "./plain.js";
 
-// The dialog shows what links and forms with hx-target="#dialog" load, over the page. Without
-// scripts they lead to pages of their own.
+// Links and forms with hx-target="#dialog" load into the dialog. Without scripts, they open as
+// pages.
 export const dialog = $("dialog");
 const content = $("#dialog");
 
-// An error is shown like any other answer.
+// An error response is shown in the dialog, too.
 content.addEventListener("htmx:beforeSwap", (e) => {
   const type = e.detail.xhr.getResponseHeader("Content-Type") || "";
   if (e.target !== content || !type.startsWith("text/html")) return;
@@ -20,7 +20,7 @@ content.addEventListener("htmx:afterSwap", (e) => {
     const { elt, triggeringEvent } = e.detail.requestConfig,
       menu = elt.closest("[popover]"),
       opener = menu ? $('[popovertarget="' + menu.id + '"]') : triggeringEvent?.submitter || elt;
-    opener.focus(); // a closed dialog returns the focus to it
+    opener.focus(); // closing a dialog returns the focus to the opener
     dialog.showModal();
   }
   const heading = content.querySelector("h1");
@@ -35,7 +35,7 @@ content.addEventListener("htmx:afterSwap", (e) => {
 dialog.addEventListener("click", (e) => {
   const back = plain(e) && e.target.closest("a.back");
   if (back) e.preventDefault();
-  if (back || e.target === dialog) dialog.close(); // its content covers it: the click was outside
+  if (back || e.target === dialog) dialog.close(); // the content covers the dialog, so this click was outside
 });
 
 dialog.addEventListener("close", () => {

@@ -1,4 +1,4 @@
-// What every module needs of the page.
+// Helpers that all modules share.
 export const body = document.body;
 export const $ = (css) => document.querySelector(css);
 export const $$ = (css) => [...document.querySelectorAll(css)];

@@ -1,6 +1,7 @@
 import { $ } from "./dom.js";
 
-// In the editor of plans Tab indents; Esc, then Tab leaves it. A problem leads to its line.
+// In the plan editor, Tab indents, and Esc followed by Tab leaves the field. Selecting a problem
+// moves to its line.
 const field = $("textarea[data-indent]");
 
 const editor = () => {
@@ -30,7 +31,8 @@ const editor = () => {
   });
 };
 
-// The highlighted text lies under the field, and is seen while both hold the same text. Tab does not stop there.
+// The highlighted text is under the field, and visible while both contain the same text. It is
+// inert, so that Tab skips it.
 const highlight = (code) => {
   const under = () => code.querySelector("#marked pre");
   const match = () => {

@@ -1,7 +1,7 @@
 import { $, $$, say, word } from "./dom.js";
 
-// What was typed outlives a login that has expired: it is kept in this tab while
-// somebody logs in, and put back where it was typed. Passwords are not.
+// Entered values survive a login after the session has expired. They are kept in this tab, except
+// passwords, and restored after login.
 const typed = () =>
   $$("main textarea, main select, main input, dialog textarea, dialog input").filter(
     (e) => !/^(password|hidden|file|submit)$/.test(e.type) && e.name,
@@ -40,14 +40,14 @@ if (kept && location.pathname === "/login") {
       if (!found) continue;
       found[0][typeof value === "boolean" ? "checked" : "value"] = value;
       const box = found[0].closest("details");
-      if (box) box.open = true; // what was put back is seen
+      if (box) box.open = true; // show the restored value
     }
   }
   sessionStorage.removeItem("kept");
   sessionStorage.removeItem("back");
 }
 
-// A form that was refused says why, first of all to who cannot see it.
+// Focus the error message of a rejected form, for screen readers.
 const refused = performance.getEntriesByType("navigation")[0],
   why =
     refused &&
@@ -57,8 +57,8 @@ if (why) {
   why.tabIndex = -1;
   why.focus();
 }
-// What the act before this page did is said to those who do not see it, too. After a decision, the next request has
-// the focus, and after the last one, its confirmation.
+// Announce the confirmation of the previous action to screen readers. After a decision, focus the
+// next approval request, or the confirmation if none is left.
 const done = $("#done");
 const next = done && ($("[data-focus]") || (done.matches("[role=status]") && done));
 if (next) {

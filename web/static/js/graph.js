@@ -1,4 +1,4 @@
-// In a graph, arrows move along edges, and up and down among neighbours.
+// In a graph, the left and right arrow keys move along edges, and up and down between neighbors.
 document.addEventListener("keydown", (e) => {
   const a = e.target.closest && e.target.closest(".dag a[data-to]");
   if (!a || !e.key.startsWith("Arrow") || e.ctrlKey || e.metaKey || e.altKey) return;

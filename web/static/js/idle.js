@@ -1,8 +1,8 @@
 import { $, body, word } from "./dom.js";
 import { dialog } from "./dialog.js";
 
-// A login that nobody uses ends. Two minutes before, the page offers to stay logged in. A
-// live stream is use.
+// An idle session expires. Two minutes before, the page offers to stay logged in. A live stream
+// counts as activity.
 const idle = Number(body.dataset.idle);
 
 const watch = () => {

@@ -1,5 +1,5 @@
-// Live updates, dialogs, copying, elapsed times, and shortcuts. Every page works without this
-// file. make generate joins its modules to web/static/kairos.js.
+// The scripts of the dashboard. Every page works without them. "make generate" bundles the modules
+// into web/static/kairos.js.
 import "./live.js";
 import "./page.js";
 import "./dialog.js";

@@ -1,9 +1,9 @@
 import { $, $$, body, cookie, cookies, say, word } from "./dom.js";
 
-// Live: one stream for all topics of the page; a hint makes the page's own
-// fragments fetch themselves again. Polling uses the very same URLs.
+// One event stream serves all topics of the page. A hint makes the live regions of its topic
+// reload. Polling reloads them from the same URLs.
 export const indicator = $("#live");
-export const offset = Number(body.dataset.now || Date.now()) - Date.now(); // to the server's clock
+export const offset = Number(body.dataset.now || Date.now()) - Date.now(); // server clock minus browser clock, ms
 export const topics = () => [...new Set($$("[data-live]").map((e) => e.dataset.live))];
 let source = null,
   poller = 0,
@@ -14,7 +14,7 @@ let source = null,
   contact = Date.now();
 const last = {},
   pending = {};
-let after = body.dataset.after || ""; // up to where all parts of the page know what happened
+let after = body.dataset.after || ""; // position of the last event that every region shows
 const clock = () => {
   const zone = $(".tz"),
     at = new Date(contact + offset);
@@ -36,7 +36,7 @@ const lost = () => show(navigator.onLine === false ? "offline" : "stale");
 export const fire = (topic) => {
   if (pending[topic] || paused) return;
   const part = $('[data-live="' + topic + '"]'),
-    gap = Number((part && part.dataset.every) || 700); // a part may say how often is enough
+    gap = Number((part && part.dataset.every) || 700); // a region may set a longer interval
   pending[topic] = setTimeout(
     () => {
       pending[topic] = 0;
@@ -105,20 +105,20 @@ const start = () => {
     close();
     show("polling");
     poll(true);
-  }); // this session has enough streams
+  }); // the session has too many streams
   source.onerror = () => {
     if (!poller) {
       show("polling");
       poll(true);
       list.forEach(fire);
-    } // only the stream, or the daemon?
+    } // poll until the stream reconnects; the server may be down, too
     if (source && source.readyState === 2) {
       close();
       setTimeout(start, 5000);
-    } // the browser gave up
+    } // the browser does not reconnect
   };
 };
-// A part that says what it said is not sent again (204), and not touched.
+// An unchanged region is not sent again (204), and stays untouched.
 let tags = {};
 document.addEventListener("htmx:afterSettle", (e) => {
   const c = e.detail.requestConfig,
@@ -126,21 +126,21 @@ document.addEventListener("htmx:afterSettle", (e) => {
   if (c && c.elt.dataset.live) tags[c.elt.id] = [c.path, r.getResponseHeader("ETag")];
   else tags = {};
 });
-// A part of the address of the page itself asks by the address of now; one that is the
-// same as before is not sent again.
+// A region with data-here requests the current address of the page. If the address has not changed,
+// send the ETag of the region.
 document.addEventListener("htmx:configRequest", (e) => {
   if (e.detail.elt.hasAttribute("data-here")) e.detail.path = location.pathname + location.search;
   const known = e.detail.elt.dataset.live && tags[e.detail.elt.id];
   if (known && known[0] === e.detail.path && known[1]) e.detail.headers["If-None-Match"] = known[1];
 });
 
-// What polling finds out: a daemon that answers, or none. A request that a newer choice
-// ended says neither.
+// heard updates the indicator after a polling request, depending on whether the server responded.
+// Requests aborted by newer ones do not count.
 const heard = (e) => {
   if (!e.detail.elt || !e.detail.elt.dataset.live) return;
   const code = e.detail.xhr.status,
     answered = code > 0 && code < 500;
-  if (code < 200 || code > 399) after = ""; // this part does not know
+  if (code < 200 || code > 399) after = ""; // the region may have missed an event
   every = answered ? 5000 : Math.min(30000, every * 1.5);
   if (answered) contact = Date.now();
   if (poller) {
@@ -163,7 +163,7 @@ if (indicator) indicator.addEventListener("click", pause);
 addEventListener("pagehide", () => {
   stop();
   after = "";
-}); // what was asked for is not waited for
+}); // reload all regions after a return from the back/forward cache
 addEventListener("pageshow", (e) => {
   if (e.persisted) start();
 });

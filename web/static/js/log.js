@@ -1,7 +1,7 @@
 import { $, $$ } from "./dom.js";
 
-// A log follows its end until one scrolls up, selects or enters it, and says
-// how much is new meanwhile (R18).
+// A log follows its end until the reader scrolls up, selects text, or focuses it. Then it shows the
+// number of new lines.
 let following = true,
   top = 0,
   high = 0;
@@ -40,13 +40,13 @@ document.addEventListener("selectionchange", () => {
   const s = getSelection();
   if (s && !s.isCollapsed && s.anchorNode) look(s.anchorNode.parentElement);
 });
-addEventListener("pointerdown", (e) => look(e.target)); // on its scroll bar, too
+addEventListener("pointerdown", (e) => look(e.target)); // includes its scroll bar
 document.addEventListener(
   "scroll",
   (e) => {
     const l = e.target;
     if (!l.matches || !l.matches(".log[data-follow]")) return;
-    if (l.scrollHeight !== high && following) return tail(); // its lines got their true height: nobody scrolled
+    if (l.scrollHeight !== high && following) return tail(); // layout changed the height of lines; the reader did not scroll
     if (l.scrollTop < top - 2) look(l);
     top = l.scrollTop;
   },
@@ -68,7 +68,7 @@ document.addEventListener("click", (e) => {
     else tail();
   }
   if (!a || e.ctrlKey || e.metaKey || e.button) return;
-  e.preventDefault(); // a line, or with Shift a range, is a part of the address
+  e.preventDefault(); // the address contains the line, or with Shift the range
   const to = new URL(location.href),
     n = Number(a.textContent),
     first = Number((to.searchParams.get("line") || "").split("-")[0]);

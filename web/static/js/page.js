@@ -1,19 +1,19 @@
 import { $, cookie, cookies, say } from "./dom.js";
 import { fire } from "./live.js";
 
-// The browser's zone, told once: the server writes all times.
+// Send the browser's time zone to the server, which formats all times.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 if (zone && !cookies().zone) cookie("zone", zone);
 
-// Rows that nobody sees are not drawn before those that are seen. Then they are, since
-// what was never drawn is not there for a screen reader.
+// To speed up the first paint, rows outside the viewport are not rendered until the page has
+// loaded. Then they are, because screen readers skip rows that are not rendered.
 addEventListener("load", () =>
   (window.requestIdleCallback || setTimeout)(() => {
     document.documentElement.dataset.drawn = "";
   }),
 );
 
-// The title and the icon of the tab follow the page's live part (R27).
+// The title and the icon of the tab follow the page's live region.
 document.addEventListener("htmx:afterSettle", () => {
   const head = $("[data-title]");
   if (!head) return;
@@ -25,15 +25,14 @@ document.addEventListener("htmx:afterSettle", () => {
   if (icon && head.dataset.icon && icon.getAttribute("href") !== head.dataset.icon)
     icon.href = head.dataset.icon;
 });
-// What is wrong with a filter is said where the list was.
+// The error message of an invalid filter replaces the list.
 document.addEventListener("htmx:beforeSwap", (e) => {
   if (e.detail.xhr.status === 400 && e.target.id === "list") {
     e.detail.shouldSwap = true;
     e.detail.isError = false;
   }
 });
-// Leave alone what is held: text selected in a live part stays selected; once it
-// is let go, the part catches up.
+// A region with selected text is not replaced. It reloads when the selection ends.
 const held = new Set();
 document.addEventListener("htmx:beforeSwap", (e) => {
   const s = getSelection();

@@ -14,7 +14,7 @@ const go = (li, _, hide) => {
 const load = list && combobox(field, list, go);
 if (list) field.addEventListener("click", load);
 
-// jump moves to the box, or to its page where there is no room for it.
+// jump focuses the jump box, or opens its page if the window is too small for it.
 export const jump = () => {
   if (field && field.offsetParent) {
     field.focus();

@@ -1,4 +1,4 @@
-// A peek link in the list of runs loads a row under its own. Used again, it removes that row.
+// The peek link of a run loads a row under the row of the run. Used again, it removes that row.
 const peekLink = ".pk a";
 const rowAfter = (link) => link.closest("tr").nextElementSibling;
 

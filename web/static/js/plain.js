@@ -1,3 +1,3 @@
-// A click that asks for nothing but the link.
+// plain reports whether a click only follows the link, without modifier keys.
 export const plain = (e) =>
   e.button === 0 && !e.ctrlKey && !e.metaKey && !e.shiftKey && !e.altKey && !e.defaultPrevented;

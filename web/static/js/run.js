@@ -3,7 +3,7 @@ import { tail } from "./log.js";
 import { plain } from "./plain.js";
 import { along, centre } from "./view.js";
 
-// A click that asks for another tab or window is the browser's, not htmx's.
+// The browser, not htmx, handles a click that opens another tab or window.
 document.addEventListener(
   "click",
   (e) => {
@@ -27,7 +27,7 @@ document.addEventListener("htmx:afterSettle", (e) => {
   tail();
 });
 
-// While nobody has chosen a step, the inspector goes along with what runs.
+// Until the reader selects a step, the inspector shows the running one.
 const busy = (i) =>
   i.contains(document.activeElement) ||
   i.querySelector("form, details[open]") ||
@@ -44,7 +44,7 @@ document.addEventListener("htmx:afterSettle", (e) => {
     window.htmx.ajax("GET", location.pathname + location.search, { target: "#inspector", swap: "outerHTML" });
 });
 
-// An action at one click leads back to the view that is shown now.
+// A one-click action redirects to the current view.
 document.addEventListener("submit", (e) => {
   const form = e.target;
   if (form.matches(".once") && location.pathname.startsWith("/runs/"))

@@ -1,6 +1,6 @@
 import { $, $$ } from "./dom.js";
 
-// Selecting rows: how many, and ranges with Shift.
+// Selecting rows: their count, and ranges with Shift.
 let anchor = null;
 export const boxes = () => $$("#bulk input[name=run]");
 export const count = () => {

@@ -4,7 +4,7 @@ import { indicator, pause } from "./live.js";
 import { jump } from "./palette.js";
 import { boxes, count } from "./selection.js";
 
-// Shortcuts move, open and choose; they never act.
+// Shortcuts navigate, open, select, and focus. They never change data on the server.
 let g = 0;
 const places = {
   h: "/",

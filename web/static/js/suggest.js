@@ -1,7 +1,7 @@
 import { combobox } from "./combobox.js";
 import { $ } from "./dom.js";
 
-// Suggestions for the filter. A chosen one is written into it.
+// Suggestions for the filter. Selecting one inserts it.
 const field = $("#q"),
   list = $("#suggestions");
 

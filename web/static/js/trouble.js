@@ -2,8 +2,8 @@ import { dialog } from "./dialog.js";
 import { $, body, word } from "./dom.js";
 import { polling } from "./live.js";
 
-// A request that fails leaves the page as it is, and says so over it until the
-// same part answers again (R17).
+// A failed request leaves the page unchanged. The error is shown over it until a request for the
+// same target succeeds.
 let failed = "";
 const trouble = (key, html, text) => {
   let b = $("#failed");
@@ -37,7 +37,7 @@ document.addEventListener("htmx:afterRequest", (e) => {
     if (failed === asks(e)) trouble("");
     return;
   }
-  if (code < 400 || code === 401 || (lives(e) && polling())) return; // the login, or the indicator, says it
+  if (code < 400 || code === 401 || (lives(e) && polling())) return; // the login page or the live indicator shows it
   trouble(
     asks(e),
     /^text\/html/.test(r.getResponseHeader("Content-Type") || "") ? r.responseText : "",

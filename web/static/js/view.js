@@ -1,6 +1,6 @@
 import { $$ } from "./dom.js";
 
-// A graph begins with the chosen node in view; the page itself does not move.
+// Scrolls each graph to the selected node, but not the page.
 export const centre = () => {
   for (const box of $$(".dag")) {
     const n = box.querySelector(".sel");
@@ -12,7 +12,7 @@ export const centre = () => {
   }
 };
 centre();
-// So does a row of tabs or chips with the current one.
+// Scrolls rows of tabs and chips to the current one.
 export const along = () => {
   for (const a of $$("nav.tabs [aria-current], nav.filters [aria-current]")) {
     const n = a.parentElement;
