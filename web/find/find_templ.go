@@ -15,7 +15,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// Find lists what a text may mean.
+// Find renders the matches of a text.
 func Find(p FindPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -322,7 +322,7 @@ func Find(p FindPage) templ.Component {
 	})
 }
 
-// Suggestions are the options of the jump box.
+// Suggestions renders the options of the jump box.
 func Suggestions(list []Suggestion) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

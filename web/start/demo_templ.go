@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// Demo is the page of the demonstration. Its forms stand outside the part that follows.
+// Demo renders the page of the demonstration. Its forms are outside the live region.
 func Demo(p DemoPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -255,7 +255,7 @@ func Demo(p DemoPage) templ.Component {
 	})
 }
 
-// demoStart begins a demonstration.
+// demoStart renders the form that starts a demonstration.
 func demoStart(p DemoPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -358,7 +358,7 @@ func demoStart(p DemoPage) templ.Component {
 	})
 }
 
-// demoQuestion asks whether the payment happened.
+// demoQuestion renders the form that resolves the in-doubt payment.
 func demoQuestion(p DemoPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -487,7 +487,7 @@ func demoQuestion(p DemoPage) templ.Component {
 	})
 }
 
-// demoSoFar is what happened so far, and the ledger.
+// demoSoFar renders the events so far and the ledger.
 func demoSoFar(p DemoProgress) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

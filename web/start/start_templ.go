@@ -864,7 +864,7 @@ func Start(p StartPage) templ.Component {
 	})
 }
 
-// ChoosePlan asks of which plan a run is to be started.
+// ChoosePlan renders the list of plans of which a run can be started.
 func ChoosePlan(p ChoosePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/steps"
 )
 
-// Steps is the page of the first steps.
+// Steps renders the page of the first steps.
 func Steps(p StepsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

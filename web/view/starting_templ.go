@@ -130,7 +130,7 @@ func Starting(p StartingPage) templ.Component {
 	})
 }
 
-// Startup is the part that asks again by itself.
+// Startup renders the progress, which refreshes automatically.
 func Startup(p StartingPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
