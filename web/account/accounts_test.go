@@ -51,7 +51,7 @@ func TestAnAdminManagesUsers(t *testing.T) {
 	if olga.LoginAs("olga", webtest.Password) {
 		t.Error("a disabled user logs in")
 	}
-	// The last admin stays one.
+	// The last admin keeps the role.
 	marta := regexp.MustCompile(`href="(/settings/users/[^"]+)">marta`).FindStringSubmatch(admin.Get("/settings/users").Body)[1]
 	f = webtest.Form(t, admin.Get(marta).Body, `value="role"`)
 	f.Set("do", "role")

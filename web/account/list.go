@@ -12,24 +12,24 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// listed is how many users or tokens a page lists.
+// listed is the number of users or tokens per page.
 const listed = 50
 
-// list is a filtered list of users or tokens, with the page after this one.
+// list is a filtered list of users or tokens.
 type list struct {
 	Bar        query.Bar
-	BarProblem [2]string // why the filter cannot be used, and what to do
+	BarProblem [2]string // why the filter is invalid, and a suggestion
 	More       string
 }
 
-// listOf is the list at an address.
+// listOf returns the list at an address, with its filter bar.
 func listOf(c *ui.Context, path, label, example string, presets ...query.Preset) list {
 	l := list{Bar: query.BarOf(path, strings.TrimSpace(c.Query("q")), presets...)}
 	l.Bar.Label, l.Bar.Example = label, example
 	return l
 }
 
-// page selects the items that match the filter, and of these one page. id names an item.
+// page returns one page of the items that match the filter. id returns the identifier of an item.
 func page[S, T any](c *ui.Context, l *list, all []S, id func(S) string, view func(S) T) ([]S, error) {
 	var sample T
 	if _, problem := filter.ParseItems(l.Bar.Query, sample); problem != nil {
@@ -50,7 +50,7 @@ func page[S, T any](c *ui.Context, l *list, all []S, id func(S) string, view fun
 	return found, nil
 }
 
-// none is what an empty list shows.
+// none returns the empty state of a filtered list.
 func (l list) none(text, all string) kit.EmptyState {
 	return kit.EmptyState{Text: text, Next: kit.Link{Text: all, Href: l.Bar.Path}}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// loginPages are the pages before a login, and its end.
+// loginPages serves the login, setup, and logout pages.
 type loginPages struct{ *section }
 
 func (s loginPages) loginPage(c *ui.Context) error {
@@ -26,10 +26,10 @@ func (s loginPages) loginPage(c *ui.Context) error {
 	return s.showLogin(c, http.StatusOK, p)
 }
 
-// showLogin offers the ways to log in that are configured.
+// showLogin renders the login form with the configured login methods.
 func (s *section) showLogin(c *ui.Context, code int, p LoginPage) error {
 	p.Shell = c.Shell("", "Log in")
-	p.Here = "/login" // not the provider's answer, which is used up
+	p.Here = "/login" // the callback address works only once
 	password, provider := s.Auth.LoginMethods()
 	if p.Password = password; provider != "" {
 		p.Provider, p.ProviderHref = c.T("Log in with %s", kit.Visible(provider)), "/login/oidc"
@@ -40,7 +40,7 @@ func (s *section) showLogin(c *ui.Context, code int, p LoginPage) error {
 	return c.Render(code, Login(p))
 }
 
-// loginFailed shows what is wrong above the form, which stays.
+// loginFailed renders the login form with the error.
 func (s *section) loginFailed(c *ui.Context, err error, p LoginPage) error {
 	code := ui.StatusOf[domain.CodeOf(err)]
 	if code == 0 {
@@ -66,8 +66,8 @@ func (s loginPages) login(c *ui.Context) error {
 	return c.To(link.Local(c.Field("next")))
 }
 
-// toProvider sends the browser to the identity provider. It is a link and no
-// form: a form may only lead to this site. Nothing happens here by it.
+// toProvider redirects to the identity provider. It is a GET handler, because the content security
+// policy allows forms to submit only to this site. It changes no data on the server.
 func (s loginPages) toProvider(c *ui.Context) error {
 	next := link.Local(c.Query("next"))
 	address, kept, err := s.Auth.BeginSSO(c, c.Site.Origin(c.Echo.Request())+"/login/oidc/callback", next)
@@ -78,9 +78,8 @@ func (s loginPages) toProvider(c *ui.Context) error {
 	return c.Echo.Redirect(http.StatusSeeOther, address)
 }
 
-// fromProvider is where the identity provider sends the browser back to. It is
-// the one GET that acts, as the protocol has it: what it does was begun by this
-// browser, which proves it by its cookie.
+// fromProvider handles the callback of the identity provider. It is the only GET handler that
+// changes data, as OpenID Connect requires. A cookie proves that this browser started the login.
 func (s loginPages) fromProvider(c *ui.Context) error {
 	kept := ""
 	if k, err := c.Echo.Cookie(s.flowCookieName(c)); err == nil {
@@ -93,10 +92,11 @@ func (s loginPages) fromProvider(c *ui.Context) error {
 	}
 	s.enter(c, secret, user)
 	next = link.Local(next)
-	// A redirect would still count as coming from the provider's site, and the browser would not send the
-	// session's cookie. A page of ours that redirects does not have this problem.
+	// Browsers treat a redirect as part of the navigation from the provider's site, and would not
+	// send the SameSite=Strict session cookie. A page that refreshes to the target starts a
+	// same-site navigation.
 	c.Echo.Response().Header().Set("Refresh", "0; url="+next)
-	c.Who = ui.Principal{CSRF: "anonymous"} // the session begins with the next page
+	c.Who = ui.Principal{CSRF: "anonymous"} // this page is rendered without the session
 	p := LoggedInPage{Shell: c.Shell("", "Log in"), Next: next}
 	p.Here = next
 	return c.Render(http.StatusOK, LoggedIn(p))
@@ -106,8 +106,9 @@ func (s loginPages) flowCookieName(c *ui.Context) string {
 	return c.Site.CookieName(c.Echo.Request()) + "-login"
 }
 
-// setFlowCookie stores a login in progress. The browser must send it when the provider's site leads back
-// here, so it cannot be as strict as the session's cookie. On its own it grants nothing.
+// setFlowCookie stores a login in progress, or deletes it if kept is empty. The cookie is
+// SameSite=Lax, because the browser must send it with the callback from the provider's site. It
+// does not grant access.
 func (s loginPages) setFlowCookie(c *ui.Context, kept string) {
 	k := &http.Cookie{
 		Name:     s.flowCookieName(c),
@@ -124,8 +125,8 @@ func (s loginPages) setFlowCookie(c *ui.Context, kept string) {
 	c.Echo.SetCookie(k)
 }
 
-// linkPage asks before a login link is used: whatever looks at links in advance
-// must not use them up.
+// linkPage serves the confirmation page of a login link. A GET request must not use up the link,
+// because mail scanners open links.
 func (s loginPages) linkPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, LoginLink(LoginLinkPage{Shell: c.Shell("", "Log in"), Token: c.Query("token")}))
 }
@@ -146,7 +147,7 @@ func (s loginPages) followLink(c *ui.Context) error {
 	return c.To("/me")
 }
 
-// enter gives the browser its session, and the display that the person chose.
+// enter sets the session cookie and restores the user's display settings.
 func (s *section) enter(c *ui.Context, secret string, u domain.User) {
 	s.setCookie(c, secret)
 	c.RestoreDisplay(u)
@@ -182,7 +183,7 @@ func (s loginPages) setupPage(c *ui.Context) error {
 		return c.Echo.Redirect(http.StatusSeeOther, "/login")
 	}
 	p := LoginPage{Shell: c.Shell("", "Set up"), Setup: true, Password: true, Token: c.Query("token")}
-	if p.Token == "" { // the form could not succeed
+	if p.Token == "" { // without a token the form cannot succeed
 		p.Password, p.SetupHint = false, true
 	}
 	return c.Render(http.StatusOK, Login(p))

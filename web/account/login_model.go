@@ -4,8 +4,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// LoginPage asks for name and password, offers the identity provider, or sets up
-// the first user.
+// LoginPage is the model of the login form, and of the form that creates the first user.
 type LoginPage struct {
 	kit.Shell
 	Setup bool
@@ -13,22 +12,22 @@ type LoginPage struct {
 	Next  string
 	Name  string
 	Error string
-	// Password shows the form; NoPassword explains what to do without it.
+	// Password shows the password form.
 	Password bool
-	// Provider is the words on the button that leads to the identity provider;
-	// empty: there is none.
+	// Provider is the label of the link to the identity provider. It is empty if none is
+	// configured.
 	Provider, ProviderHref string
-	// SetupHint is true if there are no users yet.
+	// SetupHint is set if there are no users yet.
 	SetupHint bool
 }
 
-// LoggedInPage leads from the identity provider to the page that was wanted.
+// LoggedInPage continues to the requested page after a login through the identity provider.
 type LoggedInPage struct {
 	kit.Shell
 	Next string
 }
 
-// LoginLinkPage asks before a login link is used up.
+// LoginLinkPage confirms the use of a login link.
 type LoginLinkPage struct {
 	kit.Shell
 	Token string

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// me is the reader's own page: password and open sessions.
+// me serves the account page of the user.
 func (s *section) me(c *ui.Context) error { return s.mePage(c, http.StatusOK, "") }
 
 func (s *section) mePage(c *ui.Context, code int, problem string) error {
@@ -49,7 +49,8 @@ func (s *section) mePage(c *ui.Context, code int, problem string) error {
 	)
 }
 
-// startViews are the views that the reader's run list may open with, and the query of the chosen one.
+// startViews returns the views that can be the default of the user's run list, and the query of the
+// current default.
 func (s *section) startViews(c *ui.Context) (begins string, options []kit.Option, err error) {
 	begins, err = s.App.Preferences.Get(c, c.Who.Actor(), views.DefaultKey)
 	if err != nil {
@@ -99,7 +100,7 @@ func (s *section) changePassword(c *ui.Context) error {
 	return c.To("/me")
 }
 
-// signOut ends one of one's own logins, or all but this one.
+// signOut handles the form that ends one of the user's sessions, or all other sessions.
 func (s *section) signOut(c *ui.Context) error {
 	out := app.SignOut{Meta: c.Meta(), User: c.Who.ID, Session: c.Field("session")}
 	switch out.Session {

@@ -12,28 +12,30 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// whileHeldBack are the pages of those who must set up a second factor first.
+// whileHeldBack are the pages available to users who must first set up a second factor.
 var whileHeldBack = []string{"/me/second-factor", "/logout"}
 
-// Guard asks who is there before acts that need to know.
+// Guard requires a second factor or a fresh proof of identity where the configuration and the
+// action demand it.
 type Guard struct{ Auth Proofs }
 
-// Proofs is what is known of who is there.
+// Proofs verifies the identity of users.
 type Proofs interface {
 	// MustEnrol reports whether a user must set up a second factor before anything else.
 	MustEnrol(ctx context.Context, u domain.User) (bool, error)
-	// SecondFactor reports whether a user has one, and how many recovery codes are left.
+	// SecondFactor reports whether a user has a second factor, and how many recovery codes are
+	// left.
 	SecondFactor(ctx context.Context, userID string) (on bool, left int, err error)
 	// LoginMethods returns whether passwords are accepted, and the name of the identity provider.
 	LoginMethods() (password bool, provider string)
-	// Fresh reports whether the person behind a session proved lately who they are;
-	// Confirm proves it again (CodeForbidden, CodeTooMany).
+	// Fresh reports whether the user of a session recently proved their identity. Confirm proves it
+	// again. It returns CodeForbidden or CodeTooMany on failure.
 	Fresh(ctx context.Context, secret string) (bool, error)
 	Confirm(ctx context.Context, secret, password, code string) error
 }
 
-// Throttled redirects users who must set up a second factor to that page; it reports whether it has answered.
-// The path is the pattern of the route.
+// Throttled redirects users who must set up a second factor to its page. It reports whether it
+// handled the request. path is the pattern of the route.
 func (g Guard) Throttled(c *ui.Context, method, path string) (bool, error) {
 	if slices.Contains(whileHeldBack, path) {
 		return false, nil
@@ -49,8 +51,8 @@ func (g Guard) Throttled(c *ui.Context, method, path string) (bool, error) {
 	return true, c.To("/me/second-factor")
 }
 
-// Proven requires a fresh proof of identity before an action that needs it. It reports whether the action may
-// continue. If not, it has shown the form with the posted fields in it, so that users type nothing twice.
+// Proven requires a fresh proof of identity before an action. It reports whether the action may
+// continue. If not, it has rendered the confirmation form, which keeps the posted fields.
 func (g Guard) Proven(c *ui.Context) (bool, error) {
 	fresh, err := g.Auth.Fresh(c, c.Who.Secret)
 	if err != nil || fresh {
@@ -87,7 +89,7 @@ func (g Guard) Proven(c *ui.Context) (bool, error) {
 			kit.Visible(provider),
 		), "/login/oidc?next="+url.QueryEscape(
 			c.Echo.Request().URL.Path,
-		) // every act has a page of its own
+		) // the page of the action has the same path
 	}
 	p.Shell = c.Shell("", "Is it you?")
 	return false, c.Render(code, Proof(p))

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// roleActions say what a role may beyond the one before it.
+// roleActions describe the permissions that a role adds to the previous one.
 var roleActions = map[domain.Role]string{
 	domain.RoleViewer: locale.Mark("see runs, plans, approvals, agents, the audit log, and the state of the server"),
 	domain.RoleOperator: locale.Mark(
@@ -24,7 +24,7 @@ var roleActions = map[domain.Role]string{
 	),
 }
 
-// roleSettings lists the roles with what each may, and who has it.
+// roleSettings serves the list of roles with their permissions and users.
 func (s *section) roleSettings(c *ui.Context) error {
 	users, err := s.App.Accounts.Users(c, c.Who.Actor())
 	if err != nil {

@@ -38,7 +38,7 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the actions that the next page confirms.
+// done are the messages shown after an action.
 var done = []ui.Done{
 	{Name: "user-created", Path: "/settings/users", Message: locale.Mark("User created. The user can log in now.")},
 	{

@@ -17,11 +17,11 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// loginCode finishes a login that waits for a code of the second factor.
+// loginCode handles the form for the code of the second factor, which completes a login.
 func (s *section) loginCode(c *ui.Context) error {
 	ticket := c.Field("ticket")
 	secret, user, err := s.Auth.LoginCode(c, ticket, c.Field("code"), domain.RequestOf(c).Address, c.Echo.Request().UserAgent())
-	if domain.CodeOf(err) == domain.CodeForbidden { // another code may be right
+	if domain.CodeOf(err) == domain.CodeForbidden { // wrong code; the user can retry
 		return s.askCode(c, http.StatusUnprocessableEntity, LoginCodePage{Ticket: ticket, Next: c.Field("next"), Error: c.Sentence(err)})
 	}
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *section) askCode(c *ui.Context, code int, p LoginCodePage) error {
 	return c.Render(code, LoginCode(p))
 }
 
-// needsCode is the ticket of a login whose password was right and that wants a code.
+// needsCode returns the ticket of a login with a correct password that requires a code.
 func needsCode(err error) (ticket string, ok bool) {
 	var e interface{ NeedsCode() string }
 	if !errors.As(err, &e) {
@@ -46,12 +46,13 @@ func needsCode(err error) (ticket string, ok bool) {
 	return e.NeedsCode(), true
 }
 
-// secondFactorPage turns one's second factor on or off.
+// secondFactorPage serves the page of the user's second factor.
 func (s *section) secondFactorPage(c *ui.Context) error {
 	return s.showSecondFactor(c, http.StatusOK, "", "")
 }
 
-// showSecondFactor shows the page; with a secret, the one that was shown before.
+// showSecondFactor renders the page. If secret is not empty, the page shows this secret again
+// instead of a new one.
 func (s *section) showSecondFactor(c *ui.Context, code int, problem, secret string) error {
 	on, left, err := s.Auth.SecondFactor(c, c.Who.ID)
 	if err != nil {
@@ -86,8 +87,8 @@ func (s *section) showSecondFactor(c *ui.Context, code int, problem, secret stri
 	return c.Render(code, SecondFactor(p))
 }
 
-// qrPath draws a text as a QR code: the dark squares as one path, in modules, with the
-// quiet zone that readers need.
+// qrPath encodes a text as a QR code. It returns an SVG path of the dark modules and the width of
+// the code in modules, including the quiet zone.
 func qrPath(text string) (path string, size int, err error) {
 	c, err := qr.Encode(text, qr.M)
 	if err != nil {
@@ -110,7 +111,8 @@ func qrPath(text string) (path string, size int, err error) {
 	return b.String(), c.Size + 2*quiet, nil
 }
 
-// setSecondFactor turns the reader's second factor on, by a code of it, or off.
+// setSecondFactor handles the form that turns the user's second factor on or off. Turning it on
+// requires a valid code.
 func (s *section) setSecondFactor(c *ui.Context) error {
 	switch do := c.Field("do"); do {
 	case "on":
@@ -119,7 +121,7 @@ func (s *section) setSecondFactor(c *ui.Context) error {
 			c,
 			app.Enrollment{Meta: c.Meta(), Secret: secret, Code: c.Field("code"), Keep: app.SessionHash(c.Who.Secret)},
 		)
-		if domain.CodeOf(err) == domain.CodeAlreadyDone { // the form came a second time
+		if domain.CodeOf(err) == domain.CodeAlreadyDone { // repeated request
 			return c.To("/me/second-factor")
 		}
 		if problem, ok := c.Refused(err); ok {
@@ -142,10 +144,10 @@ func (s *section) setSecondFactor(c *ui.Context) error {
 	}
 }
 
-// secondFactorTexts show whether a user has a second factor.
 var secondFactorTexts = map[bool]string{true: locale.Mark("on"), false: locale.Mark("off")}
 
-// secondFactorWord is that for a user; empty for those who log in elsewhere only.
+// secondFactorWord returns the state of a user's second factor, or "–" for users without a
+// password.
 func (s *section) secondFactorWord(c *ui.Context, u domain.User) (string, error) {
 	if u.PasswordHash == "" {
 		return "–", nil

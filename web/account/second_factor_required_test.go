@@ -12,9 +12,9 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Where roles requires a second factor, a user without one sees only the page that sets it up, at every
-// address, and the API refuses their session. Afterwards all pages are open, and they cannot turn it off
-// again.
+// If a role requires a second factor, every address redirects a user without one to the page that
+// sets it up, and the API rejects the session. Afterwards all pages are available, and the user
+// cannot turn it off.
 func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewWith(t, storetest.Open(t), auth.Config{SecondFactorFor: []domain.Role{domain.RoleAuthor}})
@@ -56,7 +56,7 @@ func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 		t.Errorf("turned off: %d %s", p.Code, webtest.Words(p.Body))
 	}
 
-	// A weaker role may do without.
+	// A role below does not require one.
 	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
 	}

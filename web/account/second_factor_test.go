@@ -14,8 +14,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A second factor is turned on by form, without scripts: the page shows the secret as
-// a picture and as text; the next login wants a code; an admin takes it away.
+// A user turns on a second factor by form, without scripts. The page shows the secret as a QR code
+// and as text. The next login requires a code. An admin can remove the second factor.
 func TestASecondFactorByForm(t *testing.T) {
 	t.Parallel()
 	ahead := &atomic.Int64{}
@@ -72,8 +72,8 @@ func TestASecondFactorByForm(t *testing.T) {
 	}
 }
 
-// An act of admins wants a proof that is not old: what was posted is kept and done
-// once the password came, and nothing is done before.
+// An action of an admin requires a recent proof of identity. The form keeps the posted fields, and
+// the action is performed only after the password is confirmed.
 func TestAnOldLoginIsConfirmedFirst(t *testing.T) {
 	t.Parallel()
 	ahead := &atomic.Int64{}
@@ -105,7 +105,7 @@ func TestAnOldLoginIsConfirmedFirst(t *testing.T) {
 	if _, _, err := site.Auth.Login(t.Context(), "olga", "a password of hers <&>", "10.0.0.1", ""); err != nil {
 		t.Errorf("what was posted is not what was done: %v", err)
 	}
-	// The proof holds for a while and is required again after that; viewing never requires it.
+	// The proof is valid for a while and then required again. Viewing pages never requires it.
 	f = webtest.Form(t, b.Get("/settings/tokens").Body, `name="lifetime"`)
 	f.Set("name", "ci")
 	f.Set("role", "viewer")
@@ -121,7 +121,7 @@ func TestAnOldLoginIsConfirmedFirst(t *testing.T) {
 	if p := b.Post("/settings/tokens", f); p.Code != http.StatusUnprocessableEntity {
 		t.Errorf("later: %d", p.Code)
 	}
-	// The API with the same session is not a way around.
+	// The API requires the same proof for the same session.
 	if p := b.Do(webtest.Request(t, http.MethodPost, site.URL+"/api/v1/users",
 		`{"name":"otto","password":"a password of his","role":"viewer"}`, "Content-Type", "application/json", "Origin",
 		site.URL, "Sec-Fetch-Site", "same-origin")); p.Code != http.StatusForbidden {

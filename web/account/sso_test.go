@@ -18,13 +18,12 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// house is an installation with an identity provider beside it.
+// house is a server with an identity provider.
 type house struct {
 	*webtest.Site
 	idp   *oidctest.Provider
-	clock *atomic.Int64 // nanoseconds that the client of the provider is ahead
-	// quiet are nanoseconds that who guards the doors is ahead: refusals are
-	// throttled.
+	clock *atomic.Int64 // offset of the OpenID Connect client's clock, in ns
+	// quiet is the offset of the clock that limits failed logins, in ns.
 	quiet *atomic.Int64
 }
 
@@ -53,8 +52,8 @@ func newHouse(t *testing.T, change func(*oidc.Config, *auth.Config)) *house {
 	return h
 }
 
-// visit does what a browser does after the button: it goes to the provider and
-// comes back with its answer, which is not opened yet.
+// visit follows the login button to the provider, and returns the callback address without opening
+// it.
 func visit(t *testing.T, b *webtest.Browser) (callback string) {
 	t.Helper()
 	p := b.Get("/login/oidc?next=%2Fruns")
@@ -78,13 +77,13 @@ func visit(t *testing.T, b *webtest.Browser) (callback string) {
 	return back.RequestURI()
 }
 
-// enter logs in at the provider, and reports whether the browser is logged in.
+// enter logs in through the provider and returns the page after the callback.
 func (h *house) enter(t *testing.T, b *webtest.Browser) webtest.Page {
 	t.Helper()
 	return b.Get(visit(t, b))
 }
 
-// refusedWith wants a page with the reason, a record of it, and no login.
+// refusedWith requires a page with the reason, an audit event, and no session.
 func (h *house) refusedWith(t *testing.T, b *webtest.Browser, p webtest.Page, code int, words string) {
 	t.Helper()
 	if p.Code != code || !strings.Contains(p.Body, words) || !strings.Contains(p.Body, `role="alert"`) {
@@ -103,7 +102,7 @@ func (h *house) refusedWith(t *testing.T, b *webtest.Browser, p webtest.Page, co
 func TestTheIdentityProviderLogsIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, nil)
-	h.Browser(t).Login() // marta, with a password
+	h.Browser(t).Login() // marta has a password
 	b := h.Browser(t)
 	if p := b.Get("/login?next=%2Fruns"); !strings.Contains(p.Body, `href="/login/oidc?next=%2Fruns"`) ||
 		!strings.Contains(p.Body, "Log in with Example") ||
@@ -129,7 +128,7 @@ func TestTheIdentityProviderLogsIn(t *testing.T) {
 		t.Fatalf("%+v %v", u, err)
 	}
 
-	// The provider's word on the role counts at every login, and ends what was open.
+	// Each login applies the role from the provider. A changed role ends open sessions.
 	again := h.Browser(t)
 	h.idp.Person("248289761001", "olga.renamed", "boss")
 	h.enter(t, again)
@@ -143,7 +142,7 @@ func TestTheIdentityProviderLogsIn(t *testing.T) {
 		t.Errorf("another name made another user: %v", users)
 	}
 
-	// Out again: the session is over here, whatever the provider thinks.
+	// Signing out ends the session here, even if the session at the provider continues.
 	f := webtest.Form(t, again.Get("/me").Body, `action="/logout"`)
 	if p := again.Post("/logout", f); p.Code != http.StatusSeeOther {
 		t.Errorf("sign out: %d", p.Code)
@@ -159,8 +158,8 @@ func TestTheIdentityProviderLogsIn(t *testing.T) {
 	}
 }
 
-// An incomplete answer of the provider never logs anyone in (S05 and the rules of OpenID Connect Core
-// 3.1.3.7).
+// An invalid response of the provider never logs in a user (S05 and section 3.1.3.7 of OpenID
+// Connect Core).
 func TestAnswersThatProveNothingAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, nil)
@@ -244,7 +243,7 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 	h.refusedWith(t, b, b.Get(with("state", "guess")), http.StatusForbidden, "wrong state")
 	b = h.Browser(t)
 	visit(t, b)
-	h.refusedWith(t, b, b.Get(callback), http.StatusForbidden, "wrong state") // another person's answer: login CSRF
+	h.refusedWith(t, b, b.Get(callback), http.StatusForbidden, "wrong state") // response to another browser (login CSRF)
 
 	b = h.Browser(t)
 	callback = visit(t, b)
@@ -254,7 +253,7 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 	evil := strings.Replace(callback, url.QueryEscape(h.idp.URL), "https%3A%2F%2Fevil.example", 1)
 	h.refusedWith(t, b, b.Get(evil), http.StatusForbidden, "another issuer")
 
-	// The answer a second time, even with the cookie of the login.
+	// A response is accepted only once, even with the cookie of its login.
 	b = h.Browser(t)
 	p := b.Get("/login/oidc")
 	cookie := p.Header.Get("Set-Cookie")
@@ -284,7 +283,7 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 	req.AddCookie(&http.Cookie{Name: "kairos-login", Value: kept})
 	h.refusedWith(t, thief, thief.Do(req), http.StatusForbidden, "already complete")
 
-	// A code that the provider has already redeemed, in a login of one's own.
+	// The provider has already redeemed the code, but the login belongs to this browser.
 	b = h.Browser(t)
 	callback = visit(t, b)
 	own, _ := url.Parse(callback)
@@ -296,7 +295,7 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 		"code was not accepted",
 	)
 
-	// A login that was left lying.
+	// The login has expired.
 	b = h.Browser(t)
 	callback = visit(t, b)
 	h.clock.Store(int64(oidc.Lifetime))
@@ -340,7 +339,7 @@ func TestOnlyAllowedGroupsComeIn(t *testing.T) {
 	if p := h.enter(t, b); p.Code != http.StatusOK {
 		t.Fatalf("%d\n%s", p.Code, p.Body)
 	}
-	// Roles are assigned here: the provider sends none.
+	// The provider sends no roles, so an admin assigns them.
 	author := domain.RoleAuthor
 	if u, err := h.Auth.UpdateUser(t.Context(), h.Admin, "olga", &author, nil, nil); err != nil || u.Role != author {
 		t.Fatal(u, err)
@@ -364,7 +363,7 @@ func TestGroupsMayComeFromTheUserInformation(t *testing.T) {
 	}
 }
 
-// An unknown person can log in only after an admin has linked them.
+// A person unknown to kairosd can log in only after an admin has linked a user to them.
 func TestAnAdminLinksAUser(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(_ *oidc.Config, a *auth.Config) { a.CreateUsers = false })
@@ -389,7 +388,7 @@ func TestAnAdminLinksAUser(t *testing.T) {
 	if p := h.enter(t, b); p.Code != http.StatusOK {
 		t.Fatalf("%d\n%s", p.Code, p.Body)
 	}
-	// No other user can be the same person.
+	// Another user cannot be linked to the same person.
 	marta, err := h.Auth.User(t.Context(), "marta")
 	if err != nil {
 		t.Fatal(err)
@@ -407,8 +406,8 @@ func TestAnAdminLinksAUser(t *testing.T) {
 	}
 }
 
-// The provider may be down at any time: the other ways in still work, and this
-// one does as soon as it is back.
+// While the provider is unavailable, other login methods work. Login through the provider works as
+// soon as it is available again.
 func TestTheProviderIsDown(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, nil)
@@ -422,13 +421,13 @@ func TestTheProviderIsDown(t *testing.T) {
 	h.idp.Down(false).Person("7", "olga", "ops")
 	h.clock.Store(int64(time.Minute))
 	callback := visit(t, b)
-	h.idp.Down(true) // between the two visits
+	h.idp.Down(true) // between the redirect and the callback
 	h.refusedWith(t, b, b.Get(callback), http.StatusServiceUnavailable, "Example is not available")
 	h.idp.Down(false)
 	if p := h.enter(t, b); p.Code != http.StatusOK {
 		t.Errorf("%d\n%s", p.Code, p.Body)
 	}
-	// The stored metadata of the provider stays valid while the provider cannot be reached.
+	// The cached metadata of the provider remains valid while the provider is unavailable.
 	h.clock.Store(int64(3 * time.Hour))
 	h.idp.Down(true)
 	if p := b.Get("/login/oidc"); p.Code != http.StatusSeeOther {
@@ -436,13 +435,13 @@ func TestTheProviderIsDown(t *testing.T) {
 	}
 }
 
-// Without passwords, the setup link and a login link still let people in.
+// If passwords are disabled, the setup link and login links still work.
 func TestPasswordsAreSwitchedOff(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(_ *oidc.Config, a *auth.Config) { a.NoPassword = true })
 	h.idp.Person("7", "olga", "ops")
 	b := h.Browser(t)
-	// The first of all must be an admin.
+	// The first user must be an admin.
 	if p := b.Get("/login"); p.Code != http.StatusOK || !strings.Contains(p.Body, "No users yet") {
 		t.Errorf("%d\n%s", p.Code, p.Body)
 	}
@@ -474,7 +473,7 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	b = h.Browser(t)
-	p := b.Get("/login/link?token=" + secret) // looking does not use it up
+	p := b.Get("/login/link?token=" + secret) // GET does not use up the link
 	if p.Code != http.StatusOK {
 		t.Fatalf("%d\n%s", p.Code, p.Body)
 	}
@@ -488,8 +487,8 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 	}
 }
 
-// An admin by the provider's word may be the first user; the setup link is void
-// then.
+// A user to whom the provider gives the admin role can be the first user. The setup link then
+// becomes invalid.
 func TestTheFirstUserMayComeFromTheProvider(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, nil)
@@ -503,7 +502,7 @@ func TestTheFirstUserMayComeFromTheProvider(t *testing.T) {
 		"password": {webtest.Password}}); p.Code == http.StatusSeeOther {
 		t.Error("the setup link still makes an admin")
 	}
-	// The provider cannot take the last admin away.
+	// A login through the provider cannot demote the last admin.
 	h.idp.Person("1", "marta", "ops")
 	h.refusedWith(t, other, h.enter(t, other), http.StatusConflict, "only admin")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// lifetimes are how long a token may be valid.
+// lifetimes are the lifetimes offered for a new token.
 var lifetimes = []struct {
 	value string
 	words string
@@ -27,8 +27,7 @@ var lifetimes = []struct {
 
 func (s *section) tokens(c *ui.Context) error { return s.tokensPage(c, http.StatusOK, "", "") }
 
-// tokensPage lists tokens; made is the text of one that was just made and is
-// shown this once.
+// tokensPage renders the token list. made is the text of a new token, which is shown only once.
 func (s *section) tokensPage(c *ui.Context, code int, problem, made string) error {
 	all, err := s.App.Tokens.List(c, c.Who.Actor())
 	if err != nil {
@@ -111,7 +110,7 @@ func (s *section) createToken(c *ui.Context) error {
 		c,
 		app.NewToken{Meta: c.Meta(), Name: c.Field("name"), Role: domain.Role(c.Field("role")), Scopes: scopes, Lifetime: lifetime},
 	)
-	if domain.CodeOf(err) == domain.CodeAlreadyDone { // the form came a second time
+	if domain.CodeOf(err) == domain.CodeAlreadyDone { // repeated request
 		return c.To("/settings/tokens")
 	}
 	if problem, ok := c.Refused(err); ok {
@@ -123,8 +122,8 @@ func (s *section) createToken(c *ui.Context) error {
 	return s.tokensPage(c, http.StatusOK, "", made)
 }
 
-// revokeTokenPage asks before a token ends, and why: what uses it stops working
-// (level 2).
+// revokeTokenPage serves the confirmation page for revoking a token, which requires a reason
+// because clients that use the token stop working.
 func (s *section) revokeTokenPage(c *ui.Context) error {
 	return s.showRevokeToken(c, http.StatusOK, "")
 }

@@ -16,7 +16,7 @@ import (
 
 var roles = []domain.Role{domain.RoleViewer, domain.RoleOperator, domain.RoleAuthor, domain.RoleAdmin}
 
-// roleNames say what a role may do.
+// roleNames describe the roles in the form.
 var roleNames = map[domain.Role]string{
 	domain.RoleViewer:   locale.Mark("viewer: sees everything"),
 	domain.RoleOperator: locale.Mark("operator: also starts, resumes and decides"),
@@ -32,7 +32,7 @@ func (s *section) roleOptions(c *ui.Context, selected domain.Role) []kit.Option 
 	return out
 }
 
-// users lists who may log in, with a form for one more.
+// users serves the user list, with the form that creates a user.
 func (s *section) users(c *ui.Context) error { return s.usersPage(c, http.StatusOK, "") }
 
 func (s *section) usersPage(c *ui.Context, code int, problem string) error {
@@ -78,7 +78,7 @@ func (s *section) usersPage(c *ui.Context, code int, problem string) error {
 	return c.Render(code, Users(p))
 }
 
-// fields are what users and tokens can be filtered by.
+// fields are the properties by which users and tokens can be filtered.
 type fields struct {
 	Name  string `json:"name"`
 	Role  string `json:"role"`
@@ -113,8 +113,7 @@ func (s *section) createUser(c *ui.Context) error {
 	return c.To("/settings/users/" + url.PathEscape(u.ID))
 }
 
-// lastSeen is when a user was last there: a login that is used counts, not only its
-// beginning.
+// lastSeen returns when a user was last active. Requests of open sessions count, not only logins.
 func lastSeen(u domain.User, sessions []domain.Session) time.Time {
 	last := u.LastSeenAt
 	for _, s := range sessions {
@@ -162,7 +161,8 @@ func (s *section) userPage(c *ui.Context, code int, problem string) error {
 	return c.Render(code, User(p))
 }
 
-// changeUser does one thing to a user: role, password, disable, enable, sign-out.
+// changeUser handles the form that changes a user: role, password, disabling, enabling, or signing
+// out.
 func (s *section) changeUser(c *ui.Context) error {
 	id := c.Param("user")
 	err := s.change(c, id)
@@ -209,7 +209,7 @@ func (s *section) change(c *ui.Context, id string) error {
 	return err
 }
 
-// sessions are a user's open logins.
+// sessions returns the open sessions of a user.
 func (s *section) sessions(c *ui.Context, userID string) ([]SessionRow, error) {
 	list, err := s.App.Accounts.Sessions(c, c.Who.Actor(), userID)
 	if err != nil {

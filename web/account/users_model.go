@@ -4,7 +4,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// UsersPage lists who may log in.
+// UsersPage is the model of the user list.
 type UsersPage struct {
 	kit.Shell
 	list
@@ -13,37 +13,38 @@ type UsersPage struct {
 	Roles             []kit.Option
 }
 
-// UserRow is a user in the list.
+// UserRow is a row of the user list.
 type UserRow struct {
 	Name, Href, Role, Sessions string
-	Second                     string // whether they have a second factor
+	Second                     string // state of the second factor
 	Disabled, Linked           bool
 	Created, Seen              kit.Time
 }
 
-// UserPage is one user with what can be done to them.
+// UserPage is the model of the page of a user.
 type UserPage struct {
 	kit.Shell
 	Idem, Error, Name, Action, Role string
 	Roles                           []kit.Option
 	Disabled, Self, HasPassword     bool
-	Second                          string // whether they have a second factor
+	Second                          string // state of the second factor
 	CanTakeSecond                   bool
 	Created, Seen                   kit.Time
-	// Provider is the identity provider's name; Subject and Issuer identify this user there; each empty:
-	// none.
+	// Provider is the name of the identity provider. Subject and Issuer identify the user there.
+	// They are empty if the user is not linked.
 	Provider, Subject, Issuer string
 	Sessions                  []SessionRow
 }
 
-// SessionRow is an open login.
+// SessionRow is an open session.
 type SessionRow struct {
 	ID, Agent, Address string
 	Created, Seen      kit.Time
 	Current            bool
 }
 
-// TokensPage lists API tokens; Made is the text of a new one, shown once.
+// TokensPage is the model of the token list. Made is the text of a new token, which is shown only
+// once.
 type TokensPage struct {
 	kit.Shell
 	list
@@ -53,31 +54,31 @@ type TokensPage struct {
 	Scopes                          []string
 }
 
-// TokenRow is a token in the list; Href revokes it.
+// TokenRow is a row of the token list. Href is the form that revokes the token.
 type TokenRow struct {
 	ID, Name, Prefix, Role, Scopes, By, Href string
-	From, Log                                string // the address of the last use, if the log contains it
+	From, Log                                string // address of the last use; link to its audit events
 	Created, Expires, Used, Revoked          kit.Time
 	Live, Ended                              bool
 }
 
-// RevokeTokenPage asks before a token ends.
+// RevokeTokenPage is the model of the form that revokes a token.
 type RevokeTokenPage struct {
 	kit.Shell
 	Idem, Error, Prefix, By, Action, Question, Verb string
 	Used                                            kit.Time
-	From                                            string // the address of the last use
-	Ended                                           bool   // it is not valid any more
+	From                                            string // address of the last use
+	Ended                                           bool   // expired or revoked
 }
 
-// MePage is the reader's own.
+// MePage is the model of the account page.
 type MePage struct {
 	kit.Shell
-	Begins                  string // the query that the run list opens with
+	Begins                  string // query that the run list opens with
 	Views                   []kit.Option
 	Idem, Error, Name, Role string
 	HasPassword             bool
-	Second                  string // whether they have a second factor
+	Second                  string // state of the second factor
 	ZoneSet                 string
 	ZoneError               bool
 	Sessions                []SessionRow

@@ -12,13 +12,13 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// pulseStep is how much time a bar of the picture of a day stands for.
+// pulseStep is the time that one bar of the 24-hour chart covers.
 const pulseStep = 30 * time.Minute
 
-// troubled is the share of the last hour's calls that, failed, needs attention.
+// troubled is the share of failed calls in the last hour from which the figure is marked.
 const troubled = 0.2
 
-// pulse is how calls went, in a picture and in words.
+// pulse summarizes the calls of the last 24 hours as a chart and as text.
 func (s *section) pulse(c *ui.Context, a domain.Activity) Pulse {
 	p := Pulse{Calls: c.Number(a.Calls), Last: c.Time(a.LastCallAt), Text: c.T("no call")}
 	if a.P95 > 0 {
@@ -51,7 +51,7 @@ func (s *section) pulse(c *ui.Context, a domain.Activity) Pulse {
 	for i := range calls {
 		bar := PulseBar{X: strconv.Itoa(3 * i), Y: "6", Height: "4", Class: "g-none"}
 		switch {
-		case failed[i] > 0: // failures are taller, so that color does not stand alone
+		case failed[i] > 0: // taller, so that color is not the only difference
 			bar.Y, bar.Height, bar.Class = "0", "16", "g-fail"
 			if float64(failed[i]) < troubled*float64(calls[i]) {
 				bar.Class = "g-need"
@@ -64,7 +64,7 @@ func (s *section) pulse(c *ui.Context, a domain.Activity) Pulse {
 	return p
 }
 
-// failures are the last calls that failed, and how often calls failed with what.
+// failures returns the latest failed calls, and how often calls failed by error code.
 func (s *section) failures(c *ui.Context, a domain.Activity) (rows []FailureRow, counts []CountRow) {
 	for _, f := range a.Recent {
 		row := FailureRow{At: c.Time(f.At), Code: kit.Visible(f.Code), Text: kit.Visible(f.Message), Node: kit.Visible(f.Node)}

@@ -2,30 +2,30 @@ package agents
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// Pulse is how calls went in the last 24 hours.
+// Pulse summarizes the calls of the last 24 hours.
 type Pulse struct {
-	Calls, Failed string // numbers; Failed is empty for none
-	Share         string // of the last hour's calls, those that failed; empty: none was made
-	Bad           bool   // the share asks for attention
+	Calls, Failed string // counts; Failed is empty if none failed
+	Share         string // failed calls in the last hour; empty without calls
+	Bad           bool   // Share needs attention
 	P95           string
 	Last          kit.Time
-	// Bars draw the calls of each half hour.
+	// Bars are the half hours, oldest first.
 	Bars []PulseBar
-	Text string // the picture in words
+	Text string // text alternative of Bars
 }
 
-// PulseBar is a half hour with failures, in units of the drawing.
+// PulseBar is the bar of a half hour, in SVG user units.
 type PulseBar struct{ X, Y, Height, Class string }
 
-// LimitBar is how much of a limit is used, as its server said last.
+// LimitBar is the used part of a provider's rate limit, as last reported by the provider.
 type LimitBar struct {
 	Of, Text string
-	Width    string // percent
+	Width    string // in percent
 	Bad      bool
 	At       kit.Time
 }
 
-// FailureRow is a call that failed.
+// FailureRow is a failed call.
 type FailureRow struct {
 	At           kit.Time
 	Code, Text   string
@@ -33,5 +33,5 @@ type FailureRow struct {
 	Node         string
 }
 
-// CountRow is how often something happened.
+// CountRow is a name with a count.
 type CountRow struct{ Name, Count string }

@@ -26,7 +26,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// catalogParts are the lists of the catalog.
+// catalogParts are the tabs of the catalog.
 var catalogParts = []struct{ id, href, word string }{
 	{"agents", "/agents", locale.Mark("Agents")},
 	{"providers", "/agents/providers", locale.Mark("Providers")},
@@ -34,7 +34,7 @@ var catalogParts = []struct{ id, href, word string }{
 	{"spend", "/agents/spend", locale.Mark("Spend")},
 }
 
-// parts are the tabs of the catalog.
+// parts returns the links of the tabs.
 func parts(c *ui.Context, current string) (tabs []kit.Link) {
 	for _, of := range catalogParts {
 		tabs = append(tabs, kit.Link{Text: c.T(of.word), Href: of.href, Current: of.id == current})
@@ -42,7 +42,7 @@ func parts(c *ui.Context, current string) (tabs []kit.Link) {
 	return tabs
 }
 
-// catalog shows the agents, the providers behind them, or the tools.
+// catalog serves the list of agents, of providers, or of tools.
 func (s *section) catalog(c *ui.Context) error {
 	part := path.Base(c.Echo.Path())
 	p := CatalogPage{Part: part, Parts: parts(c, part)}
@@ -76,7 +76,7 @@ func (s *section) catalog(c *ui.Context) error {
 	return c.Render(http.StatusOK, Catalog(p))
 }
 
-// catalogBar narrows a catalog.
+// catalogBar returns the filter bar of a list.
 func catalogBar(c *ui.Context, part string) query.Bar {
 	q := strings.TrimSpace(c.Query("q"))
 	var b query.Bar
@@ -97,7 +97,7 @@ func catalogBar(c *ui.Context, part string) query.Bar {
 	return b
 }
 
-// matching are the items of a catalog that match its filter.
+// matching returns the items that match the filter in the address. It passes err through.
 func matching[T any](c *ui.Context, list []T, err error) ([]T, error) {
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (s *section) agents(c *ui.Context, p *CatalogPage) error {
 	if err != nil {
 		return err
 	}
-	named := map[string]int{} // in how many plans
+	named := map[string]int{} // number of plans by agent
 	if _, _, err := s.plansWith(c, func(n *walk.ProgramNode) bool { return n.Agent != "" }, func(_ string, nodes []*walk.ProgramNode) {
 		seen := map[string]bool{}
 		for _, n := range nodes {
@@ -161,8 +161,8 @@ func (s *section) agents(c *ui.Context, p *CatalogPage) error {
 	return nil
 }
 
-// openHandoffs counts the handoffs of the last week whose receiver is still working, by receiver; more is
-// true if there are more than were counted.
+// openHandoffs counts by receiver the handoffs of the last week whose receiver is still working.
+// The result's more is set if the count is incomplete.
 func (s *section) openHandoffs(c *ui.Context) (handoffsOpen, error) {
 	list, err := s.Reader.HandoffsOf(
 		c,
@@ -195,8 +195,8 @@ func (h handoffsOpen) link(c *ui.Context, agent string) kit.Link {
 	return l
 }
 
-// agentState returns whether an agent can work, given its provider's state and its own calls of the last
-// hour, and since when it cannot.
+// agentState returns whether an agent can work, given the state of its provider and its calls in
+// the last hour. The time is when it became unavailable, or zero.
 func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (kit.Status, time.Time) {
 	for _, v := range providers {
 		switch {
@@ -216,7 +216,7 @@ func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (kit.Status
 	return kit.Word("ok", "i-ok", locale.Mark("working"), true), time.Time{}
 }
 
-// providers are the rows of all of them.
+// providers returns the rows of the provider list.
 func (s *section) providers(c *ui.Context) (rows []ProviderRow, err error) {
 	list, err := s.App.Providers.List(c, c.Who.Actor())
 	if list, err = matching(c, list, err); err != nil {
@@ -254,7 +254,7 @@ func (s *section) providers(c *ui.Context) (rows []ProviderRow, err error) {
 const exampleProvider = "providers:\n  claude:\n    type: anthropic\n    model: NAME\n    api_key_file: /etc/kairos/key\n" +
 	"default_provider: claude"
 
-// tools are the rows of the tools that are given.
+// tools returns the rows of a list of tools.
 func (s *section) tools(c *ui.Context, list []domain.ToolInfo) (rows []ToolRow) {
 	for _, t := range list {
 		about, _, _ := strings.Cut(t.Description, "\n")
@@ -271,7 +271,7 @@ func (s *section) tools(c *ui.Context, list []domain.ToolInfo) (rows []ToolRow) 
 		if len(t.Activity.Recent) > 0 {
 			row.Error, row.ErrorAt = kit.Shorten(kit.Visible(t.Activity.Recent[0].Message)), c.Time(t.Activity.Recent[0].At)
 		}
-		if !strings.HasSuffix(t.Name, ".*") { // a server that has never run
+		if !strings.HasSuffix(t.Name, ".*") { // placeholder of a server that never started
 			row.Href = link.Tool(t.Name)
 		}
 		disturbed := t.Disturbed()
@@ -284,7 +284,7 @@ func (s *section) tools(c *ui.Context, list []domain.ToolInfo) (rows []ToolRow) 
 	return rows
 }
 
-// toolCatalog is the list of the tools, those that changed, and the servers behind them.
+// toolCatalog fills in the tools, those with a changed definition, and their servers.
 func (s *section) toolCatalog(c *ui.Context, p *CatalogPage) error {
 	all, err := s.App.Tools.List(c, c.Who.Actor())
 	list, err := matching(c, all, err)
@@ -324,7 +324,7 @@ func (s *section) toolCatalog(c *ui.Context, p *CatalogPage) error {
 	return err
 }
 
-// agentPage shows one agent.
+// agentPage serves the page of one agent.
 func (s *section) agentPage(c *ui.Context) error {
 	list, err := s.App.Agents.List(c, c.Who.Actor())
 	if err != nil {
@@ -428,13 +428,14 @@ func providerState(v domain.ProviderInfo) kit.Status {
 	return kit.Word("idle", "i-wait", locale.Mark("not called yet"), true)
 }
 
-// promptVersion names a prompt by its content: another text is another version.
+// promptVersion returns a short digest of a prompt, which identifies its version.
 func promptVersion(prompt string) string {
 	sum := sha256.Sum256([]byte(prompt))
 	return "sha256:" + hex.EncodeToString(sum[:6])
 }
 
-// argumentsDigest binds a call to the arguments and the effect that were shown.
+// argumentsDigest returns the digest by which a form confirms the arguments and the side-effect
+// class that it showed.
 func argumentsDigest(tool, effect string, args domain.RawJSON) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", tool, effect, args))
 	return hex.EncodeToString(sum[:])

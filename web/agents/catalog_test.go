@@ -10,9 +10,9 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The run page shows the work of agents: calls of models and tools, tokens and cost per step and for the run,
-// and their messages to each other; data stays text. Agents, providers, and tools have pages. A provider's
-// page shows how its calls went and what the last error was.
+// The run page shows the work of agents: model and tool calls, tokens and cost by step and in
+// total, and messages between agents. Data is escaped. Agents, providers, and tools have pages. The
+// page of a provider shows its calls and its last error.
 func TestCatalogPages(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -28,7 +28,7 @@ func TestCatalogPages(t *testing.T) {
 	if run := site.Run(t, "talk", `"please break"`); run.Status != domain.RunFailed {
 		t.Fatalf("%s", run.Status)
 	}
-	// Home shows since when.
+	// Home shows for how long the provider has been degraded.
 	if home := webtest.Words(b.Get("/").Body); !regexp.MustCompile(`script degraded for \d+ (s|min)`).MatchString(home) {
 		t.Errorf("home: %s", home)
 	}
@@ -53,7 +53,8 @@ func TestCatalogPages(t *testing.T) {
 	}
 }
 
-// A provider that fails repeatedly is not called for a while, and its page shows until when (L07).
+// A provider that fails repeatedly is not called during its cooldown, and its page shows when the
+// cooldown ends (L07).
 func TestAProviderInCooldownIsMarked(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -76,10 +77,10 @@ func TestAProviderInCooldownIsMarked(t *testing.T) {
 	}
 }
 
-// A replanned run shows the old and the new version and links to the difference; a version that waits for a
-// person is labeled so. The page of a provider shows how its calls went, the errors, and their runs, and
-// never a key. A disabled provider is not called by anyone, and runs that failed because of it resume
-// afterwards.
+// A replanned run shows the old and the new version, and links to the comparison. A version that
+// waits for acceptance is labeled so. The page of a provider shows its calls, errors, and their
+// runs, and never a key. A disabled provider is not called, and runs that failed because of it can
+// be resumed afterwards.
 func TestAProviderIsDisabled(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -132,8 +133,8 @@ func TestAProviderIsDisabled(t *testing.T) {
 	}
 }
 
-// A tool that is disabled is not called; the runs that it refused can be resumed once it
-// is enabled.
+// A disabled tool is not called. The runs that failed because of it can be resumed once it is
+// enabled.
 func TestAToolIsDisabled(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -8,7 +8,6 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// circuitRule describes when a circuit opens automatically.
 func (s *section) circuitRule(c *ui.Context, b domain.Breaker) string {
 	text := c.T("It does not open automatically.")
 	if b.Failures > 0 {
@@ -25,7 +24,7 @@ func (s *section) circuitRule(c *ui.Context, b domain.Breaker) string {
 	return text
 }
 
-// toolCircuits is the part of a tool's page about its circuits; nil: it has none.
+// toolCircuits returns the list of a tool's circuits, or nil if its calls have no circuit breaker.
 func (s *section) toolCircuits(c *ui.Context, t domain.ToolInfo) *circuit.List {
 	if t.Breaker == nil {
 		return nil
@@ -39,7 +38,8 @@ func (s *section) toolCircuits(c *ui.Context, t domain.ToolInfo) *circuit.List {
 	}
 }
 
-// providerCircuit is the same of a provider.
+// providerCircuit returns the list with the circuit of a provider. The list has no row while the
+// circuit is closed and the last call did not fail.
 func (s *section) providerCircuit(c *ui.Context, v domain.ProviderInfo) *circuit.List {
 	page := link.Provider(v.Name)
 	l := &circuit.List{Here: page, Rule: s.circuitRule(c, v.Breaker)}

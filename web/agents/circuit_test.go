@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// failureAt is the code of the last failure in a run's journal.
+// failureAt returns the code of the last failure in a run's journal.
 func failureAt(t *testing.T, site *webtest.Site, run string) (code string) {
 	t.Helper()
 	entries, err := site.Store.Journal(t.Context(), run, 0)
@@ -29,8 +29,9 @@ func failureAt(t *testing.T, site *webtest.Site, run string) (code string) {
 	return code
 }
 
-// A host that fails repeatedly is not called for a while. The pages of tools show since when, why, and when
-// one call is tried; an operator closes its circuit, and the refused runs can be resumed.
+// A host that fails repeatedly is not called for a while. The pages of tools show since when and
+// why, and when the next call is tried. An operator closes its circuit, and the refused runs can be
+// resumed.
 func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -57,7 +58,7 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 		}
 	}
 	refused := site.Run(t, "push", "null")
-	// The run counts as one that the outage failed, and its step shows what happened.
+	// The run belongs to the failure group of the outage. Its step shows that the circuit was open.
 	if refused.Status != domain.RunFailed || refused.Error.Code != "http_503" || failureAt(t, site, refused.ID) != "tool_circuit_open" ||
 		calls.Load() != 5 {
 		t.Fatalf("%s %+v after %d calls", refused.Status, refused.Error, calls.Load())
@@ -79,8 +80,8 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 			t.Errorf("%s is not live", path)
 		}
 	}
-	// Home mentions it while an unfinished run may call the tool. The failed run shows it, and its resume
-	// offers to wait until calls go through.
+	// Home shows the outage while an unfinished run may call the tool. The page of the failed run
+	// shows it, and its resume form can wait until the circuit closes.
 	page, resume := webtest.Words(b.Get("/runs/"+refused.ID).Body), b.Get("/runs/"+refused.ID+"/resume")
 	if want := "Calls of " + host + " (http) are refused since"; !strings.Contains(page, want) ||
 		!strings.Contains(webtest.Words(resume.Body), want) {
@@ -134,8 +135,8 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	}
 }
 
-// While the circuit of a host is open, its calls are refused, pages show until when, and a bulk operation may
-// wait for it.
+// While the circuit of a host is open, calls are refused, and pages show until when. A bulk
+// operation can wait for it.
 func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -146,7 +147,7 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 	if run.Status != domain.RunFailed || failureAt(t, site, run.ID) != "tool_circuit_open" {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
-	// What failed is resumed as one act, which may wait for the host.
+	// The failed runs are resumed by one bulk operation, which can wait for the host.
 	p := b.Get("/bulk/new?do=resume&q=status:failed")
 	webtest.HasTexts(
 		t,

@@ -15,17 +15,17 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// subject is a tool or a provider that is disabled or enabled.
+// subject is a tool or a provider that a form disables or enables.
 type subject struct {
 	name, page string
 	crumb      kit.Link
 	disabled   *domain.Disablement
-	breaker    *domain.Breaker // nil: it has no circuit
+	breaker    *domain.Breaker // nil if it has no circuit breaker
 	circuits   []domain.Circuit
 	facts      []kit.Fact
 }
 
-// disabledText is who has disabled something, since when, and why.
+// disabledText returns who disabled a tool or a provider, when, and why. It is empty for nil.
 func disabledText(c *ui.Context, by *domain.Disablement) string {
 	if by == nil {
 		return ""
@@ -37,7 +37,7 @@ func disabledText(c *ui.Context, by *domain.Disablement) string {
 	return text
 }
 
-// switchLinks lead to the pages that disable and enable something.
+// switchLinks returns the links to the forms that disable and enable a tool or a provider.
 func switchLinks(c *ui.Context, page string, disabled bool, circuits ...domain.Circuit) (out []kit.Link) {
 	if !c.Who.Role.Includes(domain.RoleOperator) {
 		return nil
@@ -51,10 +51,10 @@ func switchLinks(c *ui.Context, page string, disabled bool, circuits ...domain.C
 	return out
 }
 
-// disablePages are the pages that disable a tool or a provider, and enable it again.
+// disablePages serves the forms that disable and enable tools and providers.
 type disablePages struct{ *section }
 
-// toolSubject is the tool that the address names.
+// toolSubject returns the tool in the address.
 func (s disablePages) toolSubject(c *ui.Context) (subject, error) {
 	t, err := s.tool(c)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s disablePages) toolSubject(c *ui.Context) (subject, error) {
 	}, nil
 }
 
-// providerSubject is the provider that the address names.
+// providerSubject returns the provider in the address.
 func (s disablePages) providerSubject(c *ui.Context) (subject, error) {
 	v, err := s.provider(c)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s disablePages) providerSubject(c *ui.Context) (subject, error) {
 	}, nil
 }
 
-// disablePage confirms that a tool or a provider is disabled.
+// disablePage renders the confirmation page for disabling a tool or a provider.
 func disablePage(c *ui.Context, of subject, code int, problem string) error {
 	p := kit.ConfirmPage{
 		Crumb: of.crumb, Back: of.page, Post: of.page + "/disable", Idem: kit.NewID(), Error: problem, Danger: true, NeedsReason: true,
@@ -113,8 +113,8 @@ func disablePage(c *ui.Context, of subject, code int, problem string) error {
 	return c.Render(code, kit.Confirm(p))
 }
 
-// enablePage confirms that a tool or a provider is enabled, or that the circuit of one
-// host is closed.
+// enablePage renders the confirmation page for enabling a tool or a provider, or for closing the
+// circuit of one host.
 func (s disablePages) enablePage(c *ui.Context, of subject, code int, problem string) error {
 	p := kit.ConfirmPage{
 		Crumb: of.crumb, Back: of.page, Post: of.page + "/enable", Idem: kit.NewID(), Error: problem, Facts: of.facts,
@@ -142,7 +142,7 @@ func (s disablePages) enablePage(c *ui.Context, of subject, code int, problem st
 	return c.Render(code, kit.Confirm(p))
 }
 
-// circuitFacts are the state of a circuit, and why it is not closed.
+// circuitFacts returns the state of a circuit, and why it is not closed.
 func circuitFacts(c *ui.Context, k domain.Circuit, page string) []kit.Fact {
 	row := circuit.RowOf(c, k, page)
 	state := c.T(row.State.Word)
@@ -234,7 +234,7 @@ func (s disablePages) enableProvider(c *ui.Context) error {
 	return s.enabled(c, of, err)
 }
 
-// disabled answers a form that disables something.
+// disabled writes the response to the form that disables.
 func disabled(c *ui.Context, of subject, reason string, err error) error {
 	switch code := domain.CodeOf(err); {
 	case err == nil:
@@ -245,7 +245,7 @@ func disabled(c *ui.Context, of subject, reason string, err error) error {
 	return err
 }
 
-// enabled answers a form that enables something.
+// enabled writes the response to the form that enables.
 func (s disablePages) enabled(c *ui.Context, of subject, err error) error {
 	switch domain.CodeOf(err) {
 	case "":

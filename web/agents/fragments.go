@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// fragments are the lists and circuits that follow the circuits of providers and tools.
+// fragments returns the live regions that follow circuit events.
 func (s *section) fragments() []ui.Fragment {
 	of := func(page, id string, op app.Operation, build func(*ui.Context) (templ.Component, error)) ui.Fragment {
 		return ui.Fragment{Page: page, ID: id, Operation: op, Topics: []string{"circuits"}, Build: build}

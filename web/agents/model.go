@@ -6,55 +6,55 @@ import (
 	"github.com/kairosd/kairosd/web/part/query"
 )
 
-// CatalogPage lists agents, providers or tools.
+// CatalogPage is the model of the list of agents, providers, or tools.
 type CatalogPage struct {
 	kit.Shell
-	Part      string // agents, providers, tools
+	Part      string // agents, providers, or tools
 	Parts     []kit.Link
 	Bar       query.Bar
 	Agents    []AgentRow
 	Providers []ProviderRow
 	Tools     []ToolRow
 	Servers   []ServerRow
-	Changed   []kit.Link // tools whose definition is not the accepted one
-	Empty     string     // configuration that adds to what comes with kairosd, where nothing does
-	// Error is why the filter cannot be used.
+	Changed   []kit.Link // tools whose definition differs from the accepted one
+	Empty     string     // example configuration, if nothing is configured
+	// Error explains why the filter is invalid.
 	Error, Suggestion string
 }
 
-// AgentRow is an agent in a list.
+// AgentRow is a row of the agent list.
 type AgentRow struct {
 	ID, Name, Href, Icon, About, Provider, Model, Tools, Capabilities string
 	Notes, Plans, Version                                             string
-	Open                                                              kit.Link // handoffs to it that are still open
+	Open                                                              kit.Link // unfinished handoffs to the agent
 	State                                                             kit.Status
-	Since                                                             kit.Time // it cannot work; zero: it can
+	Since                                                             kit.Time // when it became unavailable; zero if available
 	Pulse                                                             Pulse
 }
 
-// ProviderRow is a provider in a list.
+// ProviderRow is a row of the provider list.
 type ProviderRow struct {
 	Name, Href, Type, Model, Address string
-	In, Out, Cost                    string // of the last 24 hours
+	In, Out, Cost                    string // usage in the last 24 hours
 	Notes, Error                     string
 	State                            kit.Status
-	Circuit                          []circuit.Row // one, or none while it is closed
+	Circuit                          []circuit.Row // empty while the circuit is closed
 	ErrorAt                          kit.Time
 	Limits                           []LimitBar
 	Pulse                            Pulse
 }
 
-// ToolRow is a tool in a list.
+// ToolRow is a row of the tool list.
 type ToolRow struct {
 	Name, Href, About, Source, Effect, Permission, Reason, Error string
 	State                                                        kit.Status
-	Circuits                                                     []circuit.Row // those that are not closed
-	More                                                         kit.Link      // the others, on its page
+	Circuits                                                     []circuit.Row // circuits that are not closed
+	More                                                         kit.Link      // link to further circuits on its page
 	ErrorAt                                                      kit.Time
 	Pulse                                                        Pulse
 }
 
-// ToolPage is one tool: what it is, who uses it, how its calls went.
+// ToolPage is the model of the page of a tool.
 type ToolPage struct {
 	kit.Shell
 	Name, About, Reason string
@@ -62,45 +62,44 @@ type ToolPage struct {
 	Facts               []kit.Fact
 	Arguments           kit.Block
 	Agents, Plans       []kit.Link
-	Searched            string // how many plans were looked through, when not all
+	Searched            string // number of searched plans; empty if all
 	Actions             []kit.Link
 	Disabled            string
-	Circuits            *circuit.List // nil: it has none
+	Circuits            *circuit.List // nil if it has no circuit breaker
 	Pulse               Pulse
 	Failures            []FailureRow
 	Counts              []CountRow
 }
 
-// AcceptToolPage holds the accepted and the offered definition of a tool side by
-// side.
+// AcceptToolPage compares the accepted definition of a tool with the current one.
 type AcceptToolPage struct {
 	kit.Shell
 	Name, Post, Back, Idem, Digest, Error string
 	Facts                                 []DefinitionRow
-	Accepted, Offered                     kit.Block // of the arguments
-	Same                                  bool      // the arguments are
-	Looser                                bool      // a call may be repeated more freely than before
+	Accepted, Offered                     kit.Block // schemas of the arguments
+	Same                                  bool      // both schemas are equal
+	Looser                                bool      // the new side-effect class allows more retries
 }
 
-// TryToolPage calls a tool by hand: what would be called first, then the call.
+// TryToolPage is the model of the form that calls a tool. It previews the call before making it.
 type TryToolPage struct {
 	kit.Shell
 	Name, Post, Back, Idem, Error string
 	Problems                      []string
 	Fields                        []kit.Field
 	Input                         string
-	// Preview: what would be called; Digest binds the call to it.
+	// Checked is set for the preview of a call. Digest identifies the previewed call.
 	Checked   bool
 	Text      string
 	Arguments kit.Block
 	Digest    string
 	Denied    bool
-	// NeedsReason: the call may change something outside; Reason is why it is made.
+	// NeedsReason is set if the call may have side effects.
 	NeedsReason bool
 	Reason      string
 }
 
-// AgentPage is one agent.
+// AgentPage is the model of the page of an agent.
 type AgentPage struct {
 	kit.Shell
 	Name, About  string
@@ -119,16 +118,16 @@ type AgentPage struct {
 	Versions     []AgentVersion // newest first
 }
 
-// AgentVersion is what an agent was for a time.
+// AgentVersion is a version of an agent with the time in which it was active.
 type AgentVersion struct {
 	Version     string
-	From, Until kit.Time // Until is empty for the active one
-	Run         kit.Link // that used the prompt; empty: none is kept
+	From, Until kit.Time // Until is empty for the active version
+	Run         kit.Link // a run that used the prompt; empty if none is stored
 	Prompt      kit.Block
-	Same        bool // it is the prompt of now
+	Same        bool // prompt equals the current one
 }
 
-// ProviderPage is one provider of models.
+// ProviderPage is the model of the page of a provider.
 type ProviderPage struct {
 	kit.Shell
 	Name     string
@@ -144,15 +143,15 @@ type ProviderPage struct {
 	Actions  []kit.Link
 }
 
-// ServerRow is an MCP server in a list.
+// ServerRow is an MCP server.
 type ServerRow struct {
 	Name, Address, Reason, Tools, Restarts string
 	State                                  kit.Status
 	Since                                  kit.Time
-	Retry                                  string // address; empty: it may not be
+	Retry                                  string // address of the restart form; empty if not allowed
 }
 
-// DefinitionRow is one property of a tool's own description: as accepted, and as offered.
+// DefinitionRow compares one property of a tool's definition, as accepted and as offered.
 type DefinitionRow struct {
 	Name, Accepted, Offered string
 	Differs                 bool

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// provider finds the provider that the address names.
+// provider returns the provider in the address.
 func (s *section) provider(c *ui.Context) (domain.ProviderInfo, error) {
 	list, err := s.App.Providers.List(c, c.Who.Actor())
 	if err != nil {
@@ -28,8 +28,8 @@ func (s *section) provider(c *ui.Context) (domain.ProviderInfo, error) {
 	return domain.ProviderInfo{}, domain.Errorf(domain.CodeNotFound, "there is no provider %q", kit.Visible(c.Param("provider")))
 }
 
-// providerPage shows one provider of models: its limits, how calls went, its key's
-// age. The key itself is nowhere.
+// providerPage serves the page of a provider: its limits, its calls, and the age of its key. It
+// never contains the key.
 func (s *section) providerPage(c *ui.Context) error {
 	v, err := s.provider(c)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *section) providerPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, Provider(p))
 }
 
-// keyText shows where a key comes from and how old it is.
+// keyText returns the source and the age of an API key.
 func (s *section) keyText(c *ui.Context, k *domain.KeyInfo) string {
 	if k == nil {
 		return c.T("none")
@@ -93,13 +93,13 @@ func (s *section) keyText(c *ui.Context, k *domain.KeyInfo) string {
 	return text
 }
 
-// providerLimits are what a provider said of its limits, as bars of what is used.
+// providerLimits returns a bar for each rate limit that the provider reported.
 func (s *section) providerLimits(c *ui.Context, v domain.ProviderInfo) []LimitBar {
 	var out []LimitBar
 	for _, l := range v.Limits {
 		used := l.Limit - l.Remaining
 		if !l.ResetAt.IsZero() && c.Site.Now().After(l.ResetAt) {
-			used = 0 // all of it is there again
+			used = 0 // the limit has been reset since
 		}
 		share := float64(used) / float64(max(l.Limit, 1))
 		b := LimitBar{
@@ -114,13 +114,13 @@ func (s *section) providerLimits(c *ui.Context, v domain.ProviderInfo) []LimitBa
 	return out
 }
 
-// limitWords say how much of a limit is used.
+// limitWords are the texts for the used part of a rate limit, by its kind.
 var limitWords = map[string]string{
 	"requests": locale.Mark("%s of %s requests used"), "tokens": locale.Mark("%s of %s tokens used"),
 	"input tokens": locale.Mark("%s of %s input tokens used"), "output tokens": locale.Mark("%s of %s output tokens used"),
 }
 
-// today is what was used since midnight where the reader is.
+// today returns the usage since midnight in the user's time zone.
 func (s *section) today(c *ui.Context, a domain.Activity) domain.Usage {
 	now := c.Site.Now().In(c.Display.Zone)
 	_, u := a.Since(time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, c.Display.Zone))

@@ -37,7 +37,7 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the actions that the next page confirms.
+// done are the messages shown after an action.
 var done = []ui.Done{
 	{
 		Name:    "tool-accepted",

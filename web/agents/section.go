@@ -1,5 +1,5 @@
-// Package agents has the pages of the catalog: agents, the providers of models behind them,
-// tools, the MCP servers that tools come from, and their circuits.
+// Package agents serves the catalog pages: agents, model providers, tools, MCP servers, and their
+// circuits.
 package agents
 
 import (
@@ -13,45 +13,45 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// readTimeout bounds what a page reads of the plans that use an agent or a tool.
+// readTimeout limits the search for plans that use an agent or a tool.
 const readTimeout = 5 * time.Second
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	App      *app.App
 	Reader   Reader
 	Engine   Engine
-	Settings Settings // nil: nothing is known of secrets
-	Plans    bool     // requests are planned: an agent can be requested
+	Settings Settings // nil hides the names of secrets
+	Plans    bool     // planning is enabled, so users can request a new agent
 }
 
-// Reader finds plans, runs, and handoffs of agents and tools.
+// Reader reads plans, runs, and handoffs from the store.
 type Reader interface {
 	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
-	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
+	// HandoffsOf lists handoffs of all runs with their outcomes, newest first.
 	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error)
-	// Spend returns what model calls used since a time, in periods of a length.
+	// Spend returns the usage of model calls since a time, by period.
 	Spend(ctx context.Context, since time.Time, period time.Duration) ([]domain.Spend, error)
-	// JournalPage gives rows with Seq > after in order, at most limit.
+	// JournalPage returns journal rows with Seq > after in order, at most limit.
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
 }
 
-// Engine compiles plans and returns the side-effect class of a tool call.
+// Engine compiles plans and provides the catalog.
 type Engine interface {
-	// Program compiles a stored version (cached).
+	// Program returns the compiled form of a stored version. It is cached.
 	Program(ctx context.Context, hash string) (*walk.Program, error)
 	Catalog() *planner.Catalog
 }
 
-// Settings names the secrets that tools may be given.
+// Settings returns the applied configuration, which names the secrets of tools.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
 }
 
 type section struct{ Ports }
 
-// Section returns the pages.
+// Section returns the routes, fragments, and messages of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Routes: s.routes(), Fragments: s.fragments(), Done: done}

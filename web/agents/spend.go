@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// spendRange is a time that the page of spend shows, in columns of equal length.
+// spendRange is a time range of the spend page, in columns of equal length.
 type spendRange struct {
 	name, word string
 	column     time.Duration
@@ -30,12 +30,12 @@ var spendRanges = []spendRange{
 	{"30d", locale.Mark("30 days"), 24 * time.Hour, 30},
 }
 
-// from is when the first column begins.
+// from returns the start of the first column.
 func (r spendRange) from(now time.Time) time.Time {
 	return now.Truncate(r.column).Add(-time.Duration(r.columns-1) * r.column)
 }
 
-// spend reads what model calls used in the range that the address names.
+// spend returns the selected range and the usage of model calls in it.
 func (s *section) spend(c *ui.Context) (spendRange, []domain.Spend, error) {
 	r := spendRanges[0]
 	for _, other := range spendRanges {
@@ -47,7 +47,7 @@ func (s *section) spend(c *ui.Context) (spendRange, []domain.Spend, error) {
 	return r, list, err
 }
 
-// spendPage shows what model calls cost over time, and by plan, agent, and model.
+// spendPage serves the cost of model calls over time, and by plan, agent, and model.
 func (s *section) spendPage(c *ui.Context) error {
 	r, list, err := s.spend(c)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *section) spendPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, Spend(p))
 }
 
-// spendName is a kind of name that spend is summed by.
+// spendName is a dimension by which spend is grouped.
 type spendName struct {
 	key, title, head string
 	of               func(domain.Spend) kit.Link
@@ -114,10 +114,10 @@ func spendNames(c *ui.Context) []spendName {
 	}
 }
 
-// shades are the classes of the names that a chart of spend distinguishes. The last one stands for all others.
+// shades are the classes of the parts of the chart. The last one is shared by all remaining names.
 var shades = []string{"share", "heat-5", "heat-3", "heat-1"}
 
-// shade gives the names with the most spend the shades of the chart, and returns them.
+// shade assigns shades to the names with the most spend, and returns the legend.
 func shade(rows []SpendRow) (legend []kit.Link) {
 	for i, r := range rows[:min(len(rows), len(shades))] {
 		legend = append(legend, kit.Link{Text: r.Name.Text, Href: r.Name.Href, Class: shades[i]})
@@ -125,7 +125,6 @@ func shade(rows []SpendRow) (legend []kit.Link) {
 	return legend
 }
 
-// total sums a list.
 func total(list []domain.Spend) (sum domain.Spend) {
 	for _, e := range list {
 		sum.Calls, sum.Usage = sum.Calls+e.Calls, sum.Usage.Add(e.Usage)
@@ -133,7 +132,7 @@ func total(list []domain.Spend) (sum domain.Spend) {
 	return sum
 }
 
-// weight is what a bar shows of a spend: its cost, or its tokens where no model has a price.
+// weight returns the length of a bar: the cost, or the number of tokens if no model has a price.
 func weight(e domain.Spend, priced bool) float64 {
 	if priced {
 		return e.Usage.Cost
@@ -141,7 +140,7 @@ func weight(e domain.Spend, priced bool) float64 {
 	return float64(e.Usage.InputTokens + e.Usage.OutputTokens)
 }
 
-// spendRows are the spend by a name, the most expensive first.
+// spendRows returns the spend by name, the most expensive first.
 func spendRows(c *ui.Context, list []domain.Spend, name func(domain.Spend) kit.Link) []SpendRow {
 	sums := map[kit.Link][]domain.Spend{}
 	for _, e := range list {
@@ -171,11 +170,11 @@ func spendRows(c *ui.Context, list []domain.Spend, name func(domain.Spend) kit.L
 	return out
 }
 
-// microsOf counts an amount in millionths, which a chart stacks as whole numbers.
+// microsOf is the factor by which amounts become whole numbers, because charts stack integers.
 const microsOf = 1e6
 
-// spendChart draws the spend over time, by the names of a legend; what has none of them is in the last part.
-// Each column leads to the runs that ended in it.
+// spendChart draws the spend over time by the names of the legend. The last name includes all names
+// that are not in the legend. Each column links to the runs that ended in it.
 func spendChart(c *ui.Context, r spendRange, list []domain.Spend, priced bool, legend []kit.Link,
 	name func(domain.Spend) kit.Link) kit.Chart {
 	from := r.from(c.Site.Now())
@@ -232,7 +231,7 @@ func spendChart(c *ui.Context, r spendRange, list []domain.Spend, priced bool, l
 	return chart
 }
 
-// spendCSV writes the spend as a table.
+// spendCSV serves the spend as CSV.
 func (s *section) spendCSV(c *ui.Context) error {
 	_, list, err := s.spend(c)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The page of spend shows what model calls cost, by plan, agent, and model, and offers it as a table. A
-// plan that starts another one does not count its calls again.
+// The spend page shows the cost of model calls by plan, agent, and model, and exports it as CSV.
+// The calls of a sub-run count once, not again for its parent.
 func TestSpendIsShownByPlanAgentAndModel(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

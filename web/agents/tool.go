@@ -25,10 +25,10 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// toolPages are the pages of one tool, and of the server that it comes from.
+// toolPages serves the pages of a tool and of its MCP server.
 type toolPages struct{ *section }
 
-// tool finds the tool that the address names.
+// tool returns the tool in the address.
 func (s *section) tool(c *ui.Context) (domain.ToolInfo, error) {
 	name := c.Param("tool")
 	list, err := s.App.Tools.List(c, c.Who.Actor())
@@ -42,7 +42,7 @@ func (s *section) tool(c *ui.Context) (domain.ToolInfo, error) {
 	return list[i], nil
 }
 
-// toolState is a tool's state as operators read it.
+// toolState returns the label of a tool's state.
 func toolState(state string) kit.Status {
 	switch state {
 	case "ready":
@@ -55,10 +55,10 @@ func toolState(state string) kit.Status {
 	return kit.Word("idle", "i-wait", state, true)
 }
 
-// The states of tools and servers, for the catalogue of words.
+// These labels of states are not literals elsewhere. They are marked here for translation.
 var _ = []string{locale.Mark("unavailable"), locale.Mark("gone"), locale.Mark("disabled"), locale.Mark("off")}
 
-// callState is whether a tool can be called now.
+// callState returns whether a tool can be called now.
 func callState(t domain.ToolInfo) kit.Status {
 	switch {
 	case t.Disabled != nil:
@@ -69,7 +69,7 @@ func callState(t domain.ToolInfo) kit.Status {
 	return toolState(t.State)
 }
 
-// callFacts are how calls went, as facts of a page.
+// callFacts returns facts about the calls of the last 24 hours.
 func (s *section) callFacts(c *ui.Context, a domain.Activity) []kit.Fact {
 	p := s.pulse(c, a)
 	facts := []kit.Fact{
@@ -85,14 +85,14 @@ func (s *section) callFacts(c *ui.Context, a domain.Activity) []kit.Fact {
 	return facts
 }
 
-// secretsOf names the secrets that a tool may be given; names are not secret.
+// secretsOf returns the names of the secrets that a tool may receive. Names are not confidential.
 func (s toolPages) secretsOf(c *ui.Context, tool string) string {
 	if s.Settings == nil {
 		return ""
 	}
 	settings, err := s.Settings.Settings(c)
 	if err != nil {
-		return "" // the page shows everything else
+		return "" // the rest of the page does not need them
 	}
 	var names []string
 	for _, v := range settings.Secrets {
@@ -103,7 +103,7 @@ func (s toolPages) secretsOf(c *ui.Context, tool string) string {
 	return strings.Join(names, ", ")
 }
 
-// toolPage shows one tool.
+// toolPage serves the page of a tool.
 func (s toolPages) toolPage(c *ui.Context) error {
 	t, err := s.tool(c)
 	if err != nil {
@@ -170,11 +170,12 @@ func (s toolPages) toolPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, Tool(p))
 }
 
-// plansSearched bounds how many plans a page looks through.
+// plansSearched is the maximum number of plans that a page searches.
 const plansSearched = 500
 
-// plansWith are the plans whose newest version has such a node, the last changed first, each with the number
-// of nodes. each, if not nil, is called for every plan; searched is false if not all plans were read.
+// plansWith returns links to the plans whose newest version has a node that satisfies has, with the
+// number of such nodes, the last changed first. It calls each, if not nil, for every plan. searched
+// states how many plans were read, and is empty if all were.
 func (s *section) plansWith(
 	c *ui.Context,
 	has func(*walk.ProgramNode) bool,
@@ -196,7 +197,7 @@ func (s *section) plansWith(
 			if ctx.Err() != nil {
 				return nil, "", ctx.Err()
 			} else if err != nil {
-				continue // it names what this installation no longer has
+				continue // the version refers to a removed tool or agent
 			}
 			var found []*walk.ProgramNode
 			for i := range program.Nodes {
@@ -221,7 +222,7 @@ func (s *section) plansWith(
 	}
 }
 
-// acceptToolPage puts what was accepted and what is offered side by side.
+// acceptToolPage serves the form that compares the accepted and the current definition of a tool.
 func (s toolPages) acceptToolPage(c *ui.Context) error { return s.showAccept(c, http.StatusOK, "") }
 
 func (s toolPages) showAccept(c *ui.Context, code int, problem string) error {
@@ -266,7 +267,8 @@ func (s toolPages) showAccept(c *ui.Context, code int, problem string) error {
 	return c.Render(code, AcceptTool(p))
 }
 
-// acceptTool accepts the definition that was read, and no other.
+// acceptTool accepts the definition that the form showed. It rejects the form if the definition has
+// changed since.
 func (s toolPages) acceptTool(c *ui.Context) error {
 	t, err := s.tool(c)
 	if err != nil {
@@ -290,7 +292,7 @@ func (s toolPages) acceptTool(c *ui.Context) error {
 	return err
 }
 
-// tryToolPage asks for the arguments of a call by hand.
+// tryToolPage serves the form for the arguments of a call.
 func (s toolPages) tryToolPage(c *ui.Context) error {
 	return s.showTry(c, http.StatusOK, func(*TryToolPage) {})
 }
@@ -314,8 +316,8 @@ func (s toolPages) showTry(c *ui.Context, code int, fill func(*TryToolPage)) err
 	return c.Render(code, TryTool(p))
 }
 
-// tryTool shows the call first, then makes it as a run of a plan with that one step: recorded in the journal,
-// with the permissions of any other call.
+// tryTool previews a call. Once confirmed, it makes the call as a run of a plan with one step, so
+// the journal records the call, and the usual permissions apply.
 func (s toolPages) tryTool(c *ui.Context) error {
 	t, err := s.tool(c)
 	if err != nil {
@@ -359,7 +361,7 @@ func (s toolPages) tryTool(c *ui.Context) error {
 		effect = string(info.EffectOf(args))
 	}
 	digest := argumentsDigest(t.Name, effect, raw)
-	// What may change something outside wants a reason (level 2).
+	// A call that may have side effects requires a reason.
 	changes, reason := effect != string(walk.EffectPure) && effect != string(walk.EffectRead), strings.TrimSpace(c.Field("reason"))
 	check := func(code int, problem string) error {
 		return s.showTry(c, code, func(p *TryToolPage) {
@@ -398,7 +400,7 @@ func (s toolPages) tryTool(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	if changes && !repeated { // the call is on its way: that its note cannot be kept must not make it again
+	if changes && !repeated { // log only: an error would make the user call the tool again
 		if _, err := s.App.Runs.AddNote(c, app.NoteRequest{Meta: app.Meta{By: c.Who.Actor()}, Run: run.ID, Text: reason}); err != nil {
 			c.Site.Logger.Error("keep why a tool is tried", "run_id", run.ID, "reason", reason, "err", err)
 		}
@@ -406,8 +408,8 @@ func (s toolPages) tryTool(c *ui.Context) error {
 	return c.To("/runs/" + run.ID)
 }
 
-// savePlanFor stores the plan that calls one tool with a run's input; it is the
-// same version every time.
+// savePlanFor stores the plan that calls a tool with the input of a run. Repeated calls return the
+// same version.
 func (s toolPages) savePlanFor(c *ui.Context, tool string) (domain.Plan, domain.Version, error) {
 	src, err := json.Marshal(map[string]any{
 		"id": "try-" + strings.ReplaceAll(
@@ -440,7 +442,7 @@ var effectWords = map[string]string{
 	string(walk.EffectUnsafe):     locale.Mark("The call may change another system. It cannot be undone."),
 }
 
-// retryServerPage asks before an MCP server is started again.
+// retryServerPage serves the confirmation page for restarting an MCP server.
 func (s toolPages) retryServerPage(c *ui.Context) error {
 	server, err := s.server(c)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// M21, M22: an admin reads the current description of a changed tool next to the accepted one, and accepts
-// exactly that. The server's text stays text, and the action is in the audit log.
+// M21, M22: an admin reads the current definition of a changed tool next to the accepted one, and
+// accepts exactly that. The text from the server is escaped, and the audit log records the action.
 func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -71,8 +71,8 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	}
 }
 
-// A tool's page shows what it is, who uses it, and how its calls went. It can be tried: first the page shows
-// the call, then it makes the call as a run of its own.
+// The page of a tool shows its definition, its users, and its calls. A user can try it: the form
+// first previews the call, then makes it as a separate run.
 func TestAToolIsTriedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -125,8 +125,8 @@ func TestAToolIsTriedByForm(t *testing.T) {
 	}
 }
 
-// An agent's page shows its permissions and where it is used; an MCP server is started again from the list
-// (M16).
+// The page of an agent shows its permissions and where it is used. An MCP server is restarted from
+// the list (M16).
 func TestAgentAndServerPages(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// spansRead is how many starts and configurations are looked at for what an agent
-	// was, spansShown how many of its versions are shown.
+	// spansRead is the number of starts and configuration reloads searched for versions of an
+	// agent. spansShown is the number of versions on its page.
 	spansRead, spansShown = 200, 8
 	// promptRuns and promptRows limit the search for a prompt that is no longer active.
 	promptRuns, promptRows = 3, 500
 )
 
-// span is a time in which an agent was of one version.
+// agentSpan is a time range in which one version of an agent was active.
 type agentSpan struct {
 	version     string
-	from, until time.Time // until is zero for now
+	from, until time.Time // until is zero for the active version
 }
 
-// agentSpans are the versions of an agent, the newest first. Every start of the daemon, and every applied
-// configuration, records its version.
+// agentSpans returns the versions of an agent, newest first. The audit log records the version at
+// every start and configuration reload.
 func (s *section) agentSpans(c *ui.Context, id string) ([]agentSpan, error) {
 	events, err := s.App.Audit.List(
 		c,
@@ -41,7 +41,7 @@ func (s *section) agentSpans(c *ui.Context, id string) ([]agentSpan, error) {
 	for _, e := range events.Items {
 		var with struct{ Agent map[string]string }
 		if len(e.Detail) == 0 || json.Unmarshal(e.Detail, &with) != nil || with.Agent == nil {
-			continue // an older kairosd records less; a rejected configuration records nothing
+			continue // a rejected configuration has no versions
 		}
 		version := with.Agent[id]
 		if n := len(spans) - 1; n >= 0 && spans[n].version == version {
@@ -51,11 +51,11 @@ func (s *section) agentSpans(c *ui.Context, id string) ([]agentSpan, error) {
 		}
 		until = e.At
 	}
-	return slices.DeleteFunc(spans, func(s agentSpan) bool { return s.version == "" }), nil // it was not there
+	return slices.DeleteFunc(spans, func(s agentSpan) bool { return s.version == "" }), nil // the agent did not exist
 }
 
-// prompt returns the prompt of an agent's version, from the journal of a run of that time. No other copy of
-// earlier prompts exists. An empty run: none is kept.
+// promptSent returns the prompt of a version of an agent, from the journal of a run of that time.
+// Earlier prompts are stored nowhere else. The run has no ID if none is stored.
 func (s *section) promptSent(c *ui.Context, id string, in agentSpan) (run domain.Run, text string, err error) {
 	runs, err := s.Reader.Runs(
 		c,
@@ -88,7 +88,7 @@ func (s *section) promptSent(c *ui.Context, id string, in agentSpan) (run domain
 	return domain.Run{}, "", nil
 }
 
-// agentVersions are the versions of an agent as its page shows them.
+// agentVersions returns the versions of an agent for its page.
 func (s *section) agentVersions(c *ui.Context, a domain.AgentInfo) ([]AgentVersion, error) {
 	spans, err := s.agentSpans(c, a.ID)
 	if err != nil {

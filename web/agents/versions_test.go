@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// An agent's page shows which version of it was active when, and the prompt of that time, from the journal of
-// a run. A text without a run is not invented.
+// The page of an agent shows its versions with their times, and the prompts of these times from the
+// journals of runs. A version without a run has no prompt.
 func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -29,13 +29,13 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk, input: {question: \"how much\"}}\n")
 	begin("daemon.start", "", `{"agent": {"desk": "aaaaaaaaaaaa"}, "provider": {}, "runs": {"unfinished": "0"}}`)
 	begin("daemon.start", "", `{"agent": {"desk": "bbbbbbbbbbbb"}}`)
-	begin("daemon.start", "", `{"agent": {"desk": "bbbbbbbbbbbb"}}`) // the same again
+	begin("daemon.start", "", `{"agent": {"desk": "bbbbbbbbbbbb"}}`) // unchanged version
 	run := site.Run(t, "talk", "")
 	if _, err := site.Engine.WaitFor(t.Context(), run.ID, func(r domain.Run) bool { return r.Status.Final() }); err != nil {
 		t.Fatal(err)
 	}
 	begin("config.reload", "failed", `{"before": "x", "after": "x"}`)
-	begin("daemon.start", "", `{"agent": {"accountant": "dddddddddddd"}}`) // without a desk
+	begin("daemon.start", "", `{"agent": {"accountant": "dddddddddddd"}}`) // without the agent desk
 	begin("config.reload", "", `{"agent": {"desk": "cccccccccccc"}, "changed": ["agents"], "before": "x", "after": "y"}`)
 	p := b.Get("/agents/agents/desk")
 	_, rest, _ := strings.Cut(p.Body, "Versions of the agent, the newest first")
@@ -52,7 +52,7 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 			}
 		}
 	}
-	if strings.Count(table, time.Now().UTC().Format("2006-01-02T")) != 5 { // three begins, two ends
+	if strings.Count(table, time.Now().UTC().Format("2006-01-02T")) != 5 { // three starts and two ends
 		t.Errorf("not each version says since when and until when: %s", table)
 	}
 	webtest.Safe(t, "agent", p.Body)

@@ -42,8 +42,8 @@ func openApproval(t *testing.T, site *webtest.Site, run string) domain.Approval 
 	return list.Items[0]
 }
 
-// A decision shows the request in the plan's words, its evidence, where each answer leads, and earlier
-// decisions.
+// The page of an approval shows the request as the plan words it, its evidence, the predicted path
+// of each answer, and earlier decisions.
 func TestADecisionShowsWhereItLeads(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -71,7 +71,7 @@ func TestADecisionShowsWhereItLeads(t *testing.T) {
 		t.Errorf("where answers lead: %s", w)
 	}
 
-	// What is changed is shown before it is sent.
+	// The form shows changed values before it sends them.
 	f := webtest.Form(t, p.Body, `name="digest"`)
 	f.Set("f.amount", "200")
 	f.Set("do", "check")
@@ -88,7 +88,7 @@ func TestADecisionShowsWhereItLeads(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/approvals/"+second.ID), http.StatusOK, "Last 1: 0 approved", "too much")
 	webtest.HasTexts(t, b.Get("/approvals?show=decided"), http.StatusOK, "Refund order 4711?", "rejected")
 
-	// A question whose run was cancelled meanwhile is answered no more.
+	// The approval of a cancelled run can no longer be decided.
 	gone := openApproval(t, site, site.Run(t, "payback", "null").ID)
 	late := webtest.Form(t, b.Get("/approvals/"+gone.ID).Body, `name="digest"`)
 	late.Set("answer", "approve")
@@ -101,7 +101,8 @@ func TestADecisionShowsWhereItLeads(t *testing.T) {
 	}
 	webtest.HasTexts(t, b.Post("/approvals/"+gone.ID, late), http.StatusConflict, "Changed since you looked", "cancelled")
 
-	// Answered meanwhile: the new facts, and nothing is done.
+	// If another user has decided in the meantime, the page shows the new state and nothing is
+	// changed.
 	stale := webtest.Form(t, b.Get("/approvals/"+second.ID).Body, `name="digest"`)
 	if _, err := site.Engine.Decide(t.Context(), domain.Actor{Name: "otto", Role: domain.RoleOperator},
 		domain.DecideRequest{Approval: second.ID, Comment: "no"}); err != nil {
@@ -118,7 +119,7 @@ func TestADecisionShowsWhereItLeads(t *testing.T) {
 	)
 }
 
-// A comment is optional, also of a rejection, as in the API and the CLI.
+// A comment is optional, also for rejections, as in the API and the CLI.
 func TestARejectionNeedsNoComment(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -140,7 +141,7 @@ func TestARejectionNeedsNoComment(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/approvals/"+all.ID), http.StatusOK, "rejected")
 }
 
-// A plan declares its own answers: the page has a button for each.
+// The page has a button for each answer that the plan declares.
 func TestAnApprovalHasAButtonForEachAnswer(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -178,7 +179,7 @@ edges: [{from: ask, to: out}]
 	}
 }
 
-// An approval can be assigned: it leaves the inboxes of others.
+// An assigned approval disappears from the inboxes of other users.
 func TestAnApprovalIsAssigned(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -208,7 +209,7 @@ func TestAnApprovalIsAssigned(t *testing.T) {
 	f.Set("idem", "another")
 	f.Set("assignee", "")
 	webtest.HasTexts(t, b.Post(path+"/assign", f), http.StatusConflict,
-		"Changed since you looked") // it was given away since the form was made
+		"Changed since you looked") // assigned since the form was made
 	p := vera.Get(path)
 	webtest.HasTexts(t, p, http.StatusOK, "Only operators decide")
 	if strings.Contains(p.Body, `name="answer"`) {
@@ -217,7 +218,7 @@ func TestAnApprovalIsAssigned(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/audit?q=action:approval.assign"), http.StatusOK, "knows the customer")
 }
 
-// A reader can request changes of a tool's call: the agent reads the comment and continues.
+// A user requests changes to a tool call. The agent reads the comment and continues.
 func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -236,8 +237,8 @@ func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	webtest.HasTexts(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Enter your question or the change that you want.")
 }
 
-// The inbox begins with what ends first, over its pages; what has no deadline comes
-// last, oldest first.
+// The inbox is sorted by deadline across its pages. Approvals without a deadline come last, oldest
+// first.
 func TestTheInboxIsInOrder(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -278,9 +279,8 @@ func TestTheInboxIsInOrder(t *testing.T) {
 	}
 }
 
-// What waits for a person though no approval asks it stands in the inbox too: a call
-// in doubt, and a run that used all it may. The inbox is narrowed to a plan or an agent
-// by a form, without scripts.
+// The inbox also contains steps in doubt and runs that reached a limit. A form filters the inbox by
+// plan or agent, without scripts.
 func TestTheInboxIsNarrowed(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -325,9 +325,9 @@ func TestTheInboxIsNarrowed(t *testing.T) {
 	}
 }
 
-// A decision leads to the next request. The page there confirms the decision with a link to its
-// run, announces it, and moves the focus to the next request. An address cannot claim a decision
-// that the reader did not make.
+// After a decision, the next request is shown. The page confirms the decision with a link to its
+// run, announces it, and moves the focus to the next request. An address cannot confirm a decision
+// that the user did not make.
 func TestADecisionIsConfirmedBesideTheNextRequest(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -351,8 +351,8 @@ func TestADecisionIsConfirmedBesideTheNextRequest(t *testing.T) {
 	}
 }
 
-// A request marked with a risk is approved only after the reader confirmed that they checked it.
-// Rejecting it needs no confirmation.
+// A request with a risk label can be approved only after the user confirms that they checked the
+// risk. A rejection requires no confirmation.
 func TestARiskIsConfirmedFirst(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

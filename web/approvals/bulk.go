@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// similar are open approvals of one step of a plan that the reader may answer and
-// that ask for no values.
+// similar returns the pending approvals of a step that the user may decide and that require no
+// values, and the answer in the form.
 func (s *section) similar(c *ui.Context) (list []domain.Approval, answer string, err error) {
 	plan, node := c.Field("plan"), c.Field("node")
 	answer = c.Field("answer")
@@ -36,18 +36,19 @@ func (s *section) similar(c *ui.Context) (list []domain.Approval, answer string,
 			list = append(list, a)
 		}
 	}
-	if len(list) > 0 { // the others are of another version of the plan
+	if len(list) > 0 { // ignore approvals of other versions of the plan
 		err = nil
 	}
 	return list, answer, err
 }
 
-// bulkApprovals lists each approval that one answer would decide; it is safe to open.
+// bulkApprovals serves the preview of an answer to several approvals.
 func (s *section) bulkApprovals(c *ui.Context) error {
 	return s.showSimilar(c, http.StatusOK, "", nil)
 }
 
-// showSimilar lists what one answer would decide, below what became of those that were decided before.
+// showSimilar renders the approvals that one answer would decide, and the outcomes of those already
+// decided.
 func (s *section) showSimilar(c *ui.Context, code int, problem string, outcomes []approval.Decided) error {
 	list, answer, err := s.similar(c)
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *section) showSimilar(c *ui.Context, code int, problem string, outcomes 
 		}
 	}
 	if p.Danger {
-		p.Risks = nil // rejecting needs no confirmation
+		p.Risks = nil // rejections require no confirmation
 	}
 	p.Heading = c.N(len(list), "%[2]s: %[1]s approval", "%[2]s: %[1]s approvals", p.Verb)
 	if len(list) == 0 {
@@ -93,8 +94,8 @@ func (s *section) showSimilar(c *ui.Context, code int, problem string, outcomes 
 	return c.Render(code, ApprovalsBulk(p))
 }
 
-// decideSimilar decides what was previewed, one after the other; what has changed
-// since is left and named.
+// decideSimilar handles the form. It decides the previewed approvals one by one. It skips and
+// reports those that have changed since.
 func (s *section) decideSimilar(c *ui.Context) error {
 	if err := c.Echo.Request().ParseForm(); err != nil {
 		return domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
@@ -134,12 +135,13 @@ func (s *section) decideSimilar(c *ui.Context) error {
 	return s.next(c, url.Values{}, items)
 }
 
-// risky is why the requests need a confirmation that their risk was checked; empty: they do not.
+// risky returns the message that requests a confirmation of the risk. It is empty if none of the
+// approvals requires one.
 func (s *section) risky(c *ui.Context, requests []app.DecideRequest) (string, error) {
 	for _, r := range requests {
 		a, err := s.App.Approvals.Get(c, c.Who.Actor(), r.Approval)
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			continue // the decision reports it
+			continue // the decision reports the error
 		}
 		if err != nil {
 			return "", err
@@ -152,7 +154,7 @@ func (s *section) risky(c *ui.Context, requests []app.DecideRequest) (string, er
 	return "", nil
 }
 
-// decideEach decides requests one after the other, and reports what became of each.
+// decideEach decides approvals one by one, and returns the outcome of each.
 func (s *section) decideEach(c *ui.Context, requests []app.DecideRequest) (out []approval.Decided, refused int, err error) {
 	for _, r := range requests {
 		a, err := s.App.Approvals.Decide(c, r)

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A call that asks shows the tool and its exact arguments, as text whatever they
-// hold, in the inbox and on the run; its answer lets the run continue.
+// A tool call that requires an approval shows the tool and its exact arguments, escaped, in the
+// inbox and on the page of the run. The run continues after the decision.
 func TestACallThatNeedsAnApprovalIsDecidedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -20,8 +20,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// decision is an approval with all that helps to decide it: what the agent saw and
-// said, where each answer leads, and how it was decided before.
+// decision returns an approval with its evidence: the agent's input and response, the predicted
+// path of each answer, and earlier decisions.
 func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, error) {
 	v, err := s.Cards.Card(c, a)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, err
 	return v, s.assignees(c, a, &v)
 }
 
-// assignees are those who may be given the approval.
+// assignees fills in the users to whom the approval can be assigned.
 func (s *section) assignees(c *ui.Context, a domain.Approval, v *approval.Card) error {
 	v.Assign = []kit.Option{{Value: "", Text: c.T("Anyone"), Selected: a.Assignee == ""}}
 	names := []string{c.Who.Name}
@@ -92,11 +92,12 @@ func (s *section) assignees(c *ui.Context, a domain.Approval, v *approval.Card) 
 	return nil
 }
 
-// basisMost is how many facts of the basis of a decision are shown. More are read as JSON.
+// basisMost is the maximum number of facts shown as the evidence of a decision. More facts are
+// shown as JSON.
 const basisMost = 12
 
-// basis is what the question rests on: for an agent's call what it was given and
-// said, else what the step before it made.
+// basis fills in the evidence. For a call of an agent, it contains the agent's input and last
+// response, and otherwise the output of the previous step.
 func (s *section) basis(c *ui.Context, a domain.Approval, v *approval.Card) error {
 	d, err := s.Engine.Detail(c, a.Run)
 	if err != nil {
@@ -148,7 +149,7 @@ func folded(b kit.Block) kit.Block {
 	return b
 }
 
-// history counts how the same was decided before.
+// history counts the earlier decisions on the same step and tool.
 func (s *section) history(c *ui.Context, a domain.Approval, past []domain.Approval, v *approval.Card) error {
 	n, yes := 0, 0
 	for _, p := range past {
@@ -171,7 +172,7 @@ func (s *section) history(c *ui.Context, a domain.Approval, past []domain.Approv
 	return nil
 }
 
-// entered is how the values of a form differ from what was proposed.
+// entered fills in the difference between the values of the form and the proposed values.
 func (s *section) entered(c *ui.Context, a domain.Approval, values domain.RawJSON, v *approval.Card) {
 	if len(values) == 0 || len(a.Form) == 0 {
 		return
@@ -179,7 +180,7 @@ func (s *section) entered(c *ui.Context, a domain.Approval, values domain.RawJSO
 	v.Changes, _ = value.Diff(c.Display.Lang, proposed(approval.Schema(a)), values)
 }
 
-// proposed are the values that a form begins with.
+// proposed returns the default values of a form.
 func proposed(schema any) domain.RawJSON {
 	props, _, order := form.Properties(schema)
 	out := map[string]any{}
@@ -197,8 +198,8 @@ func proposed(schema any) domain.RawJSON {
 	return j
 }
 
-// decide answers, or only shows what was changed. If the question has changed or
-// was answered meanwhile, the page comes back with how it stands (409).
+// decide handles the form of a decision, or previews changed values. If the approval has changed or
+// was decided in the meantime, it returns the page with the new state and status 409.
 func (s *section) decide(c *ui.Context) error {
 	a, err := s.App.Approvals.Get(c, c.Who.Actor(), c.Param("approval"))
 	if err != nil {
@@ -237,7 +238,7 @@ func (s *section) decide(c *ui.Context) error {
 	}
 	if problem == "" {
 		m := c.Meta()
-		if m.Key != "" { // home has one form for all its requests
+		if m.Key != "" { // the form on home is shared by all its approvals
 			m.Key += ":" + a.ID
 		}
 		decided, err := s.App.Approvals.Decide(c, app.DecideRequest{Meta: m, DecideRequest: req})
@@ -260,7 +261,7 @@ func (s *section) decide(c *ui.Context) error {
 	return s.inbox(c, http.StatusUnprocessableEntity, &a, problem)
 }
 
-// checked shows what the values of the form change, before they are sent.
+// checked renders the changes of the form's values before they are sent.
 func (s *section) checked(c *ui.Context, a domain.Approval, req domain.DecideRequest) error {
 	v, err := s.decision(c, a)
 	if err != nil {
@@ -274,7 +275,7 @@ func (s *section) checked(c *ui.Context, a domain.Approval, req domain.DecideReq
 	return c.Render(http.StatusOK, Approvals(p))
 }
 
-// after is where a decision leads: back to its run, or on to the next request. The page there
+// after redirects after a decision: to the run, to home, or to the next approval. The target page
 // confirms the decision.
 func (s *section) after(c *ui.Context, a domain.Approval) error {
 	switch c.Field("back") {
@@ -290,13 +291,13 @@ func (s *section) after(c *ui.Context, a domain.Approval) error {
 	return s.next(c, keep, []string{a.ID})
 }
 
-// next leads from requests that were decided to the next one, of those that the list was narrowed to.
+// next redirects to the next pending approval that matches the filter.
 func (s *section) next(c *ui.Context, keep url.Values, decided []string) error {
 	list, err := s.App.Approvals.List(c, c.Who.Actor(), domain.ApprovalFilter{
 		For: c.Who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: len(decided) + 1},
 	})
 	at := "/approvals"
-	if err == nil { // the decision is made; where to go next is not worth a failure
+	if err == nil { // the decision is stored, so an error here does not matter
 		if i := slices.IndexFunc(list.Items, func(o domain.Approval) bool { return !slices.Contains(decided, o.ID) }); i >= 0 {
 			at += "/" + list.Items[i].ID
 		}
@@ -305,13 +306,13 @@ func (s *section) next(c *ui.Context, keep url.Values, decided []string) error {
 	return c.To(link.With(at, keep, "show", "", "status", ""))
 }
 
-// needsConfirmation reports whether an answer needs the confirmation that its risk was checked: that
-// of an open request that is as it was shown. Any other is refused for that reason.
+// needsConfirmation reports whether a decision must confirm that the risk was checked. Decisions on
+// closed or changed approvals are excluded, because they fail for that reason.
 func needsConfirmation(a domain.Approval, req domain.DecideRequest) bool {
 	return a.Label != "" && !req.RequestChanges && a.Status == "open" && a.Digest == req.Digest
 }
 
-// assign assigns an approval to a user, or to anyone who may answer.
+// assign handles the form that assigns an approval to a user, or to anyone.
 func (s *section) assign(c *ui.Context) error {
 	a, err := s.App.Approvals.Get(c, c.Who.Actor(), c.Param("approval"))
 	if err != nil {

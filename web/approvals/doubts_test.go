@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Steps in doubt are in one list with the approvals; those of one step are one entry.
+// Steps in doubt are listed with the approvals. Those of the same step form one entry.
 func TestDoubtsWaitBesideApprovals(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

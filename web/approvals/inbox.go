@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// historyMax is how many earlier decisions are counted.
+	// historyMax is the maximum number of earlier decisions that are counted.
 	historyMax = 10
 	othersMax  = 1000
-	// questionsMax is how many runs of a kind the list has besides approvals.
+	// questionsMax is the maximum number of runs in doubt, and of runs over a limit, in the list.
 	questionsMax = 50
-	// oneClickMost is how many requests of a page can be answered in the list.
+	// oneClickMost is the maximum number of requests on a page that can be decided in the list.
 	oneClickMost = 20
 )
 
-// inboxFilter reads the address of the list: which approvals, of which plan or agent.
+// inboxFilter reads the filter from the query: which approvals, of which plan or agent.
 func (s *section) inboxFilter(c *ui.Context) (f domain.ApprovalFilter, show string, keep url.Values) {
 	q := c.Echo.Request().URL.Query()
 	keep = url.Values{}
@@ -52,11 +52,10 @@ func (s *section) inboxFilter(c *ui.Context) (f domain.ApprovalFilter, show stri
 	return f, show, keep
 }
 
-// approvals is the inbox: what waits, by deadline, then age, beside the
-// first decision.
+// approvals serves the inbox, sorted by deadline, then age, next to the first decision.
 func (s *section) approvals(c *ui.Context) error { return s.inbox(c, http.StatusOK, nil, "") }
 
-// approval is one decision beside the inbox.
+// approval serves the inbox next to the approval in the address.
 func (s *section) approval(c *ui.Context) error {
 	a, err := s.App.Approvals.Get(c, c.Who.Actor(), c.Param("approval"))
 	if err != nil {
@@ -65,7 +64,7 @@ func (s *section) approval(c *ui.Context) error {
 	return s.inbox(c, http.StatusOK, &a, "")
 }
 
-// inbox renders list and decision; chosen is the decision that was requested.
+// inbox renders the list and a decision. chosen is the approval in the address, or nil.
 func (s *section) inbox(c *ui.Context, code int, chosen *domain.Approval, problem string) error {
 	title, id := "Inbox", ""
 	if chosen != nil {
@@ -109,7 +108,8 @@ func (s *section) inbox(c *ui.Context, code int, chosen *domain.Approval, proble
 	return c.Render(code, Approvals(p))
 }
 
-// list is what waits, by deadline, then age; chosen is the one that is shown beside it.
+// list returns the list, sorted by deadline, then age. chosen is the ID of the approval shown next
+// to it.
 func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, error) {
 	v := Inbox{Topic: "runs", Address: c.Echo.Request().URL.RequestURI()}
 	f, show, keep := s.inboxFilter(c)
@@ -159,12 +159,12 @@ func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, 
 	return v, list.Items, nil
 }
 
-// waits reports whether a list has requests that wait for a decision.
+// waits reports whether a list contains pending approvals.
 func waits(show string) bool {
 	return show == "mine" || show == "all" || show == "assigned" || show == "overdue" || show == "open"
 }
 
-// requests adds the open approvals, alike ones as one request.
+// requests fills in the pending approvals. Similar ones form one request.
 func (s *section) requests(c *ui.Context, v *Inbox, list []domain.Approval, cards map[string]approval.Card, keep url.Values) error {
 	for i, group := range approval.Groups(list) {
 		first := cards[group[0].ID]
@@ -190,7 +190,8 @@ func (s *section) requests(c *ui.Context, v *Inbox, list []domain.Approval, card
 	return nil
 }
 
-// remarkOf names the agent, the assignee, and the deadline of a request; a group has several deadlines.
+// remarkOf returns the agent, the assignee, and the deadline of a request. A group has no common
+// deadline, so it is omitted.
 func remarkOf(c *ui.Context, a approval.Card, n int) string {
 	var out []string
 	if a.Agent != "" {
@@ -205,7 +206,8 @@ func remarkOf(c *ui.Context, a approval.Card, n int) string {
 	return strings.Join(out, " · ")
 }
 
-// together are the answers to all requests of a group that the reader may decide and that need no values.
+// together returns the answers that decide all approvals of a group, if the user may decide at
+// least two of them without values.
 func together(c *ui.Context, group []domain.Approval, cards map[string]approval.Card) (out []kit.Link) {
 	n := 0
 	for _, a := range group {
@@ -226,8 +228,8 @@ func together(c *ui.Context, group []domain.Approval, cards map[string]approval.
 	return out
 }
 
-// openQuestions are runs that wait for a person though nothing of theirs asks: with a call in doubt, which
-// come first, or over what they may use. Agents ask none of them.
+// openQuestions adds runs that wait for a person without an approval: runs with a step in doubt
+// first, and runs that reached a limit last. It adds none if the list is filtered by agent.
 func (s *section) openQuestions(c *ui.Context, p *Inbox, f domain.ApprovalFilter) error {
 	if f.Agent != "" {
 		return nil
@@ -265,7 +267,7 @@ func (s *section) openQuestions(c *ui.Context, p *Inbox, f domain.ApprovalFilter
 	return nil
 }
 
-// overRequest is a run that reached a limit.
+// overRequest returns the entry of a run that reached a limit.
 func overRequest(c *ui.Context, run domain.Run) approval.Request {
 	at := "/runs/" + run.ID
 	return approval.Request{
@@ -279,8 +281,8 @@ func overRequest(c *ui.Context, run domain.Run) approval.Request {
 	}
 }
 
-// inboxFields fill the form that narrows the inbox: with what was chosen, and the
-// plans and agents that the list speaks of.
+// inboxFields fills in the filter form, with the selected values, and the plans and agents in the
+// list.
 func (s *section) inboxFields(c *ui.Context, p *ApprovalsPage, f domain.ApprovalFilter, list []domain.Approval) {
 	p.Plan, p.Agent, p.Show, p.Status = f.Plan, f.Agent, c.Query("show"), c.Query("status")
 	for _, a := range list {
@@ -321,7 +323,7 @@ func (s *section) inboxLinks(c *ui.Context, p *ApprovalsPage, show string, keep 
 	}
 }
 
-// nothingWaits explains why the list is empty, and whether requests wait for others.
+// nothingWaits explains why the list is empty, and whether approvals wait for other users.
 func (s *section) nothingWaits(c *ui.Context, p *Inbox, f domain.ApprovalFilter, show string) error {
 	if f.Plan != "" || f.Agent != "" {
 		p.Empty = c.T("No approval of this plan or agent is here.")

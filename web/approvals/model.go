@@ -5,9 +5,9 @@ import (
 	"github.com/kairosd/kairosd/web/part/approval"
 )
 
-// Inbox is the list of what waits for a person.
+// Inbox is the list of pending decisions.
 type Inbox struct {
-	// Requests wait for a decision; More leads to those that are not listed. Items were decided.
+	// Requests are pending. More links to those that are not listed. Items are decided.
 	Requests       []approval.Request
 	More           []kit.Link
 	Items          []approval.Card
@@ -16,22 +16,21 @@ type Inbox struct {
 	Empty, Others  string
 }
 
-// ApprovalsPage is the inbox with a decision beside it.
+// ApprovalsPage is the inbox next to a decision.
 type ApprovalsPage struct {
 	kit.Shell
 	Inbox
 	Confirmation *approval.Confirmation
-	// Plan, Agent, Show and Status are what the list is narrowed to; Plans and Agents
-	// what it may be narrowed to further.
+	// Plan, Agent, Show, and Status are the values of the filter. Plans and Agents are its options.
 	Plan, Agent, Show, Status string
 	Plans, Agents             []string
 	States, Terms             []kit.Link
 	List                      string
-	Chosen                    bool // the address names the decision: a small screen shows it alone
+	Chosen                    bool // set if the address contains the approval; small screens then show only the decision
 	Decision                  *approval.Card
 }
 
-// ApprovalsBulkPage lists what one answer would decide.
+// ApprovalsBulkPage lists the approvals that one answer would decide.
 type ApprovalsBulkPage struct {
 	kit.Shell
 	Heading, Verb, Plan, Node, Answer string
@@ -39,6 +38,6 @@ type ApprovalsBulkPage struct {
 	Idem, Error, Reason               string
 	Outcomes                          []approval.Decided
 	Danger                            bool
-	// Risks are what the reader confirms to have checked.
+	// Risks are the labels that the user confirms to have checked.
 	Risks []string
 }

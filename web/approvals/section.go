@@ -1,5 +1,4 @@
-// Package approvals has the inbox of approvals, and the page where one or several that
-// are alike are decided.
+// Package approvals serves the approvals inbox, and the pages that decide one or several approvals.
 package approvals
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	App    *app.App
 	Reader Reader
@@ -22,17 +21,17 @@ type Ports struct {
 	Cards  approval.Ports
 }
 
-// Reader is what these pages read of the store.
+// Reader reads runs and approvals from the store.
 type Reader interface {
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
-	// ApprovalsCount counts matches up to the cap.
+	// ApprovalsCount counts matching approvals up to cap.
 	ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, cap int) (int, error)
 }
 
-// Engine is what these pages ask about runs.
+// Engine reads runs.
 type Engine interface {
 	part.Programs
-	// Detail folds a run: its waits, where it stands.
+	// Detail replays the journal of a run. It returns its state and what it waits for.
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 }
 
@@ -41,7 +40,7 @@ type section struct {
 	rows part.Rows
 }
 
-// Section returns the pages.
+// Section returns the routes, fragments, and messages of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Engine}}
 	done := []ui.Done{
@@ -60,7 +59,7 @@ func Section(p Ports) ui.Section {
 	}}
 }
 
-// fragments are the list, beside each decision.
+// fragments returns the live regions. The list is part of each page with a decision.
 func (s *section) fragments() (out []ui.Fragment) {
 	pages := map[string]app.Operation{
 		"/approvals":                  app.ListApprovals,

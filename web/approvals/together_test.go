@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// togetherForm is the form that answers all requests of a page.
+// togetherForm returns the form that decides all approvals of a page.
 func togetherForm(t *testing.T, p webtest.Page) url.Values {
 	t.Helper()
 	f := webtest.Form(t, p.Body, `name="item"`)
@@ -27,8 +27,8 @@ func togetherForm(t *testing.T, p webtest.Page) url.Values {
 	return f
 }
 
-// Requests alike are one entry of the inbox. One answer to all of them lists each. If one has changed since,
-// the answer reports by name which were decided, and which was not.
+// Similar requests form one entry of the inbox. The form that decides all of them lists each. If
+// one has changed since, the result lists which were decided and which were not.
 func TestApprovalsAreDecidedTogether(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -64,8 +64,8 @@ func TestApprovalsAreDecidedTogether(t *testing.T) {
 	}
 }
 
-// Requests that were decided together are confirmed one by one, with links to their runs, on the page of the
-// next request.
+// Requests decided together are confirmed individually, with links to their runs, on the page of
+// the next request.
 func TestRequestsDecidedTogetherAreConfirmedByName(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -87,7 +87,8 @@ func TestRequestsDecidedTogetherAreConfirmedByName(t *testing.T) {
 		`href="/runs/`+two.ID+`"`, `id="decision" tabindex="-1" data-focus`)
 }
 
-// Requests that are marked with a risk are approved together only after the reader confirmed that they checked it.
+// Requests with a risk label can be approved together only after the user confirms that they
+// checked the risk.
 func TestARiskIsConfirmedForAllTogether(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -111,8 +112,8 @@ func TestARiskIsConfirmedForAllTogether(t *testing.T) {
 	}
 }
 
-// A request that needs neither a comment nor a confirmation is answered in the list with one click. The page
-// that follows confirms it beside the next request.
+// A request that requires neither a comment nor a confirmation is decided in the list with one
+// click. The next page confirms the decision next to the next request.
 func TestARequestIsAnsweredInTheInbox(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -11,13 +11,13 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Where two people are needed, the inbox, the approval and the run say who is the
-// first; that one is refused by the page and the API, also by a token that they made;
-// another one decides.
+// If two people are required, the inbox, the approval, and the run show who the first is. The page
+// and the API reject a decision by that user, also through a token that they created. Another user
+// decides.
 func TestTwoPeopleDecide(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTwoPeople(t)
-	b := site.Browser(t).Login() // marta
+	b := site.Browser(t).Login() // as marta
 	run := site.Seed(t).Waiting
 	open, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID})
 	if err != nil || len(open.Items) != 1 {
@@ -69,7 +69,8 @@ func TestTwoPeopleDecide(t *testing.T) {
 	if code != http.StatusForbidden {
 		t.Errorf("a token of whoever started it: %d", code)
 	}
-	// A run that a token of theirs started is theirs as well, and the page shows that beforehand.
+	// A run started by a user's token counts as started by the user, and the page shows this in
+	// advance.
 	hers, err := site.Engine.Start(t.Context(), domain.Actor{Name: ofMarta, Role: domain.RoleOperator}, domain.StartRequest{Plan: "refund"})
 	if err != nil {
 		t.Fatal(err)

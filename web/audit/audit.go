@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// auditKeyWords say what each key of the audit log's filter selects.
+// auditKeyWords describe the keys of the audit log's filter.
 var auditKeyWords = map[string]string{
 	"actor": locale.Mark(
 		"actor: a user, a token, or system",
@@ -38,7 +38,7 @@ var auditExamples = map[string]string{
 	"request": "request:2f9c1b7d5e60aa31", "run": "run:7qx2", "since": "since:24h", "until": "until:2030-01-31T08:00",
 }
 
-// Help is the grammar of the audit log's filter, key by key.
+// Help returns the keys of the filter, each with a description and an example, for the help page.
 func Help() []kit.FilterTerm {
 	out := make([]kit.FilterTerm, len(filter.AuditKeys))
 	for i, k := range filter.AuditKeys {
@@ -47,10 +47,10 @@ func Help() []kit.FilterTerm {
 	return out
 }
 
-// byPeople selects what people did. It is the filter of an address that has none.
+// byPeople selects the actions of people. It is the default filter.
 const byPeople = "-actor:system"
 
-// audit is the log of every act: filtered, by key, append only. It shows what people did first.
+// audit serves the audit log, by default with the actions of people only.
 func (s *section) audit(c *ui.Context) error {
 	q := strings.TrimSpace(c.Query("q"))
 	if !c.Echo.QueryParams().Has("q") {
@@ -77,7 +77,7 @@ func (s *section) audit(c *ui.Context) error {
 	return c.Render(code, Audit(p))
 }
 
-// presets are the filters that people use most.
+// presets are common filters.
 func presets(c *ui.Context) []query.Preset {
 	return []query.Preset{
 		{Word: c.T("By people"), Query: byPeople}, {Word: c.T("All")},
@@ -88,7 +88,7 @@ func presets(c *ui.Context) []query.Preset {
 	}
 }
 
-// auditFilter reads a query, and finds the run that it names.
+// auditFilter parses a query, and looks up the run in it.
 func (s *section) auditFilter(c *ui.Context, q string) (domain.AuditFilter, *domain.Error) {
 	f, problem := filter.ParseAudit(q, c.Site.Now())
 	if problem != nil || f.Run == "" {
@@ -115,7 +115,7 @@ func (s *section) listAudit(c *ui.Context, p *AuditPage, q string, f domain.Audi
 	}
 	for _, e := range list.Items {
 		row := s.auditLine(c, q, e)
-		if row.Plan = plans[e.Run]; row.Plan != "" { // the object of a new run repeats it
+		if row.Plan = plans[e.Run]; row.Plan != "" { // the object of a new run would repeat it
 			row.About.Text = strings.TrimSuffix(row.About.Text, " · plan:"+row.Plan)
 		}
 		p.Rows = append(p.Rows, row)
@@ -138,7 +138,7 @@ func (s *section) listAudit(c *ui.Context, p *AuditPage, q string, f domain.Audi
 	return nil
 }
 
-// plans are the plans of the runs that events are about, by run.
+// plans returns the plan keys of the runs in events, by run.
 func (s *section) plans(c *ui.Context, list []domain.AuditEvent) (map[string]string, error) {
 	out := map[string]string{}
 	for _, e := range list {
@@ -154,7 +154,7 @@ func (s *section) plans(c *ui.Context, list []domain.AuditEvent) (map[string]str
 	return out, nil
 }
 
-// auditState adds how long the log is kept, and when its chain was verified last.
+// auditState fills in the retention period of the log, and the last verification of its chain.
 func (s *section) auditState(c *ui.Context, p *AuditPage) error {
 	link, err := s.App.Audit.Link(c, c.Who.Actor(), 1)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *section) auditState(c *ui.Context, p *AuditPage) error {
 	return nil
 }
 
-// checkSummary is a verification in a sentence, with its state.
+// checkSummary returns the state of a verification and a sentence about it.
 func (s *section) checkSummary(c *ui.Context, k domain.AuditCheck) (kit.Status, string) {
 	switch {
 	case k.Began.IsZero():
@@ -209,8 +209,8 @@ func (s *section) checkSummary(c *ui.Context, k domain.AuditCheck) (kit.Status, 
 			c.Number(k.Events), c.Number(k.Last), c.Number(k.Links), kit.Took(k.Ended.Sub(k.Began)))
 }
 
-// auditLine is an event as the log lists it: every value that can be filtered is a
-// link that adds its term.
+// auditLine returns an event for the list. Values that the filter supports are links that add a
+// term.
 func (s *section) auditLine(c *ui.Context, q string, e domain.AuditEvent) AuditRow {
 	seq := strconv.FormatInt(e.Seq, 10)
 	row := AuditRow{
@@ -247,7 +247,7 @@ func (s *section) auditTerm(c *ui.Context, q, key, value string) kit.Link {
 	}
 }
 
-// verifyPage describes a verification; it is safe to open.
+// verifyPage serves the page about the verification of the chain. It does not start one.
 func (s *section) verifyPage(c *ui.Context) error {
 	check, err := s.App.Audit.Check(c, c.Who.Actor())
 	if err != nil {
@@ -279,10 +279,10 @@ func (s *section) verify(c *ui.Context) error {
 	return c.To("/audit")
 }
 
-// exportDeadline is how long one page of an export may take to reach a reader.
+// exportDeadline limits the time in which one page of an export is written to the client.
 const exportDeadline = 30 * time.Second
 
-// suggestAudit is suggest for the audit log.
+// suggestAudit serves suggestions for the filter of the audit log.
 func (s *section) suggestAudit(c *ui.Context) error {
 	return query.Suggest(
 		c,

@@ -14,8 +14,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The audit log: what was done by whom, with which result, from where
-// and by which request; every value narrows the list, and every event has a page.
+// The audit log shows each action with its actor, result, address, and request. Every value is a
+// link that filters the list, and every event has a page.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -41,7 +41,7 @@ func TestAuditLog(t *testing.T) {
 			t.Errorf("the list has no %s", want)
 		}
 	}
-	// The request that it came by leads to all that it did.
+	// The request links to all its events.
 	request := regexp.MustCompile(`request%3A([0-9a-f]{16})`).FindStringSubmatch(p.Body)
 	if request == nil {
 		t.Fatalf("no request: %s", webtest.Words(p.Body))
@@ -87,8 +87,9 @@ func TestAuditLog(t *testing.T) {
 	webtest.HasTexts(t, b.Get(strings.ReplaceAll(older[1], "&amp;", "&")), http.StatusOK, "Newer")
 }
 
-// Without a filter, the log shows what people did. All is one click away, and the pages keep it. A filter of
-// one's own is a chip that a click removes. Runs are named by their plan, bulk operations without their id.
+// By default the log shows the actions of people. One click shows all, and the pages keep this
+// choice. A custom filter is a chip that a click removes. Runs are shown with their plan, and bulk
+// operations without their id.
 func TestTheAuditLogShowsPeopleFirst(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -116,7 +117,7 @@ func TestTheAuditLogShowsPeopleFirst(t *testing.T) {
 		`href="/audit?q=action%3Arun.created"`)
 }
 
-// A change shows the values before and after it.
+// An event about a change shows the values before and after it.
 func TestAuditChange(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -133,7 +134,7 @@ func TestAuditChange(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/audit/"+seq), http.StatusOK, "What changed", "− .role", "+ .role", "viewer", "author")
 }
 
-// Everything that a filter matches can be taken away as JSON lines.
+// The events that match a filter can be exported as JSON lines.
 func TestAuditExport(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -164,8 +165,8 @@ func TestAuditExport(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/audit.jsonl?q=akter:marta"), http.StatusUnprocessableEntity)
 }
 
-// Who may act can have the chain verified; the page shows when that was done last,
-// by whom and with which result.
+// An operator starts a verification of the chain. The page shows when it was last verified, by
+// whom, and the result.
 func TestAuditVerify(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

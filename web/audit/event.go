@@ -17,8 +17,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// auditEvent is one event with all that is known of it: what changed, by which
-// request, and where in the chain it stands.
+// auditEvent serves the page of an event: the change, the request, and the event's position in the
+// chain.
 func (s *section) auditEvent(c *ui.Context) error {
 	seq, err := strconv.ParseInt(c.Param("event"), 10, 64)
 	if err != nil || seq < 1 {
@@ -111,8 +111,8 @@ func (s *section) auditEntry(c *ui.Context, run string, e domain.Entry) kit.Even
 	return row
 }
 
-// auditDetail is what changed, where the event has the values before it; else the
-// event's detail as it is.
+// auditDetail returns the change if the event contains the previous values. Otherwise it returns
+// the detail of the event as recorded.
 func (s *section) auditDetail(c *ui.Context, e domain.AuditEvent) []kit.Block {
 	if len(e.Detail) == 0 {
 		return nil
@@ -129,8 +129,8 @@ func (s *section) auditDetail(c *ui.Context, e domain.AuditEvent) []kit.Block {
 	return out
 }
 
-// chainFacts say where in the chain an event stands: which link covers it, and
-// which events that link covers with it.
+// chainFacts returns the position of an event in the chain: the link that covers it, and the range
+// of events in that link.
 func (s *section) chainFacts(c *ui.Context, seq int64, l domain.AuditLink) []kit.Fact {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	out := []kit.Fact{{Term: c.T("Position"), Text: c.T("event %s of %s", number(seq), number(l.Last))}}
@@ -158,7 +158,7 @@ func (s *section) chainFacts(c *ui.Context, seq int64, l domain.AuditLink) []kit
 	return out
 }
 
-// auditValues are the values that a key of the audit log's filter may have.
+// auditValues returns the values for a key of the filter that contain the typed text.
 func (s *section) auditValues(c *ui.Context, key, typed string) ([]kit.Link, error) {
 	var all []kit.Link
 	add := func(values ...string) {
@@ -178,7 +178,7 @@ func (s *section) auditValues(c *ui.Context, key, typed string) ([]kit.Link, err
 		add(filter.AuditSources...)
 	case "since", "until":
 		add("15m", "1h", "6h", "24h", "7d", "30d")
-	case "actor", "ip", "request", "object", "run": // what the newest events have
+	case "actor", "ip", "request", "object", "run": // values that occur in the newest events
 		list, err := s.App.Audit.List(
 			c,
 			c.Who.Actor(),
@@ -200,7 +200,8 @@ func (s *section) auditValues(c *ui.Context, key, typed string) ([]kit.Link, err
 	return query.Matching(all, typed), nil
 }
 
-// excluded: the engine's own events name no request and few objects of people.
+// excluded returns the actors whose events are ignored for suggestions of a key. The engine's
+// events contain no requests and few objects that users search for.
 func excluded(key string) []string {
 	if key == "run" || key == "actor" {
 		return nil

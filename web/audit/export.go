@@ -8,14 +8,14 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// exportAudit streams the events that a filter matches, one JSON object per line,
-// newest first, page by page: neither the server nor a long log holds anything up.
+// exportAudit streams the events that match a filter as JSON lines, newest first. It reads them
+// page by page, so that memory use does not depend on their number.
 func (s *section) exportAudit(c *ui.Context) error {
 	f, problem := s.auditFilter(c, strings.TrimSpace(c.Query("q")))
 	if problem != nil {
 		return problem
 	}
-	ctx := c.Echo.Request().Context() // a page's deadline is not an export's
+	ctx := c.Echo.Request().Context() // without the deadline of pages
 	export, err := s.App.Audit.Export(ctx, c.Who.Actor(), f)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *section) exportAudit(c *ui.Context) error {
 		}
 		return control.Flush()
 	}) != nil {
-		panic(http.ErrAbortHandler) // what was sent stands; that it is not all must show
+		panic(http.ErrAbortHandler) // abort the response, so that the client detects the truncation
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/query"
 )
 
-// AuditPage is the audit log.
+// AuditPage is the model of the audit log.
 type AuditPage struct {
 	kit.Shell
 	Bar               query.Bar
@@ -13,40 +13,40 @@ type AuditPage struct {
 	Rows              []AuditRow
 	Count             string
 	Newer, Older      string
-	Kept              string // what is kept how long
-	// Check is the last verification, in a word and in a sentence.
+	Kept              string // retention period of the log
+	// Check and Checked are the state of the last verification, and a sentence about it.
 	Check     kit.Status
 	Checked   string
 	Verify    kit.Link
 	CanVerify bool
 }
 
-// AuditRow is an event of the audit log; its links narrow the list, About is the
-// page of what it is about.
+// AuditRow is an event in the list. Its links filter the list, except About, which links to the
+// page of the event's object.
 type AuditRow struct {
 	Seq, Href, Icon  string
 	At               kit.Time
 	Who, What, About kit.Link
-	Plan             string // of the run that it is about
+	Plan             string // plan of the run that the event is about
 	Result           kit.Status
 	Why              string
-	From             []kit.Link // door and address
+	From             []kit.Link // interface and address
 	Request          kit.Link
 }
 
-// AuditEventPage is one event with all that is known of it.
+// AuditEventPage is the model of the page of an event.
 type AuditEventPage struct {
 	kit.Shell
 	Action       string
 	Result       kit.Status
 	Facts        []kit.Fact
-	Blocks       []kit.Block // what changed, and its detail
+	Blocks       []kit.Block // the change, and the detail
 	Entries      []kit.EventRow
 	Chain        []kit.Fact
 	Older, Newer string
 }
 
-// AuditVerifyPage describes a verification, and the result of the last one.
+// AuditVerifyPage is the model of the page about the verification of the chain.
 type AuditVerifyPage struct {
 	kit.Shell
 	Idem, Sentence string

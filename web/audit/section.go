@@ -1,4 +1,4 @@
-// Package audit has the pages of the audit log: the list with its filter, an event, the
+// Package audit serves the pages of the audit log: the list with its filter, an event, the
 // verification of the chain, and the export.
 package audit
 
@@ -11,28 +11,28 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	App      *app.App
 	Reader   Reader
-	Settings Settings // nil: nothing is known of how long events are kept
+	Settings Settings // nil hides the retention period
 }
 
-// Reader finds the run that a filter names.
+// Reader finds runs.
 type Reader interface {
-	// FindRun finds a run by id, or by any unambiguous tail or prefix of at
-	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
+	// FindRun finds a run by id, or by an unambiguous prefix or suffix of at least 4 characters. It
+	// returns CodeNotFound, or CodeConflict if several runs match.
 	FindRun(ctx context.Context, id string) (domain.Run, error)
 }
 
-// Settings returns how long events are kept.
+// Settings returns the configuration, which contains the retention period of events.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
 }
 
 type section struct{ Ports }
 
-// Section returns the pages.
+// Section returns the routes of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{

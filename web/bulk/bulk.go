@@ -24,8 +24,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// headingOf is an action with the number of runs. The calls are spelled out so that
-// the catalogue's test finds their texts.
+// headingOf returns an action with the number of runs. Each call has literal texts, so that the
+// translation catalog finds them.
 func headingOf(c *ui.Context, a domain.Action, n int) string {
 	switch a {
 	case domain.ActionResume:
@@ -48,7 +48,7 @@ func headingOf(c *ui.Context, a domain.Action, n int) string {
 	return string(a) + " " + strconv.Itoa(n)
 }
 
-// requestOf reads what a list or a form asks for.
+// requestOf reads the request from a form or a query.
 func requestOf(c *ui.Context) (domain.BulkRequest, part.BulkAction, error) {
 	if err := c.Echo.Request().ParseForm(); err != nil {
 		return domain.BulkRequest{}, part.BulkAction{}, domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
@@ -69,7 +69,7 @@ func requestOf(c *ui.Context) (domain.BulkRequest, part.BulkAction, error) {
 		Reason: strings.TrimSpace(form.Get("reason")),
 		Digest: form.Get("digest"),
 	}
-	if form.Get("all") == "" { // the chosen runs, not all that match
+	if form.Get("all") == "" { // only the selected runs
 		req.Runs = form["run"]
 	}
 	if len(req.Runs) > 0 {
@@ -101,7 +101,7 @@ func requestOf(c *ui.Context) (domain.BulkRequest, part.BulkAction, error) {
 	return req, v, nil
 }
 
-// preview shows what a bulk operation would do; it is safe to open.
+// preview serves the preview of a bulk operation.
 func (s *section) preview(c *ui.Context) error {
 	if c.Query("do") == compare {
 		return comparison(c)
@@ -116,10 +116,10 @@ func (s *section) preview(c *ui.Context) error {
 	return s.showPreview(c, http.StatusOK, req, v, "")
 }
 
-// compare is the choice in the list of runs that changes nothing.
+// compare is the value of the action that compares two selected runs.
 const compare = "compare"
 
-// comparison leads to the comparison of two chosen runs.
+// comparison redirects to the comparison of two selected runs.
 func comparison(c *ui.Context) error {
 	chosen := c.Echo.QueryParams()["run"]
 	if len(chosen) != 2 {
@@ -151,7 +151,7 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 	}
 	p.CanLabel, p.Labels = v.Action == domain.ActionLabel, cmp.Or(part.LabelText(req.Labels), c.Field("labels"))
 	if len(pre.Circuits) == 1 && c.Echo.Request().Method == http.MethodGet && !c.Echo.Request().Form.Has("tool") {
-		req.Tool = pre.Circuits[0].Name() // what is better for most; the reader has not chosen yet
+		req.Tool = pre.Circuits[0].Name() // the default, until the user selects another
 	}
 	if err := s.conditions(c, &p, req, v, pre.Circuits); err != nil {
 		return err
@@ -202,8 +202,8 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 	return c.Render(code, Preview(p))
 }
 
-// start begins what was previewed. If other runs match by now, the page comes
-// back with the new facts (409).
+// start handles the form that starts the previewed operation. If other runs match now, it returns
+// the updated preview with status 409.
 func (s *section) start(c *ui.Context) error {
 	req, v, err := requestOf(c)
 	if domain.CodeOf(err) == domain.CodeInvalid && v.Action == domain.ActionLabel {
@@ -228,8 +228,8 @@ func (s *section) start(c *ui.Context) error {
 	return err
 }
 
-// conditions offers what a resume may wait for: a time, a provider whose calls
-// fail, and the circuits that are open for these runs.
+// conditions fills in what a resume can wait for: a time, a provider with failing calls, or an open
+// circuit that these runs use.
 func (s *section) conditions(c *ui.Context, p *PreviewPage, req domain.BulkRequest, v part.BulkAction, open []domain.ToolCircuit) error {
 	if v.Action != domain.ActionResume && v.Action != domain.ActionRerun {
 		return nil
@@ -278,7 +278,7 @@ func statusOf(c *ui.Context, b domain.Bulk) kit.Status {
 	return kit.Word("ok", "i-ok", locale.Mark("Finished"), true)
 }
 
-// show is the page of a bulk operation.
+// show serves the page of a bulk operation.
 func (s *section) show(c *ui.Context) error {
 	p, err := s.progress(c)
 	if err != nil {
@@ -293,7 +293,7 @@ func (s *section) show(c *ui.Context) error {
 	return c.Render(http.StatusOK, Show(ShowPage{Shell: shell, Progress: p, Items: items, Idem: kit.NewID()}))
 }
 
-// progress is how far a bulk operation is.
+// progress returns the progress of a bulk operation.
 func (s *section) progress(c *ui.Context) (Progress, error) {
 	b, err := s.App.Bulk.Get(c, c.Who.Actor(), c.Param("bulk"))
 	if err != nil {
@@ -325,7 +325,7 @@ func (s *section) progress(c *ui.Context) (Progress, error) {
 	return p, nil
 }
 
-// stripOf draws how many runs of a bulk operation are done.
+// stripOf returns the progress bar of a bulk operation.
 func stripOf(c *ui.Context, b domain.Bulk) Strip {
 	share := func(n int64) float64 { return 100 * float64(n) / float64(max(b.Total, 1)) }
 	left := b.Total - b.Acted - b.Refused
@@ -344,7 +344,7 @@ func stripOf(c *ui.Context, b domain.Bulk) Strip {
 		v.Canary = kit.Word("now", "i-now", locale.Mark("Canary runs; the others wait for its result"), false)
 	case b.State == domain.BulkCanary:
 		v.Canary = kit.Word("idle", "i-queued", locale.Mark("Canary first; the others wait for its result"), false)
-	case b.State == domain.BulkStopped: // the note has the reason
+	case b.State == domain.BulkStopped: // the note contains the reason
 	default:
 		v.Canary = kit.Word("ok", "i-ok", locale.Mark("Canary did not fail"), true)
 	}
@@ -357,7 +357,7 @@ func stripOf(c *ui.Context, b domain.Bulk) Strip {
 	return v
 }
 
-// factsOf are what a bulk operation was started with.
+// factsOf returns the parameters of a bulk operation.
 func factsOf(c *ui.Context, b domain.Bulk) (out []kit.Fact) {
 	add := func(term, text, href string) {
 		if text != "" {
@@ -395,7 +395,8 @@ func (s *section) stop(c *ui.Context) error {
 }
 
 const (
-	// listRead is how many of the newest bulk operations are searched, listShown how many a page lists.
+	// listRead is the number of recent bulk operations that are searched. listShown is the number
+	// per page.
 	listRead  = 1000
 	listShown = 50
 )

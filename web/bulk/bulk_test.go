@@ -35,8 +35,8 @@ func TestChosenRunsAreActedOn(t *testing.T) {
 	}
 }
 
-// The page of a bulk operation shows how many runs are done and how fast the others follow. Its list is
-// chosen by outcome, in the same part that follows events, and the form that stops it is above the list.
+// The page of a bulk operation shows the number of processed runs and the rate. Its list is
+// filtered by outcome and stays live. The form that stops the operation is above the list.
 func TestABulkOperationShowsItsProgressByOutcome(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -12,23 +12,23 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// itemsMost is how many runs of a bulk operation a page lists.
+// itemsMost is the maximum number of runs per page.
 const itemsMost = 100
 
-// outcome is what became of a run, with its status in the API.
+// outcome is the result for a run. state is its name in the API.
 type outcome struct {
 	state string
 	word  kit.Status
 }
 
-// outcomes are what can become of a run of a bulk operation.
+// outcomes are the possible results for a run.
 var outcomes = []outcome{
 	{"acted", kit.Word("ok", "i-ok", locale.Mark("Done"), true)},
 	{"refused", kit.Word("need", "i-need", locale.Mark("Refused"), true)},
 	{"pending", kit.Word("idle", "i-queued", locale.Mark("Pending"), false)},
 }
 
-// items are the runs of a bulk operation, with one status if the address names it.
+// items returns the runs of a bulk operation, filtered by the status in the query.
 func (s *section) items(c *ui.Context) (Items, error) {
 	b, err := s.App.Bulk.Get(c, c.Who.Actor(), c.Param("bulk"))
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *section) items(c *ui.Context) (Items, error) {
 	}
 	after, err := strconv.ParseInt(c.Query("after"), 10, 64)
 	if err != nil {
-		after = 0 // the beginning
+		after = 0 // start at the first run
 	}
 	if state != "" && !slices.ContainsFunc(outcomes, func(o outcome) bool { return o.state == state }) {
 		return Items{}, domain.Errorf(domain.CodeInvalid, "status %q is not pending, acted, or refused", kit.Visible(state))
@@ -69,7 +69,8 @@ func (s *section) items(c *ui.Context) (Items, error) {
 	return v, nil
 }
 
-// itemOf is a run, or a slot of a schedule, of a bulk operation as the page lists it. The first run is the canary, if there is one.
+// itemOf returns a row of the list: a run, or a slot of a schedule. The first row is the canary, if
+// the operation has one.
 func itemOf(c *ui.Context, b domain.Bulk, it domain.BulkItem) Item {
 	row := Item{
 		Run:    kit.Link{Text: domain.ShortID(it.Run), Href: "/runs/" + it.Run},
@@ -77,7 +78,7 @@ func itemOf(c *ui.Context, b domain.Bulk, it domain.BulkItem) Item {
 		Node: kit.Visible(it.Node), Code: kit.Visible(it.Code),
 		Canary: b.Canary && it.Position <= 1,
 	}
-	if _, slot, err := domain.SplitSlotName(it.Run); err == nil { // of a backfill
+	if _, slot, err := domain.SplitSlotName(it.Run); err == nil { // slot of a backfill
 		row.Run = kit.Link{Text: c.Time(slot).Text, Href: link.List("/runs", b.Query)}
 	}
 	if it.Result != "" {

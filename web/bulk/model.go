@@ -8,7 +8,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// PreviewPage shows what a bulk operation would do.
+// PreviewPage is the model of the preview of a bulk operation.
 type PreviewPage struct {
 	kit.Shell
 	Selection
@@ -21,10 +21,10 @@ type PreviewPage struct {
 	Back              string
 }
 
-// Selection is which runs the operation is about.
+// Selection contains the runs of the operation.
 type Selection struct {
 	Action, Query string
-	Runs          []string // chosen ones
+	Runs          []string // selected runs
 	Count         string
 	Refused       []string
 	First         kit.Link
@@ -32,7 +32,7 @@ type Selection struct {
 	Empty         bool
 }
 
-// Form is what is sent to start it.
+// Form contains the fields of the form that starts the operation.
 type Form struct {
 	Button            string
 	Danger            bool
@@ -44,17 +44,17 @@ type Form struct {
 	Labels            string
 }
 
-// Waiting is for what it may wait: a time in a zone, a provider, and a circuit of a tool.
+// Waiting contains the conditions that the operation can wait for.
 type Waiting struct {
-	// What it may wait for: a time in a zone, a provider, and a circuit of a tool.
-	// Circuits are those that are open for these runs.
+	// A condition is a time in a zone, a provider, or a circuit of a tool. Circuits are the open
+	// circuits that these runs use.
 	CanWait          bool
 	At, Zone         string
 	Providers, Tools []kit.Option
 	Circuits         []circuit.Open
 }
 
-// ShowPage is one bulk operation, with the form that stops it.
+// ShowPage is the model of the page of a bulk operation.
 type ShowPage struct {
 	kit.Shell
 	Progress
@@ -62,7 +62,7 @@ type ShowPage struct {
 	Idem  string
 }
 
-// Progress is a bulk operation in progress, or ended.
+// Progress is the state of a bulk operation.
 type Progress struct {
 	ID, Heading    string
 	Title          string
@@ -72,20 +72,21 @@ type Progress struct {
 	Strip          Strip
 	CanStop, Final bool
 	Topic, Address string
-	Circuits       []circuit.Open // that it waits for
+	Circuits       []circuit.Open // circuits that it waits for
 }
 
-// Strip shows how many runs are done.
+// Strip is the progress bar of a bulk operation.
 type Strip struct {
-	Done, Refused, RefusedAt        string // parts of its width
+	Done, Refused, RefusedAt        string // widths and position in percent
 	DoneText, RefusedText, LeftText string
 	Label, Percent                  string
-	// Canary is how the first run went, Rate how fast the others follow; empty: there is none.
+	// Canary is the result of the first run, and Rate is the speed of the others. Both are empty if
+	// not used.
 	Canary kit.Status
 	Rate   string
 }
 
-// Items are the runs of a bulk operation. Outcomes choose among them.
+// Items is a page of the runs of a bulk operation. Outcomes are links that filter it.
 type Items struct {
 	Outcomes       []kit.Link
 	Rows           []Item
@@ -93,18 +94,18 @@ type Items struct {
 	Topic, Address string
 }
 
-// Item is one run of it.
+// Item is a run of a bulk operation.
 type Item struct {
 	Status     kit.Status
 	Run        kit.Link
 	Result     kit.Link
 	Detail     string
-	Node, Code string // of the failure of the run
+	Node, Code string // failure of the run
 	Canary     bool
 	At         kit.Time
 }
 
-// ListPage lists bulk operations.
+// ListPage is the model of the list of bulk operations.
 type ListPage struct {
 	kit.Shell
 	Bar               query.Bar
@@ -113,16 +114,16 @@ type ListPage struct {
 	Older             string
 }
 
-// ListRow is one of them.
+// ListRow is a bulk operation in the list.
 type ListRow struct {
 	Href, Heading, Who string
-	Reason             string // or why it stopped
+	Reason             string // reason given by the user, or why it stopped
 	Status             kit.Status
 	At                 kit.Time
 	Strip              Strip
 }
 
-// following makes a part of the page fetch itself again while the operation is active.
+// following returns the attributes that refresh a region while the operation is active.
 func following(topic, address string) templ.Attributes {
 	if topic == "" {
 		return nil

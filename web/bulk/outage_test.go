@@ -17,8 +17,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// brokenService is a service that is down until it is fixed, and a plan that
-// needs it.
+// brokenService starts a service that fails until mend is called, and stores a plan that calls it.
 func brokenService(t *testing.T, site *webtest.Site) (mend func()) {
 	t.Helper()
 	var up atomic.Bool
@@ -32,7 +31,7 @@ func brokenService(t *testing.T, site *webtest.Site) (mend func()) {
 	return func() { up.Store(true) }
 }
 
-// over waits for the end of a bulk operation.
+// over waits until a bulk operation ends.
 func over(t *testing.T, site *webtest.Site, address string) domain.Bulk {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; runtime.Gosched() {
@@ -49,9 +48,8 @@ func over(t *testing.T, site *webtest.Site, address string) domain.Bulk {
 	}
 }
 
-// An outage that fails 400 runs is one line of home. Its resume stops at the
-// canary while the outage lasts, and ends the outage when it is over: preview,
-// one run, the rest, all by what pages offer.
+// An outage that fails 400 runs is one line on home. While the outage lasts, resuming them stops at
+// the canary. Afterwards the same steps resume all runs: preview, canary, and the others.
 func TestAnOutageOf400Runs(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -98,7 +96,7 @@ func TestAnOutageOf400Runs(t *testing.T) {
 	mend()
 	for _, link := range regexp.MustCompile(`href="(/agents/tools/http/enable\?host=[^"]*)"`).FindAllStringSubmatch(
 		b.Get("/agents/tools/http").Body, -1) {
-		at := strings.ReplaceAll(link[1], "&amp;", "&") // or its rest is awaited
+		at := strings.ReplaceAll(link[1], "&amp;", "&") // close the circuit instead of waiting for its cooldown
 		if p := b.Post("/agents/tools/http/enable", webtest.Form(t, b.Get(at).Body, `name="host"`)); p.Code != http.StatusSeeOther {
 			t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 		}
@@ -116,7 +114,7 @@ func TestAnOutageOf400Runs(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/runs?q=bulk:"+act.ID), http.StatusOK, "400 match")
 }
 
-// Many runs are labelled, and acknowledged, as one operation with a preview.
+// Many runs are labeled, and acknowledged, by one operation with a preview.
 func TestManyRunsAreLabelledAndAcknowledged(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -159,7 +157,7 @@ func TestManyRunsAreLabelledAndAcknowledged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range checks {
-		if len(c.Problems) > 0 && c.Name != "space" { // the machine's disk may be full
+		if len(c.Problems) > 0 && c.Name != "space" { // depends on the disk of the test machine
 			t.Errorf("%s: %q", c.Name, c.Problems)
 		}
 	}

@@ -1,5 +1,4 @@
-// Package bulk has the pages of bulk operations: what one would do, how far it is, and
-// the list of them.
+// Package bulk serves the pages of bulk operations: preview, progress, and list.
 package bulk
 
 import (
@@ -9,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	App      *app.App
 	Programs part.Programs
@@ -20,7 +19,7 @@ type section struct {
 	rows part.Rows
 }
 
-// Section returns the pages.
+// Section returns the routes, fragments, and messages of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Programs}}
 	progress := ui.Fragment{

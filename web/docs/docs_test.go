@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Every page of the index is served, and every link in it leads somewhere.
+// Every page in the index is served, and its links resolve.
 func TestEveryPageOfTheDocumentationIsServed(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -44,7 +44,7 @@ func TestEveryPageOfTheDocumentationIsServed(t *testing.T) {
 	}
 }
 
-// The first results of a search answer the questions that people have.
+// The first results of a search answer common questions.
 func TestQuestionsFindTheirAnswers(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -116,7 +116,7 @@ func TestQuestionsFindTheirAnswers(t *testing.T) {
 	}
 }
 
-// A search finds pages, and reports when it finds none.
+// A search finds pages, and shows a message if it finds none.
 func TestTheDocumentationIsSearched(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

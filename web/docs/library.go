@@ -20,10 +20,10 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// indexPage is the page that lists the others.
+// indexPage is the name of the page that lists the others.
 const indexPage = "index"
 
-// library reads the pages of a file system.
+// library renders and searches the Markdown pages of a file system.
 type library struct {
 	files    fs.FS
 	markdown goldmark.Markdown
@@ -39,7 +39,7 @@ func newLibrary(files fs.FS) *library {
 	return l
 }
 
-// source is the Markdown of a page.
+// source returns the Markdown of a page.
 func (l *library) source(name string) ([]byte, error) {
 	if !fs.ValidPath(name) {
 		return nil, fs.ErrNotExist
@@ -49,12 +49,12 @@ func (l *library) source(name string) ([]byte, error) {
 
 var folderKey = parser.NewContextKey()
 
-// headingIDs names headings as code hosts do, so that a link works there and here.
+// headingIDs generates the IDs of headings in the way of GitHub, so that links work there and here.
+// It contains the IDs in use.
 type headingIDs map[string]bool
 
 var notInID = regexp.MustCompile(`[^\pL\pN _-]`)
 
-// Generate implements parser.IDs.
 func (ids headingIDs) Generate(heading []byte, _ ast.NodeKind) []byte {
 	id := strings.ReplaceAll(notInID.ReplaceAllString(strings.ToLower(string(heading)), ""), " ", "-")
 	unique := id
@@ -65,10 +65,9 @@ func (ids headingIDs) Generate(heading []byte, _ ast.NodeKind) []byte {
 	return []byte(unique)
 }
 
-// Put implements parser.IDs.
 func (ids headingIDs) Put(id []byte) { ids[string(id)] = true }
 
-// parse reads the Markdown of a page; links in it lead to pages of the dashboard.
+// parse parses the Markdown of a page, and rewrites its links.
 func (l *library) parse(name string, source []byte) ast.Node {
 	ctx := parser.NewContext(parser.WithIDs(headingIDs{}))
 	ctx.Set(folderKey, path.Dir(name))
@@ -88,7 +87,7 @@ func (l *library) render(name string) (title, html string, err error) {
 	return titleOf(doc, source), html, err
 }
 
-// titleOf is the first heading of a page.
+// titleOf returns the text of the first heading of level 1.
 func titleOf(doc ast.Node, source []byte) string {
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
 		if h, ok := n.(*ast.Heading); ok && h.Level == 1 {
@@ -98,8 +97,8 @@ func titleOf(doc ast.Node, source []byte) string {
 	return ""
 }
 
-// addresses makes links between files lead to pages of the dashboard. Where the linked
-// file is not embedded, the text of the link stays. HTML is dropped.
+// addresses rewrites links between files to addresses of the dashboard. If the linked file is not
+// embedded, it keeps only the text of the link. It drops HTML.
 type addresses struct{ files fs.FS }
 
 // Transform implements parser.ASTTransformer.
@@ -133,7 +132,8 @@ func (a addresses) Transform(doc *ast.Document, _ text.Reader, ctx parser.Contex
 	}
 }
 
-// address is where a link of a page in a folder leads.
+// address returns the address of a link on a page in folder. ok is false if the target is not
+// embedded.
 func (a addresses) address(folder, link string) (string, bool) {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -156,13 +156,13 @@ func (a addresses) address(folder, link string) (string, bool) {
 	return to, true
 }
 
-// group is a heading of the index with its pages.
+// group is a section of the index with its pages.
 type group struct {
 	Title string
 	Pages []kit.Link
 }
 
-// contents are the groups of the index; current is the page that is shown.
+// contents returns the sections of the index. current is the name of the page that is shown.
 func (l *library) contents(current string) (out []group) {
 	source, err := l.source(indexPage)
 	if err != nil {
@@ -189,7 +189,7 @@ func (l *library) contents(current string) (out []group) {
 	return out
 }
 
-// plain is the text of a node.
+// plain returns the text of a node without formatting.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -12,20 +12,20 @@ import (
 	tables "github.com/yuin/goldmark/extension/ast"
 )
 
-// passage is a part of a page below one heading.
+// passage is the text under one heading of a page.
 type passage struct {
 	page, title, href, heading, text string
 
-	body, inHeading, inTitle map[string]int // how often each term occurs
-	length                   int            // terms of the body
-	subjects                 int            // terms of the heading that a search does not ignore
+	body, inHeading, inTitle map[string]int // number of occurrences, by term
+	length                   int            // number of terms in the body
+	subjects                 int            // number of terms in the heading, except ignored ones
 }
 
-// searchIndex is every passage, with how many passages have a term.
+// searchIndex contains all passages, and the number of passages that contain each term.
 type searchIndex struct {
 	passages []*passage
 	having   map[string]int
-	average  float64 // length of a passage
+	average  float64 // average length of a passage, in terms
 }
 
 // read splits all pages into passages.
@@ -67,10 +67,10 @@ func (l *library) read() *searchIndex {
 	return index
 }
 
-// glossaryPage is the page whose rows are passages, too.
+// glossaryPage is the page whose table rows become passages.
 const glossaryPage = "reference/glossary"
 
-// addTerms adds each row of the tables of a page as a passage whose heading is the term.
+// addTerms adds each table row of a page as a passage with the first cell as its heading.
 func (x *searchIndex) addTerms(of *passage, doc ast.Node, source []byte) {
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if _, ok := n.(*tables.TableRow); !ok || !entering {
@@ -118,7 +118,8 @@ var (
 	parts = regexp.MustCompile(`[\pL\pN]+`)
 )
 
-// terms are the stems of the words of a text. A name such as on_timeout is a term, and so are its parts.
+// terms returns the stems of the words in a text. A name such as on_timeout results in one term for
+// the name and one for each part.
 func terms(text string) (out []string) {
 	text = strings.NewReplacer("back up", "backup", "log in", "login", "e-mail", "email",
 		"human-in-the-loop", "approval", "human in the loop", "approval").Replace(strings.ToLower(text))
@@ -137,7 +138,7 @@ func terms(text string) (out []string) {
 	return out
 }
 
-// stem cuts the endings of English words, so that "retries" finds "retry".
+// stem removes English suffixes, so that "retries" finds "retry".
 func stem(w string) string {
 	if len(w) < 5 {
 		return strings.TrimSuffix(w, "s")
@@ -149,16 +150,16 @@ func stem(w string) string {
 		}
 	}
 	if n := len(w); n > 4 && w[n-1] == w[n-2] && !strings.ContainsRune("aeiouls", rune(w[n-1])) {
-		w = w[:n-1] // stopped, stop
+		w = w[:n-1] // stopped becomes stop
 	}
 	return w
 }
 
-// ignored are words of questions that say nothing about their subject.
+// ignored are words of questions that do not describe a subject.
 var ignored = stems(`a an and are as at be but by can could did do does for from get had has have how i if in into is it its kairos may
 kairosd me my now of on or our should so that the then there this to use was we what when where which who why will with you your`)
 
-// synonyms are the words that the documentation uses for what people search.
+// synonyms maps words that people search for to the words that the documentation uses.
 var synonyms = synonymsOf(map[string]string{
 	"2fa": "second factor", "airflow": "comparison", "alert": "notification webhook email", "apikey": "key", "blackout": "crash",
 	"budget": "limit", "bug": "error failure", "cheap": "cost", "cli": "command", "client": "api", "cluster": "machine",
@@ -194,7 +195,7 @@ func synonymsOf(words map[string]string) map[string][]string {
 	return out
 }
 
-// hit is a passage that a search found.
+// hit is a search result.
 type hit struct {
 	Title, Heading, Href string
 	Before, Match, After string
@@ -204,16 +205,16 @@ type hit struct {
 const (
 	mostHits   = 30
 	margin     = 90  // letters shown on each side of a match
-	enough     = 0.6 // share of a question, by how rare its words are, that a passage must have
-	asSynonym  = 0.6 // what a synonym counts
-	forHeading = 4.0 // what a heading counts, next to a body of 1
+	enough     = 0.6 // minimum share of a question, weighted by rarity, that a passage must contain
+	asSynonym  = 0.6 // weight of a synonym
+	forHeading = 4.0 // weight of a heading, relative to the body
 	forTitle   = 1.0
-	byLength   = 0.75 // how much a long passage needs more words than a short one
-	saturation = 1.2  // how soon more occurrences of a word add nothing
+	byLength   = 0.75 // penalty for long passages (b in BM25)
+	saturation = 1.2  // saturation of repeated terms (k1 in BM25)
 )
 
-// importance is what a passage counts by its page: answers and tasks come first, lists of details and pages
-// for contributors last.
+// importance returns the weight of a page. Answers and tasks rank first. Reference lists and pages
+// for contributors rank last.
 func importance(page string) float64 {
 	switch folder, _, _ := strings.Cut(page, "/"); {
 	case folder == "faq" || folder == "troubleshooting" || folder == "guides" || page == "reference/plan-language":
@@ -228,7 +229,7 @@ func importance(page string) float64 {
 	return 1
 }
 
-// search finds the passages about the words of a question, the best first.
+// search returns the passages that match a question, the best first.
 func (l *library) search(query string) (out []hit) {
 	index := l.passages()
 	words := asked(query)
@@ -258,7 +259,7 @@ func (l *library) search(query string) (out []hit) {
 	}
 	slices.SortStableFunc(out, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
 	seen := map[string]bool{}
-	out = slices.DeleteFunc(out, func(h hit) bool { // rows of one page have one address
+	out = slices.DeleteFunc(out, func(h hit) bool { // rows of one page share an address
 		again := seen[h.Href]
 		seen[h.Href] = true
 		return again
@@ -266,7 +267,8 @@ func (l *library) search(query string) (out []hit) {
 	return out[:min(len(out), mostHits)]
 }
 
-// asked are the terms of a question: without words that every question has, unless it has no others.
+// asked returns the terms of a question without ignored words. It keeps them if there are no
+// others.
 func asked(query string) []string {
 	all := words(query)
 	if few := slices.DeleteFunc(slices.Clone(all), func(w string) bool { return ignored[w] }); len(few) > 0 {
@@ -275,7 +277,7 @@ func asked(query string) []string {
 	return all
 }
 
-// words are the stems of the first words of a query, each once.
+// words returns the distinct stems of the first 12 words of a query.
 func words(query string) (out []string) {
 	for _, w := range word.FindAllString(strings.ToLower(query), 12) {
 		for _, t := range terms(w)[:min(1, len(terms(w)))] {
@@ -287,12 +289,12 @@ func words(query string) (out []string) {
 	return out
 }
 
-// rarity is the weight of a term: the fewer passages have it, the higher.
+// rarity returns the weight of a term. It is higher if fewer passages contain the term.
 func (x *searchIndex) rarity(term string) float64 {
 	return math.Log(1 + float64(len(x.passages))/float64(1+x.having[term]))
 }
 
-// weight is how much of a passage is about a term or a synonym.
+// weight returns how well a passage matches a term or one of its synonyms.
 func (x *searchIndex) weight(p *passage, term string) float64 {
 	best := x.occurs(p, term)
 	for _, s := range synonyms[term] {
@@ -313,7 +315,7 @@ func (x *searchIndex) occurs(p *passage, term string) float64 {
 	return weight
 }
 
-// excerpt is the text around the first word that a search found.
+// excerpt returns the text around the first matching word.
 func excerpt(s string, words []string) (before, match, after string) {
 	for _, at := range word.FindAllStringIndex(s, -1) {
 		for _, t := range terms(s[at[0]:at[1]]) {

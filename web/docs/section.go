@@ -1,4 +1,4 @@
-// Package docs has the documentation of this version of kairosd, embedded and searchable.
+// Package docs serves the embedded documentation of this version of kairosd, with a search.
 package docs
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Section returns the pages.
+// Section returns the routes of these pages.
 func Section() ui.Section {
 	s := &section{library: newLibrary(docs.Files)}
 	return ui.Section{Routes: []ui.Route{
@@ -28,7 +28,7 @@ func Section() ui.Section {
 
 type section struct{ library *library }
 
-// page shows a page, or what a search finds.
+// page serves a page, or the results of a search.
 func (s *section) page(c *ui.Context) error {
 	name := path.Join(c.Param("folder"), c.Param("page"))
 	if to, ok := strings.CutSuffix(name, ".md"); ok {
@@ -65,7 +65,7 @@ func (s *section) picture(c *ui.Context) error {
 	return c.Echo.Blob(http.StatusOK, "image/png", picture)
 }
 
-// page is a page of the documentation, or a list of hits.
+// page is the model of a page of the documentation, or of search results.
 type page struct {
 	kit.Shell
 	Query  string

@@ -16,8 +16,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// acceptPage confirms the acceptance of a draft's plan: the plan, its permissions, its open problems, and the
-// audit record.
+// acceptPage serves the confirmation page for accepting a draft's plan. It shows the plan, its
+// permissions, its open problems, and the audit event that the acceptance will record.
 func (s *section) acceptPage(c *ui.Context) error {
 	d, err := s.theDraft(c)
 	if err != nil {
@@ -74,8 +74,8 @@ func (s *section) acceptPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }
 
-// acceptAlternativePage confirms an alternative instead of the plan of a draft: it is stored only with the
-// acceptance.
+// acceptAlternativePage serves the confirmation page for accepting an alternative instead of the
+// plan of a draft. The alternative is stored only when it is accepted.
 func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.Version, kind string) error {
 	at := pathOf(d)
 	list := alternativesOf(c, v)
@@ -101,7 +101,7 @@ func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }
 
-// graphInWords describes a plan's graph.
+// graphInWords describes the size and the shape of a plan's graph.
 func graphInWords(c *ui.Context, p *walk.Program) string {
 	links := 0
 	for i := range p.Nodes {
@@ -115,7 +115,7 @@ func graphInWords(c *ui.Context, p *walk.Program) string {
 		c.T("beginning with %s", kit.Cut(strings.Join(first, ", "), 120)))
 }
 
-// usedIn are the agents and tools that a plan names.
+// usedIn returns the agents and tools that a plan uses.
 func usedIn(p *walk.Program) (agents, tools []string) {
 	for i := range p.Nodes {
 		if a := p.Nodes[i].Agent; a != "" {
@@ -130,7 +130,7 @@ func usedIn(p *walk.Program) (agents, tools []string) {
 	return slices.Compact(agents), slices.Compact(tools)
 }
 
-// discardPage confirms that a draft is discarded.
+// discardPage serves the confirmation page for discarding a draft.
 func (s *section) discardPage(c *ui.Context) error {
 	d, err := s.theDraft(c)
 	if err != nil {
@@ -154,9 +154,8 @@ func (s *section) discardPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }
 
-// acceptedWhy is why a draft was accepted, as the audit log has it: the reason that
-// was typed, what the plan was made of, and how much of what it takes for granted was
-// looked at.
+// acceptedWhy returns the reason for the audit log. It consists of the typed reason, the request,
+// and the number of assumptions that the user checked.
 func acceptedWhy(c *ui.Context, d domain.Draft, number int) string {
 	why := c.T("v%d, made of: %s", number, kit.Cut(d.Query, 400))
 	if reason := strings.TrimSpace(c.Field("reason")); reason != "" {
@@ -168,8 +167,8 @@ func acceptedWhy(c *ui.Context, d domain.Draft, number int) string {
 	return why
 }
 
-// acceptDraft takes exactly the plan that was shown into use, and starts a run of it
-// if that is wanted; or it only tries it.
+// acceptDraft handles the form of a draft. It accepts the version that the form showed and starts a
+// run of it if requested, or only starts a dry run.
 func (s *section) acceptDraft(c *ui.Context) error {
 	d, err := s.theDraft(c)
 	if err != nil {
@@ -186,8 +185,8 @@ func (s *section) acceptDraft(c *ui.Context) error {
 	if do == "try" {
 		return s.startDrafted(c, pl, v, request, true)
 	}
-	// No key: an accepted draft is returned unchanged, and the reason names the version,
-	// which is another one after an alternative was accepted.
+	// The idempotency key is omitted. Accepting an accepted draft returns it unchanged, and the
+	// reason contains the version number, which differs after an alternative was accepted.
 	accept := app.DraftAcceptance{
 		Meta:            app.Meta{By: c.Who.Actor()},
 		Draft:           d.ID,
@@ -205,7 +204,8 @@ func (s *section) acceptDraft(c *ui.Context) error {
 	return c.To(link.Plan(pl.Key))
 }
 
-// conflicting shows a draft that has changed meanwhile with what it is now.
+// conflicting renders a draft that has changed since the form was made. It returns errors other
+// than conflicts.
 func (s *section) conflicting(c *ui.Context, d domain.Draft, err error) error {
 	if domain.CodeOf(err) != domain.CodeConflict {
 		return err
@@ -229,8 +229,8 @@ func (s *section) discardDraft(c *ui.Context) error {
 	return c.To("/plans?state=draft")
 }
 
-// startDrafted starts a run of exactly the version that was shown, or a dry one,
-// which changes nothing and stays out of lists.
+// startDrafted starts a run of the version that was shown. A dry run has no side effects and is not
+// listed.
 func (s *section) startDrafted(c *ui.Context, pl domain.Plan, v domain.Version, request string, dry bool) error {
 	input, err := jsonvalue.Encode(request)
 	if err != nil {

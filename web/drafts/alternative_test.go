@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// An alternative is accepted instead of the proposed plan: it becomes a version of the
-// same plan, the audit log names it, and the run that follows has only its steps.
+// An alternative is accepted instead of the proposed plan. It becomes a version of the same plan,
+// the audit log records its kind, and the next run contains only its steps.
 func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -73,7 +73,7 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 	if err != nil || run.Status != domain.RunCompleted || run.Hash != d.Hash {
 		t.Errorf("%+v %v", run, err)
 	}
-	// What was accepted in one form is not accepted in another.
+	// A draft accepted as proposed cannot be accepted as an alternative.
 	if _, err := site.Drafts.Accept(t.Context(), site.Admin, d.ID, domain.DraftAcceptance{Alternative: "faster"}); domain.CodeOf(
 		err,
 	) != domain.CodeConflict {
@@ -81,8 +81,8 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 	}
 }
 
-// If each non-idempotent step needs an approval, its alternatives need them too. A plan that a person wrote
-// has no alternatives; a viewer accepts none.
+// If each non-idempotent step requires an approval, so do those of the alternatives. A plan that a
+// person wrote has no alternatives. A viewer cannot accept one.
 func TestAnAlternativeKeepsTheRulesOfItsDraft(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

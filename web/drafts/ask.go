@@ -13,13 +13,13 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// askPage takes a request.
+// askPage serves the form for a request.
 func (s *section) askPage(c *ui.Context) error {
 	return s.askForm(c, http.StatusOK,
 		domain.DraftRequest{Query: c.Query("q"), Agent: c.Query("agent"), Constraints: domain.Constraints{ApproveUnsafe: true}}, nil)
 }
 
-// askForm shows the form, with what was typed and why that cannot be used.
+// askForm renders the form with the typed values, and with the error if they were refused.
 func (s *section) askForm(c *ui.Context, code int, typed domain.DraftRequest, refused error) error {
 	p := AskPage{Shell: c.Shell("plans", "Plan from a request"), Form: s.requestForm(c, typed)}
 	p.Form.Action, p.Form.Button = "/plans/drafts", c.T("Make a plan")
@@ -29,7 +29,7 @@ func (s *section) askForm(c *ui.Context, code int, typed domain.DraftRequest, re
 	return c.Render(code, Ask(p))
 }
 
-// requestForm offers what can be said of a plan that is wanted.
+// requestForm returns the form with the typed values and the available options.
 func (s *section) requestForm(c *ui.Context, d domain.DraftRequest) RequestForm {
 	f := RequestForm{CSRF: c.Who.CSRF, Idem: kit.NewID(), Request: d.Query, Examples: d.Examples, Agents: s.agentOptions(c, d.Agent),
 		Approve: d.Constraints.ApproveUnsafe, Fresh: d.Fresh}
@@ -54,8 +54,7 @@ func (s *section) requestForm(c *ui.Context, d domain.DraftRequest) RequestForm 
 	return f
 }
 
-// plannerOptions are the providers whose models can plan; none, if there is no
-// choice.
+// plannerOptions returns the providers whose models can plan. It returns nil if there is no choice.
 func (s *section) plannerOptions(c *ui.Context, chosen string) []kit.Option {
 	names := s.App.Drafts.Planners()
 	if len(names) == 0 {
@@ -68,7 +67,7 @@ func (s *section) plannerOptions(c *ui.Context, chosen string) []kit.Option {
 	return out
 }
 
-// agentOptions are the agents that may answer directly.
+// agentOptions returns the agents that can answer a request without a plan.
 func (s *section) agentOptions(c *ui.Context, chosen string) []kit.Option {
 	out := []kit.Option{{Text: c.T("Automatic"), Selected: chosen == ""}}
 	agents := s.Engine.Catalog().Agents
@@ -104,7 +103,8 @@ func (s *section) typedDraft(c *ui.Context) (domain.DraftRequest, error) {
 	return d, nil
 }
 
-// makeDraft stores a draft and goes to its page: it is planned meanwhile.
+// makeDraft handles the form. It stores a draft, which is planned in the background, and redirects
+// to its page.
 func (s *section) makeDraft(c *ui.Context) error {
 	d, err := s.typedDraft(c)
 	if err == nil {

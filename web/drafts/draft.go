@@ -13,12 +13,12 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// theDraft finds the draft that the address names.
+// theDraft returns the draft in the address.
 func (s *section) theDraft(c *ui.Context) (domain.Draft, error) {
 	return s.App.Drafts.Get(c, c.Who.Actor(), c.Param("draft"))
 }
 
-// draftPage shows how far a draft is, or what came of it.
+// draftPage serves the progress of a draft, or its result.
 func (s *section) draftPage(c *ui.Context) error {
 	d, err := s.theDraft(c)
 	if err != nil {
@@ -27,8 +27,8 @@ func (s *section) draftPage(c *ui.Context) error {
 	return s.showDraft(c, http.StatusOK, d, nil)
 }
 
-// progress is how far planning is. Once it has ended there is more to see than that: the
-// browser loads the page again.
+// progress builds the live region with the progress of planning. Once planning has ended, it makes
+// the browser reload the page.
 func (s *section) progress(c *ui.Context) (templ.Component, error) {
 	d, err := s.theDraft(c)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *section) progress(c *ui.Context) (templ.Component, error) {
 	return DraftProgress(progressOf(c, d)), nil
 }
 
-// favicons are the icons of a draft's page, by its state.
+// favicons are the icons of the page by state.
 var favicons = map[domain.DraftState]string{domain.DraftPlanning: "running", domain.DraftReady: "waiting", domain.DraftFailed: "failed"}
 
 func (s *section) showDraft(c *ui.Context, code int, d domain.Draft, refused error) error {
@@ -71,10 +71,9 @@ func (s *section) showDraft(c *ui.Context, code int, d domain.Draft, refused err
 	return c.Render(code, Draft(p))
 }
 
-// pathOf is the address of a draft's page.
 func pathOf(d domain.Draft) string { return "/plans/drafts/" + d.ID }
 
-// newPage is a draft's page with the draft's own data.
+// newPage returns the page with the fields that come from the draft itself.
 func newPage(c *ui.Context, d domain.Draft) DraftPage {
 	operator := c.Who.Role.Includes(domain.RoleOperator)
 	st := plan.DraftStatus(d.State)
@@ -90,7 +89,7 @@ func progressOf(c *ui.Context, d domain.Draft) Progress {
 	return Progress{ID: d.ID, Planning: d.State == domain.DraftPlanning, Notes: draftNotes(c, d)}
 }
 
-// facts are who asked for a draft when, and what its planning took.
+// facts returns who requested a draft, when, and how much planning used.
 func facts(c *ui.Context, d domain.Draft) []kit.Fact {
 	out := []kit.Fact{{Term: c.T("Requested by"), Text: kit.Visible(d.Actor)}, {Term: c.T("When"), Text: c.Time(d.CreatedAt).Text}}
 	if d.Model != "" {
@@ -105,8 +104,8 @@ func facts(c *ui.Context, d domain.Draft) []kit.Fact {
 	return out
 }
 
-// failure is why there is no plan; another provider than before is proposed, if there is
-// one.
+// failure describes why planning failed. It preselects a provider other than the one that failed,
+// if there is one.
 func (s *section) failure(c *ui.Context, d domain.Draft) *DraftFailure {
 	e := d.Error
 	f := &DraftFailure{Message: c.Message(e.Text), Suggestion: c.Message(e.Advice), Code: kit.Visible(e.Code), Rules: e.Violations,
@@ -123,7 +122,7 @@ func (s *section) failure(c *ui.Context, d domain.Draft) *DraftFailure {
 	return f
 }
 
-// made are the plan and the version that a draft came to.
+// made returns the plan and the version that a draft resulted in.
 func (s *section) made(c *ui.Context, d domain.Draft) (domain.Plan, domain.Version, error) {
 	v, err := s.Reader.VersionByHash(c, d.Hash)
 	if err != nil {
@@ -133,7 +132,7 @@ func (s *section) made(c *ui.Context, d domain.Draft) (domain.Plan, domain.Versi
 	return pl, v, err
 }
 
-// draftVersionOf fills in the plan that a draft came to.
+// draftVersionOf fills in the plan that a draft resulted in.
 func (s *section) draftVersionOf(c *ui.Context, p *DraftPage, d domain.Draft) error {
 	pl, v, err := s.made(c, d)
 	if err != nil {
@@ -161,7 +160,7 @@ func (s *section) draftVersionOf(c *ui.Context, p *DraftPage, d domain.Draft) er
 	return s.draftBefore(c, p, before, v)
 }
 
-// draftRelatives leads to the draft that this one refines, and to those that refine
+// draftRelatives fills in links to the draft that this one refines, and to the drafts that refine
 // it.
 func (s *section) draftRelatives(c *ui.Context, p *DraftPage, d domain.Draft) error {
 	link := func(d domain.Draft) kit.Link {
@@ -186,7 +185,7 @@ func (s *section) draftRelatives(c *ui.Context, p *DraftPage, d domain.Draft) er
 	return nil
 }
 
-// refineDraft makes another draft: with what should be different, or by another
+// refineDraft handles the form that creates another draft, with a changed request or another
 // provider.
 func (s *section) refineDraft(c *ui.Context) error {
 	d, err := s.theDraft(c)
@@ -195,7 +194,7 @@ func (s *section) refineDraft(c *ui.Context) error {
 	}
 	typed, err := s.typedDraft(c)
 	if err == nil {
-		if c.Field("do") == "retry" { // unchanged, by another person
+		if c.Field("do") == "retry" { // same request, other provider
 			typed = domain.DraftRequest{Provider: typed.Provider}
 		}
 		var made domain.Draft

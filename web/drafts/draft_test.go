@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// ask fills in the form of a request and waits until there is a plan, or why not.
+// ask submits the form of a request, and waits until planning has succeeded or failed.
 func ask(t *testing.T, site *webtest.Site, b *webtest.Browser, request string, with ...string) (string, webtest.Page, domain.Draft) {
 	t.Helper()
 	f := webtest.Form(t, b.Get("/ask").Body, `name="intent"`)
@@ -27,7 +27,7 @@ func ask(t *testing.T, site *webtest.Site, b *webtest.Browser, request string, w
 	return p.Location, b.Get(p.Location), d
 }
 
-// Draft, refine, accept: nothing runs before a person has accepted exactly what
+// A draft is planned, refined, and accepted. Nothing runs before a user has accepted the plan that
 // they saw.
 func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 			t.Errorf("the draft does not say %q:\n%s", want, webtest.Words(first.Body))
 		}
 	}
-	// A box leads to the reason of its step.
+	// A box of the graph links to the reason of its step.
 	chosen := b.Get(at + "?node=step-2")
 	webtest.Has(t, chosen, "the chosen step", `?node=step-1#why"`, `aria-current="true"`)
 	if _, row, _ := strings.Cut(chosen.Body, `id="why"`); !strings.Contains(
@@ -74,7 +74,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		"the draft in Spanish",
 		"las habilidades concuerdan con la solicitud",
 	)
-	// Refined: another draft, and the first one stays.
+	// Refining creates another draft and keeps the first one.
 	f := webtest.Form(t, first.Body, "Make another draft")
 	f.Set("intent", "collect the figures, then stop")
 	p := b.Post(at+"/refine", f)
@@ -101,7 +101,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	if !strings.Contains(b.Get(at).Body, "Refined further:") {
 		t.Error("the first draft does not lead to the one that refines it")
 	}
-	// The same again is found, not planned.
+	// An equal request reuses the earlier plan.
 	_, again, d := ask(t, site, b, "collect the  figures, then stop")
 	if !d.Found || !strings.Contains(again.Body, "The same request was planned before") {
 		t.Errorf("%+v", d)
@@ -146,7 +146,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	}
 }
 
-// A draft is tried, accepted without being started, or discarded.
+// A draft is tried, accepted without a run, or discarded.
 func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -192,9 +192,9 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 			t.Errorf("the draft does not lead to %s", want)
 		}
 	}
-	// Before it is accepted, it is said what is stored, what it may do, what is open
-	// about it and what is written down.
-	// What the plan takes for granted is listed with the plan, and ticked where the act is.
+	// Before the acceptance, the page shows what is stored, the permissions of the plan, its open
+	// problems, and the audit event. Assumptions are listed with the plan and have checkboxes in
+	// the confirmation form only.
 	if _, asked, _ := strings.Cut(page.Body, `id="accept"`); strings.Contains(strings.SplitN(asked, "</form>", 2)[0], `type="checkbox"`) {
 		t.Errorf("the draft asks to tick what its acceptance asks to tick:\n%s", webtest.Words(asked))
 	}
@@ -234,7 +234,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	if st, _ := stage(); st != domain.StageUsed {
 		t.Error("an accepted draft is not in use")
 	}
-	if p = act("accept"); p.Location != "/plans/"+d.Plan.Key { // the same form, sent again
+	if p = act("accept"); p.Location != "/plans/"+d.Plan.Key { // repeated request
 		t.Errorf("accepting twice: %d", p.Code)
 	}
 	if p = act("discard"); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The draft was accepted") {
@@ -267,7 +267,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	}
 }
 
-// Problems of planning and of its plan are shown in the reader's language.
+// Users whose language is Spanish see the problems of planning and of the plan in Spanish.
 func TestProblemsOfADraftInSpanish(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -308,8 +308,8 @@ func TestProblemsOfADraftInSpanish(t *testing.T) {
 	}
 }
 
-// A model's plan shows why each step is there, in the model's words; an unusable one is shown, and another
-// provider may try.
+// The page of a draft shows the model's reason for each step. If the response of the model is
+// unusable, the page shows it and offers another provider.
 func TestADraftByAModel(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -358,7 +358,7 @@ func TestADraftByAModel(t *testing.T) {
 	)
 }
 
-// A question comes before what cannot be repeated, unless that is not wanted.
+// A non-idempotent step requires an approval, unless the user turns this off.
 func TestADraftRequiresApprovalOfNonIdempotentSteps(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -402,8 +402,8 @@ func TestADraftRequiresApprovalOfNonIdempotentSteps(t *testing.T) {
 	}
 }
 
-// During planning the page shows the progress, to scripts too; when it is done, scripts fetch the whole page
-// again.
+// While a draft is planned, its page shows the progress and updates it. When planning ends, scripts
+// reload the page.
 func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

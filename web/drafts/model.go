@@ -8,26 +8,26 @@ import (
 	"github.com/kairosd/kairosd/web/part/plan"
 )
 
-// RequestForm takes what is wanted of a plan.
+// RequestForm is the form for a request.
 type RequestForm struct {
 	Action, CSRF, Idem, Button string
 	Request, Examples          string
 	Agents, Providers, Only    []kit.Option
-	// MaxSteps and Budget bound the plan.
+	// MaxSteps and Budget limit the plan.
 	MaxSteps, Budget string
 	Approve, Fresh   bool
-	Refine           bool // another draft of the same
+	Refine           bool // the form creates another draft
 }
 
-// AskPage takes a request; Error is why the typed text cannot be used.
+// AskPage is the model of the page with the form. Error explains why the typed values are invalid.
 type AskPage struct {
 	kit.Shell
 	Form  RequestForm
 	Error string
 }
 
-// DraftPage is the making of a plan of a request, and the plan, which nothing has
-// started.
+// DraftPage is the model of the page of a draft, with the progress of planning and the resulting
+// plan.
 type DraftPage struct {
 	kit.Shell
 	Plan
@@ -36,8 +36,9 @@ type DraftPage struct {
 	Status                  kit.Status
 	Facts                   []kit.Fact
 	CanStart, CanDiscard    bool
-	Open, Archived          bool // it waits to be accepted; it was discarded
-	// Reason why an agent answers directly; empty: that of the version.
+	Open, Archived          bool // Open waits for acceptance; Archived was discarded
+	// Reason explains why an agent answers without a plan. If it is empty, the reason of the
+	// version is shown.
 	Reason           string
 	Planning         bool
 	Progress         Progress
@@ -45,14 +46,14 @@ type DraftPage struct {
 	Refused          string
 	Form             RequestForm
 	Revision, Change string
-	// Before is the draft that this one was refined from, with what changed; Later
-	// are those that refine it.
+	// Before is the draft that this one refines, and Changed summarizes the difference. Later are
+	// the drafts that refine this one.
 	Before  *kit.Link
 	Changed string
 	Later   []kit.Link
 }
 
-// Plan is the plan that a draft came to.
+// Plan is the plan that a draft resulted in.
 type Plan struct {
 	Key                string
 	PlanHref, EditHref string
@@ -62,7 +63,7 @@ type Plan struct {
 	Assumed, Unusable  []string
 	Problems           []kit.ProblemRow
 	Lines              [][]plan.Span
-	Diff               []kit.DiffLine // from the draft that this one was refined from
+	Diff               []kit.DiffLine // difference from the draft that this one refines
 	// Alternatives can be accepted instead of the plan.
 	Alternatives []DraftAlternative
 }
@@ -72,32 +73,32 @@ type DraftAlternative struct {
 	Kind, Name, Tokens, Took, Steps string
 }
 
-// Progress is how far planning is.
+// Progress is the progress of planning.
 type Progress struct {
 	ID       string
 	Planning bool
 	Notes    []DraftNote
 }
 
-// DraftNote is one progress report of planning.
+// DraftNote is a progress report of planning.
 type DraftNote struct {
 	At         kit.Time
 	What, Who  string
 	Text, Took string
 	Problems   []string
 	Last       bool
-	Start      int64 // ms; the time continues
+	Start      int64 // start in Unix ms, if the phase is still running
 }
 
-// DraftFailure is why there is no plan.
+// DraftFailure explains why planning failed.
 type DraftFailure struct {
 	Message, Suggestion, Code string
 	Rules                     []string
-	Answer                    string // the last answer of a model that could not be used
+	Answer                    string // last response of a model, if it was unusable
 	Providers                 []kit.Option
 }
 
-// DraftStep is a step of a draft.
+// DraftStep is a step of a drafted plan.
 type DraftStep struct {
 	ID, Does, Effect string
 	Why              string
@@ -105,7 +106,7 @@ type DraftStep struct {
 	Unsafe, Chosen   bool
 }
 
-// following makes the progress of a draft fetch itself again while it is planned.
+// following returns the attributes that refresh the progress while the draft is planned.
 func following(p Progress) templ.Attributes {
 	if !p.Planning {
 		return nil
@@ -114,7 +115,8 @@ func following(p Progress) templ.Attributes {
 		"hx-swap": "morph:outerHTML"}
 }
 
-// chosenStep marks the row that the picture leads to: the one with the reason.
+// chosenStep returns the attributes of a row. The selected row has the anchor to which boxes of the
+// graph link.
 func chosenStep(is bool) templ.Attributes {
 	if is {
 		return templ.Attributes{"id": "why", "aria-current": "true"}
@@ -124,7 +126,7 @@ func chosenStep(is bool) templ.Attributes {
 
 func acceptAddress(draft string) string { return "/plans/drafts/" + draft + "/accept" }
 
-// mark is the shape of a note: planning is at it, it was rejected, or it is done.
+// mark returns the icon of a report: in progress, rejected, or done.
 func (n DraftNote) mark() kit.Status {
 	switch {
 	case n.Last:

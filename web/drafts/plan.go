@@ -24,8 +24,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// draftedPlan fills in the plan of a draft: its picture, why each step is there,
-// what it takes for granted, what it is expected to take, what is wrong with it.
+// draftedPlan fills in the plan of a draft: its graph, the reason for each step, its assumptions,
+// its estimates, and its problems.
 func (s *section) draftedPlan(c *ui.Context, p *DraftPage, pl domain.Plan, v domain.Version, request string) error {
 	program, err := s.Engine.Program(c, v.Hash)
 	if err != nil {
@@ -57,8 +57,7 @@ func (s *section) draftedPlan(c *ui.Context, p *DraftPage, pl domain.Plan, v dom
 	return nil
 }
 
-// planFacts are how the request was judged, why there is the plan, and what its run is
-// expected to take.
+// planFacts fills in the complexity of the request, the reason for the plan, and its estimates.
 func (s *section) planFacts(c *ui.Context, p *DraftPage, pl domain.Plan, v domain.Version, program *walk.Program,
 	request string) error {
 	fact := func(term, text string) {
@@ -77,7 +76,7 @@ func (s *section) planFacts(c *ui.Context, p *DraftPage, pl domain.Plan, v domai
 	return s.expectedOf(c, pl, program, fact)
 }
 
-// steps lists the steps, each with what it does, may do, and is for.
+// steps fills in the steps of the plan, each with its side-effect class and its reason.
 func (p *DraftPage) steps(c *ui.Context, pl domain.Plan, program *walk.Program, effects []walk.Effect, explained domain.PlanExplanation,
 	catalog *planner.Catalog) {
 	for i := range program.Nodes {
@@ -97,7 +96,7 @@ func (p *DraftPage) steps(c *ui.Context, pl domain.Plan, program *walk.Program, 
 	}
 }
 
-// explain shows the plan's assumptions, and what it may not use.
+// explain fills in the plan's assumptions, and what it may not use.
 func (p *DraftPage) explain(c *ui.Context, e domain.PlanExplanation) {
 	for _, a := range e.Assumed {
 		p.Assumed = append(p.Assumed,
@@ -119,7 +118,7 @@ func (p *DraftPage) explain(c *ui.Context, e domain.PlanExplanation) {
 	}
 }
 
-// draftBefore shows what changed from the draft that this one was refined from.
+// draftBefore fills in the difference from the draft that this one refines.
 func (s *section) draftBefore(c *ui.Context, p *DraftPage, before, v domain.Version) error {
 	if before.Hash == v.Hash {
 		p.Changed = ": " + c.T("nothing changed")
@@ -143,7 +142,7 @@ func (s *section) draftBefore(c *ui.Context, p *DraftPage, before, v domain.Vers
 	return nil
 }
 
-// whyStep is the planner's reason for a step of a plan.
+// whyStep returns the planner's reason for a step.
 func whyStep(c *ui.Context, n *walk.ProgramNode, e domain.PlanExplanation) string {
 	switch why := e.Reasons[n.ID]; why.Kind {
 	case domain.ReasonAsked:
@@ -170,11 +169,11 @@ func whyStep(c *ui.Context, n *walk.ProgramNode, e domain.PlanExplanation) strin
 var complexities = map[domain.Complexity]string{domain.Simple: locale.Mark("simple: one agent answers it"),
 	domain.Moderate: locale.Mark("moderate: a plan may help"), domain.Complex: locale.Mark("complex: it needs several steps")}
 
-// estimates are what the planner wrote into a step plan of its own.
+// estimates adds the estimates that the planner stored in an execution plan.
 func estimates(c *ui.Context, v domain.Version, fact func(term, text string)) {
 	var doc domain.ExecutionPlan
 	if json.Unmarshal(v.Canonical, &doc) != nil {
-		return // a graph with metadata of its own kind
+		return // a graph with other metadata
 	}
 	if ms := doc.EstimatedDuration; ms > 0 {
 		fact(locale.Mark("Estimated time"), kit.Took(time.Duration(ms)*time.Millisecond))
@@ -198,8 +197,8 @@ func estimates(c *ui.Context, v domain.Version, fact func(term, text string)) {
 	}
 }
 
-// expectedOf shows the duration and cost of a draft's steps in earlier runs of its plan, if there are any: an
-// equal request was planned before, or the draft changes an active plan.
+// expectedOf adds the duration and cost of the steps in earlier runs of the plan, if any. A draft
+// has earlier runs if an equal request was planned before, or if it changes an active plan.
 func (s *section) expectedOf(c *ui.Context, pl domain.Plan, program *walk.Program, fact func(term, text string)) error {
 	flow, err := s.Reader.PlanFlow(c, pl.Key, 0, c.Site.Now().Add(-domain.ExpectedSince))
 	if err != nil {
@@ -213,11 +212,11 @@ func (s *section) expectedOf(c *ui.Context, pl domain.Plan, program *walk.Progra
 	return nil
 }
 
-// alternatives are the plans that can be accepted instead of a version.
+// alternativesOf returns the plans that can be accepted instead of a version.
 func alternativesOf(c *ui.Context, v domain.Version) []DraftAlternative {
 	var doc domain.ExecutionPlan
 	if v.Origin != "planner" || json.Unmarshal(v.Canonical, &doc) != nil {
-		return nil // a graph with metadata of its own kind
+		return nil // a graph with other metadata
 	}
 	var out []DraftAlternative
 	for _, a := range doc.Metadata.Alternatives {

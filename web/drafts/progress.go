@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// draftNotes say how far planning is, or how it went.
+// draftNotes returns the progress reports of planning.
 func draftNotes(c *ui.Context, d domain.Draft) []DraftNote {
 	var out []DraftNote
 	for i, n := range d.Progress {

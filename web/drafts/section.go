@@ -1,5 +1,5 @@
-// Package drafts has the pages of plans that are made from requests: the request, the
-// draft, and its acceptance.
+// Package drafts serves the pages of plans made from requests: the request, the draft, and its
+// acceptance.
 package drafts
 
 import (
@@ -13,46 +13,46 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	App     *app.App
 	Reader  Reader
 	Engine  Engine
 	Planner Planner
-	// Layouts are where the nodes of versions are drawn.
+	// Layouts caches the graph layouts of versions.
 	Layouts *graph.Layouts
 }
 
-// Reader is what these pages read of the store.
+// Reader reads plans from the store.
 type Reader interface {
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
-	// PlanFlow is how the newest runs of a plan that began since a time went through
-	// its nodes; version 0 is any. It looks at a bounded number of runs.
+	// PlanFlow aggregates by node the newest runs of a plan that began since a time. Version 0
+	// means all versions. The number of runs is limited.
 	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
 }
 
-// Engine describes what plans do.
+// Engine compiles and checks plans, and provides the catalog.
 type Engine interface {
 	graph.Programs
-	// Catalog is what this installation offers to plans.
+	// Catalog returns the tools, agents, and providers of this server.
 	Catalog() *planner.Catalog
-	// CheckPlan validates without storing.
+	// CheckPlan validates a document without storing it.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 }
 
 // Planner explains plans.
 type Planner interface {
-	// Classify judges a request without a model.
+	// Classify estimates the complexity of a request without a model.
 	Classify(request string) domain.Classification
-	// Explain returns why each step of a plan is in it, for the request that it was made from, and the plan's
-	// assumptions.
+	// Explain returns the reason for each step of a plan, given the request it was made from, and
+	// the plan's assumptions.
 	Explain(ctx context.Context, request string, canonical []byte) domain.PlanExplanation
 }
 
 type section struct{ Ports }
 
-// Section returns the pages.
+// Section returns the routes, fragments, and messages of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	progress := ui.Fragment{

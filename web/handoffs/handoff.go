@@ -12,10 +12,10 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// similar bounds the handoffs that are named beside one that is not there.
+// similar is the maximum number of suggested handoffs if one is not found.
 const similar = 8
 
-// handoff is one handoff as a page of its own.
+// handoff serves the page of a handoff.
 func (s *section) handoff(c *ui.Context) error {
 	id, err := url.PathUnescape(c.Param("handoff"))
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *section) handoff(c *ui.Context) error {
 	return c.Render(http.StatusOK, Handoff(p))
 }
 
-// noHandoff reports that a handoff is not there, and which have an id like it.
+// noHandoff renders an error page that suggests handoffs with a similar ID.
 func (s *section) noHandoff(c *ui.Context, id string, missing error) error {
 	if domain.CodeOf(missing) != domain.CodeNotFound {
 		return missing

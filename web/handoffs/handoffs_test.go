@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Who gave what to whom, in all runs: filtered, and the runs that go back and forth.
+// The list shows the handoffs of all runs, filtered, and the runs with loops between agents.
 func TestAllHandoffs(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -58,7 +58,7 @@ func TestAllHandoffs(t *testing.T) {
 		t.Error("an address was refused")
 	}
 
-	// The same two, there and back, three times.
+	// Two agents pass work back and forth three times.
 	ping := domain.Checkpoint{Run: site.Run(t, "talk", `"break"`).ID}
 	r, err := site.Store.FindRun(t.Context(), ping.Run)
 	if err != nil {
@@ -89,8 +89,8 @@ func TestAllHandoffs(t *testing.T) {
 		t.Fatal(err)
 	}
 	webtest.HasTexts(t, b.Get("/handoffs?view=loops"), http.StatusOK, "accountant ⇄ desk", domain.ShortID(r.ID))
-	// A list has the words that agents pass on, not the data of a step: where there
-	// are no words, it does not say that nothing was passed on.
+	// The list shows the text that agents pass on, not the data of a step. If there is no text, it
+	// must not claim that nothing was passed on.
 	unsaid := b.Get("/handoffs?q=plan:talk")
 	webtest.HasTexts(t, unsaid, http.StatusOK, `href="/handoffs/`+ping.Handoffs[0].ID+`">on its own page</a>`)
 	if strings.Contains(unsaid.Body, ">nothing<") {
@@ -98,8 +98,8 @@ func TestAllHandoffs(t *testing.T) {
 	}
 }
 
-// One handoff is a page, beside the run's others too: what was passed on, with which
-// tools, what came back and how the one became the other.
+// oneHandoff checks that the page of a handoff is linked from the run's other handoffs, and shows
+// the input, the tools, the result, and how the input became the result.
 func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.Handoff) {
 	t.Helper()
 	sum := sha256.Sum256([]byte("compute 6*7"))
@@ -134,7 +134,7 @@ func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.H
 		d.SHA256 != hex.EncodeToString(sum[:]) {
 		t.Errorf("%+v", d)
 	}
-	// The page shows the same as the lists do, which query the database.
+	// The page shows the same status as the lists, which query the database.
 	seen, err := site.Store.Handoff(t.Context(), h.ID)
 	if err != nil || seen.Status != d.Status {
 		t.Error(seen, err)

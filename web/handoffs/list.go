@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// flowMax is how many of the newest handoffs loops are looked for in.
+	// flowMax is the number of recent handoffs that are searched for loops.
 	flowMax = 2000
-	// loopMin: so often has work gone from one to another and back where it is a loop.
+	// loopMin is the number of returns between two agents from which a run has a loop.
 	loopMin = 3
 )
 
-// list is who gave what to whom, in all runs.
+// list serves the handoffs of all runs.
 func (s *section) list(c *ui.Context) error {
 	q := strings.TrimSpace(c.Query("q"))
 	p := ListPage{Shell: c.Shell("handoffs", "Handoffs"), Bar: query.BarOf("/handoffs", q), OnlyLoops: c.Query("view") == "loops"}
@@ -105,11 +105,11 @@ func (s *section) term(c *ui.Context, q, key, value string) kit.Link {
 	}
 }
 
-// loops are runs in which work went from one agent to another and back more than twice.
+// loops returns the runs in which two agents passed work back at least loopMin times.
 func (s *section) loops(c *ui.Context, list []domain.HandoffSummary) []Loop {
 	type pair struct{ run, a, b string }
 	back, plan, at := map[pair]int{}, map[string]string{}, map[string]domain.HandoffSummary{}
-	last := map[string]domain.HandoffSummary{} // the handoff before, by run
+	last := map[string]domain.HandoffSummary{} // previous handoff by run
 	for _, h := range slices.Backward(list) {  // oldest first
 		if p, ok := last[h.Run]; ok && p.From == h.To && p.To == h.From {
 			k := pair{h.Run, min(h.From, h.To), max(h.From, h.To)}

@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/query"
 )
 
-// ListPage is who gave what to whom, in all runs.
+// ListPage is the model of the list of handoffs.
 type ListPage struct {
 	kit.Shell
 	Bar               query.Bar
@@ -18,23 +18,23 @@ type ListPage struct {
 	Newer, Older      string
 }
 
-// Line is a handoff of some run.
+// Line is a row of the list.
 type Line struct {
 	At                        kit.Time
 	From, To, Plan, Run, Step kit.Link
 	Reason, Context, Size     string
-	Href                      string // its own page
+	Href                      string // address of its page
 	Status                    kit.Status
 }
 
-// Loop is a run in which work went back and forth.
+// Loop is a run in which two agents passed work back and forth.
 type Loop struct {
 	Run                 kit.Link
 	Plan, Agents, Times string
 	Last                kit.Time
 }
 
-// HandoffPage is one handoff as a page of its own.
+// HandoffPage is the model of the page of a handoff.
 type HandoffPage struct {
 	kit.Shell
 	Run, Plan kit.Link

@@ -1,5 +1,4 @@
-// Package handoffs has the pages of handoffs between agents: all of them, and the runs
-// that go back and forth.
+// Package handoffs serves the pages of handoffs between agents, including runs with loops.
 package handoffs
 
 import (
@@ -11,25 +10,25 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	Reader Reader
 	Engine Engine
 }
 
-// Reader finds handoffs.
+// Reader reads handoffs from the store.
 type Reader interface {
-	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
+	// HandoffsOf lists handoffs of all runs with their outcomes, newest first.
 	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error)
-	// Handoff is one of them; CodeNotFound.
+	// Handoff returns a handoff, or CodeNotFound.
 	Handoff(ctx context.Context, id string) (domain.HandoffSummary, error)
-	// HandoffsLike are a few whose ids begin as an id does.
+	// HandoffsLike returns handoffs whose IDs have a similar beginning.
 	HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSummary, error)
-	// Conversation is what a run's agents sent to each other, in order.
+	// Conversation returns the messages between the agents of a run, in order.
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)
 }
 
-// Engine folds runs, and lists the agents.
+// Engine reads runs and provides the catalog.
 type Engine interface {
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	Catalog() *planner.Catalog
@@ -37,7 +36,7 @@ type Engine interface {
 
 type section struct{ Ports }
 
-// Section returns the pages.
+// Section returns the routes of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Routes: []ui.Route{

@@ -5,13 +5,13 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// page is the grammar of both filters, key by key.
+// page is the model of the help page. Runs and Audit describe the keys of the filters.
 type page struct {
 	kit.Shell
 	Runs, Audit []kit.FilterTerm
 }
 
-// stateHelp explains the states of a run; a dashed shape is not final.
+// stateHelp explains the states of a run. States that are not final have a dashed shape.
 var stateHelp = []struct {
 	status kit.Status
 	means  string
@@ -74,13 +74,13 @@ var stepHelp = []struct {
 	},
 }
 
-// shortcut is a key, or several after one another, and what it does.
+// shortcut is a key or a sequence of keys, with its description.
 type shortcut struct {
 	keys []string
 	does string
 }
 
-// shortcuts move and open; none of them acts.
+// shortcuts navigate or open something. None of them changes data.
 var shortcuts = []shortcut{
 	{[]string{"/"}, locale.Mark("jump to a run, plan or step")},
 	{[]string{"?"}, locale.Mark("this page")},

@@ -1,4 +1,4 @@
-// Package help has the page of words, filters, states, and shortcuts.
+// Package help serves the page about terms, filters, states, and keyboard shortcuts.
 package help
 
 import (
@@ -9,12 +9,12 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what this page needs of other sections: the terms of their filters.
+// Ports are the filter terms of other sections.
 type Ports struct{ Runs, Audit []kit.FilterTerm }
 
 type section struct{ Ports }
 
-// Section returns the page.
+// Section returns the routes of this page.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Routes: []ui.Route{

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// ackForm requests a note before failures are acknowledged, or shows what undoing that does.
+// ackForm serves the form that acknowledges a failure group, or undoes that.
 func (s *section) ackForm(c *ui.Context) error { return s.showAck(c, http.StatusOK, "") }
 
 func (s *section) showAck(c *ui.Context, code int, problem string) error {
@@ -70,7 +70,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 	return c.Render(code, failure.Acknowledge(p))
 }
 
-// ack acknowledges a failure group, or undoes that.
+// ack handles the form that acknowledges a failure group, or undoes that.
 func (s *section) ack(c *ui.Context) error {
 	ref := failureRef(c)
 	note := strings.TrimSpace(c.Field("note"))
@@ -104,12 +104,12 @@ func (s *section) acknowledge(c *ui.Context, ref domain.FailureRef, note string)
 	return err
 }
 
-// failureRef reads which failures a form or an address means.
+// failureRef reads the failure group from the form or the query.
 func failureRef(c *ui.Context) domain.FailureRef {
 	return domain.FailureRef{PlanKey: c.Field("plan"), Node: c.Field("node"), Code: c.Field("code"), Fingerprint: c.Field("fingerprint")}
 }
 
-// ackAllForm asks for one note about all failures that home lists.
+// ackAllForm returns the form that acknowledges with one note all failure groups on home.
 func (s *section) ackAllForm(c *ui.Context) (failure.AckPage, error) {
 	groups, err := s.App.Failures.List(c, c.Who.Actor(), homeGroups)
 	if err != nil {
@@ -144,7 +144,8 @@ func (s *section) ackAllForm(c *ui.Context) (failure.AckPage, error) {
 	return p, nil
 }
 
-// ackChosen acknowledges the failures that a form names. One that is over by now does not stop the others.
+// ackChosen acknowledges the failure groups in a form. A group that no longer exists does not
+// prevent the others.
 func (s *section) ackChosen(c *ui.Context, refs []string, note string) error {
 	if len(refs) > homeGroups {
 		return domain.Errorf(domain.CodeInvalid, "one form acknowledges at most %d failures", homeGroups)

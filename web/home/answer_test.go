@@ -13,11 +13,11 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// answerButton finds the button of home that approves.
+// answerButton matches the approve button on home.
 var answerButton = regexp.MustCompile(`form="once-answer" formaction="(/approvals/[^"]+)" name="answer" value="approve"`)
 
-// A request that shows all that its answer holds for is answered on home with one click: the page then
-// confirms it, and gives the focus to the next request. The same click twice decides once.
+// A request that home shows completely is decided there with one click. The next page confirms the
+// decision and moves the focus to the next request. A repeated click decides once.
 func TestARequestIsAnsweredOnHome(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -58,7 +58,7 @@ edges: [{from: order, to: ask}, {from: ask, to: paid}]
 	}
 }
 
-// A request that does not show everything that its answer holds for leads to its page.
+// A request that home shows only in part links to its page instead.
 func TestARequestThatShowsLessThanItsAnswerHoldsForIsNotAnsweredOnHome(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -12,11 +12,11 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// approvalsMost is how many open approvals are read for the groups of home.
+// approvalsMost is the maximum number of pending approvals that home reads and groups.
 const approvalsMost = 200
 
-// approvalsSection is what waits for a decision: calls in doubt first, then approvals, alike ones as one
-// request.
+// approvalsSection builds the section of pending decisions: steps in doubt first, then approvals.
+// Similar approvals form one request.
 func (s *section) approvalsSection(c *ui.Context) (templ.Component, error) {
 	var p ApprovalsSection
 	doubts, err := s.Reader.Runs(c, domain.RunFilter{
@@ -64,7 +64,7 @@ func (s *section) approvalsSection(c *ui.Context) (templ.Component, error) {
 	return ApprovalsOpen(p), nil
 }
 
-// reviewLink leads to a request, or to all that are alike.
+// reviewLink links to a request, or to the list of its group.
 func reviewLink(c *ui.Context, r approval.Request, group []domain.Approval) kit.Link {
 	switch n := len(group); {
 	case n > 1:

@@ -14,23 +14,24 @@ import (
 )
 
 const (
-	// homeGroups is how many failures the home page lists.
+	// homeGroups is the maximum number of failure groups on home.
 	homeGroups = 15
-	// homeRows is how many runs or approvals a section lists.
+	// homeRows is the maximum number of runs or approvals in a section.
 	homeRows = 10
-	// ackedDays is for how long home shows failures that were acknowledged.
+	// ackedDays is the number of days for which home shows acknowledged failures.
 	ackedDays = 7
-	// restartShown is for how long home speaks of a start after a crash.
+	// restartShown is the time for which home shows a restart after a crash.
 	restartShown = 24 * time.Hour
 )
 
-// waitsForPerson are the reasons that need a person. Requests are excluded: they have a card.
+// waitsForPerson are the wait reasons that need a person. Approvals and steps in doubt are
+// excluded, because they have their own section.
 var waitsForPerson = slices.DeleteFunc(slices.Clone(domain.WaitReasons), func(w domain.WaitReason) bool {
 	return !w.NeedsPerson() || w == domain.WaitApproval || w == domain.WaitInDoubt
 })
 
-// attentionSection is what is wrong: failures that are alike as one line each, what
-// a crash interrupted, and runs that only a person can continue.
+// attentionSection builds the section of problems: failure groups, runs interrupted by a crash, and
+// runs that only a person can continue.
 func (s *section) attentionSection(c *ui.Context) (templ.Component, error) {
 	var p AttentionSection
 	counts, err := s.Reader.RunCounts(c)
@@ -55,8 +56,7 @@ func (s *section) attentionSection(c *ui.Context) (templ.Component, error) {
 	if err := s.acked(c, &p, groups); err != nil {
 		return nil, err
 	}
-	// What else only a person can end: interrupted, parked, over budget, paused;
-	// and what is tried again and again.
+	// Other runs that only a person can continue: quarantined, held, paused, or over a limit.
 	waiting, err := s.Reader.Runs(c, domain.RunFilter{WaitReasons: waitsForPerson, Page: domain.Page{Limit: homeRows}})
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (s *section) attentionSection(c *ui.Context) (templ.Component, error) {
 	problems := len(p.Groups) + len(p.Waiting) + len(p.Retrying) + len(p.Silent)
 	switch {
 	case problems == 0 && p.Restart == nil && len(p.Acked) == 0:
-		return templ.NopComponent, nil // the situation states it
+		return templ.NopComponent, nil // the situation section covers this
 	case problems == 0:
 		return Attention(p), nil
 	}
@@ -110,7 +110,7 @@ func (s *section) attentionSection(c *ui.Context) (templ.Component, error) {
 	return Attention(p), nil
 }
 
-// failedOver draws when the runs of a group failed in the last 24 hours, a bar per half hour.
+// failedOver returns the failures of a group in the last 24 hours, a bar per half hour.
 func (s *section) failedOver(c *ui.Context, g domain.FailureGroup) ([]part.Cell, error) {
 	times, err := s.Reader.FailureTimes(c, g.Ref())
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *section) failedOver(c *ui.Context, g domain.FailureGroup) ([]part.Cell,
 	return out, nil
 }
 
-// acked adds the acknowledged failures that are not back.
+// acked fills in the acknowledged failures that have not recurred.
 func (s *section) acked(c *ui.Context, p *AttentionSection, groups []domain.FailureGroup) error {
 	acks, err := s.acknowledgments(c, groups)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *section) acked(c *ui.Context, p *AttentionSection, groups []domain.Fail
 	return nil
 }
 
-// acknowledgments are those of the last days whose failures are not back.
+// acknowledgments returns the recent acknowledgments whose failures have not recurred.
 func (s *section) acknowledgments(c *ui.Context, groups []domain.FailureGroup) ([]domain.FailureAck, error) {
 	acks, err := s.App.Failures.Acknowledged(c, c.Who.Actor(), c.Site.Now().Add(-ackedDays*24*time.Hour), 50)
 	return slices.DeleteFunc(acks, func(a domain.FailureAck) bool {
@@ -161,7 +161,7 @@ func (s *section) acknowledgments(c *ui.Context, groups []domain.FailureGroup) (
 	}), err
 }
 
-// lastFailure returns when a run last failed.
+// lastFailure returns a sentence with the time of the last failure. It is empty if no run failed.
 func (s *section) lastFailure(c *ui.Context) (string, error) {
 	list, err := s.Reader.Runs(c, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {
@@ -170,8 +170,8 @@ func (s *section) lastFailure(c *ui.Context) (string, error) {
 	return c.T("The last failure was %s.", c.Ago(c.Site.Now().Sub(list.Items[0].EndedAt))), nil
 }
 
-// restart returns what the last start after a crash found in flight, and what became of it; nil: there
-// was none in the last day.
+// restart returns the number of runs that the last crash interrupted, and their current state. It
+// is nil if kairosd did not restart after a crash in the last 24 hours.
 func (s *section) restart(c *ui.Context) (*RestartLine, error) {
 	starts, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Action: "daemon.start", Page: domain.Page{Limit: 1}})
 	if err != nil || len(starts.Items) == 0 {

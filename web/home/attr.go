@@ -2,7 +2,7 @@ package home
 
 import "github.com/a-h/templ"
 
-// following are the attributes by which a section of home keeps up to date.
+// following returns the attributes by which a section is refreshed on events of its topic.
 func following(b HomeSection) templ.Attributes {
 	if b.Topic == "" {
 		return nil
@@ -16,7 +16,8 @@ func following(b HomeSection) templ.Attributes {
 	}
 }
 
-// labelled names a section of home by its heading, unless it shows nothing now.
+// labelled returns the attribute that labels a section by its heading. An empty section has no
+// heading.
 func labelled(b HomeSection) templ.Attributes {
 	if b.Empty() {
 		return nil
@@ -24,18 +25,18 @@ func labelled(b HomeSection) templ.Attributes {
 	return templ.Attributes{"aria-labelledby": "b-" + b.ID}
 }
 
-// Empty reports that a section shows nothing now. It stays on the page to follow its topic.
+// Empty reports whether a section has no content now. It stays on the page to follow its topic.
 func (b HomeSection) Empty() bool {
 	content, ok := b.Content.(written)
 	return ok && len(content) == 0 && b.Failed == ""
 }
 
-// Card reports whether a section of home is a card of its own.
+// Card reports whether a section is drawn as a card.
 func (b HomeSection) Card() bool {
 	return !b.Empty() && b.ID != "situation" && b.ID != "since" && b.ID != "figures"
 }
 
-// role is that of a figure that changed for the better or the worse.
+// role returns the color role of a change for the better or the worse.
 func (f Figure) role() string {
 	switch {
 	case f.Bad:

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// groupRow is a group of failures as home lists it.
+// groupRow returns a failure group for the list on home.
 func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 	q := filter.FailuresToHandle(g.Ref())
 	row := Group{
@@ -45,7 +45,7 @@ func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 	return row
 }
 
-// ackOf is an acknowledged failure as home lists it.
+// ackOf returns an acknowledged failure for the list on home.
 func ackOf(c *ui.Context, a domain.FailureAck) AckRow {
 	row := AckRow{
 		What: c.T("%s at %s", kit.Visible(a.Code), kit.Visible(a.Node)),

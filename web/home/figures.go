@@ -17,16 +17,17 @@ import (
 )
 
 const (
-	// sampleRuns is how many of the newest ended runs durations and spend are taken from.
+	// sampleRuns is the number of recently ended runs from which the duration is computed.
 	sampleRuns = 200
-	// sparkPoints is how many points a trend has.
+	// sparkPoints is the number of points of a trend line.
 	sparkPoints = 12
-	// marksMax is how many changes a chart marks, marksApart how far apart their texts are, in percent.
+	// marksMax is the maximum number of marked changes in a chart. marksApart is the minimum
+	// distance of their labels, in percent.
 	marksMax   = 60
 	marksApart = 14.0
 )
 
-// figuresSection is how the last 24 hours went in five figures, each with its trend.
+// figuresSection builds the key figures of the last 24 hours, each with its trend.
 func (s *section) figuresSection(c *ui.Context) (templ.Component, error) {
 	from := firstSlot(c.Site.Now())
 	outcomes, err := s.Reader.Outcomes(c, from.Add(-stripSlots*domain.OutcomeSlot))
@@ -59,12 +60,12 @@ func (s *section) figuresSection(c *ui.Context) (templ.Component, error) {
 	return Figures(p), nil
 }
 
-// firstSlot is the beginning of the first of the last 48 half hours.
+// firstSlot returns the start of the first of the last 48 half hours.
 func firstSlot(now time.Time) time.Time {
 	return now.Truncate(domain.OutcomeSlot).Add(-(stripSlots - 1) * domain.OutcomeSlot)
 }
 
-// ended are the newest runs that completed or failed.
+// ended returns the newest runs that completed or failed.
 func (s *section) ended(c *ui.Context) ([]domain.Run, error) {
 	list, err := s.Reader.Runs(c, domain.RunFilter{
 		Statuses: []domain.RunStatus{domain.RunCompleted, domain.RunFailed},
@@ -73,14 +74,14 @@ func (s *section) ended(c *ui.Context) ([]domain.Run, error) {
 	return list.Items, err
 }
 
-// tally counts completed and failed runs.
 type tally struct{ ok, failed int64 }
 
 func (t tally) all() int64 { return t.ok + t.failed }
 
 func (t tally) rate() float64 { return float64(t.ok) / float64(max(t.all(), 1)) }
 
-// tallies are those of the day before a time, of the day from it on, and of each part of that day.
+// tallies returns the counts of the 24 hours before from, of the 24 hours after it, and of each of
+// the equal parts of the latter.
 func tallies(outcomes []domain.Outcome, from time.Time, parts int) (before, day tally, series []tally) {
 	series = make([]tally, parts)
 	for _, o := range outcomes {
@@ -136,7 +137,7 @@ func runsFigure(c *ui.Context, outcomes []domain.Outcome, from time.Time) Figure
 	if before.all() > 0 {
 		change := float64(day.all())/float64(before.all()) - 1
 		f.trend(c, change, c.Display.Lang.Percent(abs(change)), true)
-		f.Good, f.Bad = false, false // more runs are neither
+		f.Good, f.Bad = false, false // neither better nor worse
 	}
 	return f
 }
@@ -147,7 +148,7 @@ func durationFigure(c *ui.Context, runs []domain.Run) Figure {
 		return f
 	}
 	f.Value = kit.Took(p95(runs))
-	slices.Reverse(runs) // oldest first, as a line is read
+	slices.Reverse(runs) // oldest first
 	defer slices.Reverse(runs)
 	if len(runs) >= 2*sparkPoints {
 		var points []float64
@@ -161,7 +162,7 @@ func durationFigure(c *ui.Context, runs []domain.Run) Figure {
 	return f
 }
 
-// p95 is the duration that 95 of 100 runs do not exceed.
+// p95 returns the 95th percentile of the durations.
 func p95(runs []domain.Run) time.Duration {
 	took := make([]time.Duration, len(runs))
 	for i, run := range runs {
@@ -171,7 +172,8 @@ func p95(runs []domain.Run) time.Duration {
 	return took[(len(took)*95+99)/100-1]
 }
 
-// spendFigure is what model calls cost in the last 24 hours, against the day before.
+// spendFigure returns the cost of model calls in the last 24 hours, compared with the 24 hours
+// before.
 func (s *section) spendFigure(c *ui.Context, from time.Time) (Figure, error) {
 	list, err := s.Reader.Spend(c, from.Add(-stripSlots*domain.OutcomeSlot), domain.OutcomeSlot)
 	if err != nil {
@@ -192,12 +194,12 @@ func (s *section) spendFigure(c *ui.Context, from time.Time) (Figure, error) {
 	}
 	if before > 0 {
 		f.trend(c, day-before, value.Money(c, abs(day-before)), false)
-		f.Good, f.Bad = false, false // more work costs more
+		f.Good, f.Bad = false, false // neither better nor worse
 	}
 	return f, nil
 }
 
-// trend states how a figure changed: by how much, and whether that is good.
+// trend sets the change of a figure, and whether it is good.
 func (f *Figure) trend(c *ui.Context, change float64, text string, moreIsBetter bool) {
 	switch {
 	case abs(change) < 1e-9:
@@ -213,7 +215,8 @@ func (f *Figure) trend(c *ui.Context, change float64, text string, moreIsBetter 
 
 func abs(f float64) float64 { return max(f, -f) }
 
-// chartSection is how runs ended by half hours, with what changed meanwhile.
+// chartSection builds the chart of ended runs by half hour, with marks for changes of plans and
+// restarts.
 func (s *section) chartSection(c *ui.Context) (templ.Component, error) {
 	day := outcome.Day(c.Site.Now())
 	outcomes, err := s.Reader.Outcomes(c, day.From)
@@ -227,8 +230,8 @@ func (s *section) chartSection(c *ui.Context) (templ.Component, error) {
 	return ChartOfDay(chart), nil
 }
 
-// marks are the moments at which a plan got another version, or kairosd started. Those that are too
-// close for a text each share one.
+// marks returns the times at which a plan got a new version or kairosd started. Marks without room
+// for separate labels share one.
 func (s *section) marks(c *ui.Context, from time.Time) ([]kit.ChartText, error) {
 	list, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{
 		Actions: []string{"plan.version", "daemon.start"}, Since: from, Page: domain.Page{Limit: marksMax},
@@ -256,7 +259,8 @@ func (s *section) marks(c *ui.Context, from time.Time) ([]kit.ChartText, error) 
 	return out, nil
 }
 
-// change is what an event of the audit log changed for runs; empty: nothing, as the first version of a plan.
+// change returns the label of an audit event that may affect runs. It is empty for others, such as
+// the first version of a plan.
 func change(c *ui.Context, e domain.AuditEvent) string {
 	if e.Action == "daemon.start" {
 		return c.T("restart")

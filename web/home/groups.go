@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// groups is the page of failure groups.
+// groups serves the page of failure groups.
 func (s *section) groups(c *ui.Context) error {
 	p := FailuresPage{Shell: c.Shell("home", "Failures")}
 	p.Live = true
@@ -26,7 +26,8 @@ func (s *section) groups(c *ui.Context) error {
 	return c.Render(http.StatusOK, Failures(p))
 }
 
-// groupList lists failure groups, or acknowledged failures, of a plan and a code if the address names them.
+// groupList lists failure groups or acknowledged failures, filtered by the plan and the code in the
+// query.
 func (s *section) groupList(c *ui.Context) (GroupList, error) {
 	v := GroupList{Address: c.Echo.Request().URL.RequestURI()}
 	groups, err := s.App.Failures.List(c, c.Who.Actor(), failure.Groups)
@@ -63,7 +64,8 @@ func (s *section) groupList(c *ui.Context) (GroupList, error) {
 	return v, nil
 }
 
-// group is a failure group with its failures over time and, if the reader sees it early, what changed before.
+// group returns a failure group with its failures over time. For the first groups of a list
+// (early), it also searches for the change that preceded the failures.
 func (s *section) group(c *ui.Context, g domain.FailureGroup, early bool) (row Group, err error) {
 	row = groupRow(c, g)
 	if row.Spark, err = s.failedOver(c, g); err != nil || !early {
@@ -74,7 +76,7 @@ func (s *section) group(c *ui.Context, g domain.FailureGroup, early bool) (row G
 	return row, err
 }
 
-// choose offers the plans and codes of the groups. The one that is on leads to the list without it.
+// choose fills in links that filter by plan and code. The link of an active filter removes it.
 func (v *GroupList) choose(c *ui.Context, groups []domain.FailureGroup) {
 	add := func(key string, of func(domain.FailureGroup) string) {
 		var names []string

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The page of failures lists every group with when it failed first and last, its runs, and its actions. Chips
-// choose a plan or a code. An acknowledged failure moves to a list of its own.
+// The page of failures lists every group with its first and last failure, its runs, and its
+// actions. Chips filter by plan and code. An acknowledged failure moves to a separate list.
 func TestFailuresAreListedByGroup(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

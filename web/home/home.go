@@ -9,11 +9,10 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// newRuns is how many runs make a server one that is in use: its page no longer leads with the first steps.
+// newRuns is the number of runs below which home still shows the getting-started steps first.
 const newRuns = 10
 
-// home shows at a glance what is wrong, what needs a decision, and what runs. Its sections are read and
-// refreshed separately.
+// home serves the first page. Its sections are read and refreshed separately.
 func (s *section) home(c *ui.Context) error {
 	p := HomePage{Shell: c.Shell("home", "Home")}
 	p.Live = true

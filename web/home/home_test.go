@@ -14,7 +14,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// An acknowledged failure leaves home, with who and why, and comes back when it fails again.
+// An acknowledged failure disappears from home, is listed with its user and note, and returns when
+// it recurs.
 func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -56,7 +57,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 		t.Error("home still shows the failure")
 	}
 	form.Set("idem", "again")
-	if p := b.Post("/failures/ack", form); p.Code != http.StatusSeeOther { // a repetition changes nothing
+	if p := b.Post("/failures/ack", form); p.Code != http.StatusSeeOther { // a repeated request changes nothing
 		t.Errorf("acknowledged twice: %d", p.Code)
 	}
 	site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
@@ -86,14 +87,13 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	}
 }
 
-// Home lists what happened since the reader's last visit, and how the last day
-// went, plan by plan.
+// Home lists activity since the user's last visit, and the results of the last 24 hours by plan.
 func TestHomeShowsActivitySinceTheLastVisit(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit",
-		Value: "1000000"}); err != nil { // a long time ago
+		Value: "1000000"}); err != nil { // a visit long ago
 		t.Fatal(err)
 	}
 	site.Seed(t)
@@ -107,7 +107,7 @@ func TestHomeShowsActivitySinceTheLastVisit(t *testing.T) {
 	if again := b.Get("/"); !strings.Contains(again.Body, "Since you left") {
 		t.Error("a second look takes it away")
 	}
-	// A first visit shows nothing of that.
+	// The first visit shows no activity.
 	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit",
 		Value: ""}); err != nil {
 		t.Fatal(err)
@@ -117,8 +117,8 @@ func TestHomeShowsActivitySinceTheLastVisit(t *testing.T) {
 	}
 }
 
-// What is read for a section that cannot be read is not shown; the others are, and
-// the section shows that, with a way to try again. It catches up automatically.
+// If a section cannot be read, the others are shown. The section shows an error with a retry link,
+// and recovers on the next refresh.
 func TestAFailedSectionLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -164,7 +164,7 @@ func TestAFailedSectionLeavesTheOthers(t *testing.T) {
 	}
 }
 
-// A failure that began with a version names it, and leads to what changed.
+// A failure that began with a version of a plan names the version and links to its changes.
 func TestAFailureIsNewSinceAVersion(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -184,7 +184,7 @@ func TestAFailureIsNewSinceAVersion(t *testing.T) {
 		"last success",
 		"1 problem in 1 run",
 	)
-	// One that never succeeded is not new since anything.
+	// A plan that never succeeded has no such version.
 	site.Plan(t, "id: never\nnodes:\n  a: {type: json, input: {value: 1, path: \"[\"}}\n")
 	site.Run(t, "never", "null")
 	if home := b.Get("/"); strings.Count(home.Body, "new since") != 1 {
@@ -192,7 +192,7 @@ func TestAFailureIsNewSinceAVersion(t *testing.T) {
 	}
 }
 
-// All that home lists is acknowledged with one note; failures that were not shown are not.
+// One note acknowledges all failures that the form showed, and no others.
 func TestAllFailuresAreAcknowledgedAtOnce(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -214,12 +214,12 @@ func TestAllFailuresAreAcknowledgedAtOnce(t *testing.T) {
 	}
 	webtest.HasTexts(t, b.Get("/"), http.StatusOK, "2 failures are acknowledged", "known since yesterday")
 	f.Set("idem", "again")
-	if p := b.Post("/failures/ack", f); p.Code != http.StatusSeeOther { // a repetition changes nothing
+	if p := b.Post("/failures/ack", f); p.Code != http.StatusSeeOther { // a repeated request changes nothing
 		t.Errorf("acknowledged twice: %d", p.Code)
 	}
 }
 
-// Before anything ran, home lists the first steps. The list goes when a person dismisses it.
+// On a server without runs, home lists the getting-started steps. A user can dismiss the list.
 func TestHomeOfAnEmptyServer(t *testing.T) {
 	t.Parallel()
 	b := webtest.New(t).Browser(t).Login()

@@ -9,28 +9,30 @@ import (
 	"github.com/kairosd/kairosd/web/part/steps"
 )
 
-// HomePage is what is wrong, what needs a decision, and what runs, in sections.
+// HomePage is the model of the home page.
 type HomePage struct {
 	kit.Shell
-	Empty bool // nothing has run yet
-	// Confirmation is the decision that led here.
+	Empty bool // no run has started yet
+	// Confirmation confirms the decision that redirected here.
 	Confirmation *approval.Confirmation
-	Steps        *steps.Card // nil: all first steps are done, or dismissed
-	// Top are the sections above the columns, Main and Side those in them.
+	Steps        *steps.Card // nil if all getting-started steps are done or dismissed
+	// Top are the sections above the columns. Main and Side are the columns.
 	Top, Main, Side []HomeSection
 	New             bool // few runs have started yet
 }
 
-// SituationSection states how things stand. If all is well, Last is when a run failed last.
+// SituationSection summarizes the situation. Well is set if there is no problem. Last is then the
+// time of the last failure.
 type SituationSection struct {
 	Sentence, Last string
 	Well           bool
 }
 
-// FiguresSection is how the last day went in figures.
+// FiguresSection contains the key figures of the last 24 hours.
 type FiguresSection struct{ Figures []Figure }
 
-// Figure is one of them: Of is what it was taken from, Change how it changed, Share how full it is.
+// Figure is a key figure. Of is its sample, Change its change from the previous 24 hours, and Share
+// the filled part of its bar.
 type Figure struct {
 	Title, Value, Remark string
 	Of, Href             string
@@ -39,16 +41,16 @@ type Figure struct {
 	Spark, Share         string
 }
 
-// HomeSection is one part of home, refreshed separately.
+// HomeSection is a section of home, which is refreshed separately.
 type HomeSection struct {
 	ID, Heading  string
-	Topic, Every string // what it follows, and at most how often, in ms; empty: nothing
-	Version      string // of its content
+	Topic, Every string // live topic, and minimum interval in ms; empty if not live
+	Version      string // hash of the content
 	Content      templ.Component
-	Failed       string // why there is nothing to show
+	Failed       string // error message; empty if the section was read
 }
 
-// AttentionSection is what is wrong.
+// AttentionSection lists the problems.
 type AttentionSection struct {
 	Sum, AckAll  string
 	Groups       []Group
@@ -57,25 +59,25 @@ type AttentionSection struct {
 	AckedHead    string
 	Waiting      []part.Row // only a person can continue them
 	MoreWaiting  string
-	Retrying     []part.Row // are tried again and again
+	Retrying     []part.Row // retrying an attempt
 	MoreRetrying string
-	Silent       []part.Row // work without a sign of life
+	Silent       []part.Row // active, but without activity
 	MoreSilent   string
 }
 
-// RestartLine is what a crash of the daemon had in flight.
+// RestartLine describes the runs that a crash interrupted.
 type RestartLine struct {
 	At         kit.Time
 	Text, Href string
 }
 
-// ApprovalsSection is what waits for a decision.
+// ApprovalsSection lists the pending decisions.
 type ApprovalsSection struct {
 	Sum, Oldest string
 	Requests    []approval.Request
 }
 
-// NowSection is what runs.
+// NowSection lists the active runs.
 type NowSection struct {
 	Sum   []kit.Link
 	Slots string
@@ -83,7 +85,7 @@ type NowSection struct {
 	More  bool
 }
 
-// DaySection is the last 24 hours, per plan.
+// DaySection contains the results of the last 24 hours by plan.
 type DaySection struct {
 	Sum        string
 	Strips     []StripRow
@@ -91,13 +93,13 @@ type DaySection struct {
 	MoreStrips string
 }
 
-// SystemLine is the state of the server.
+// SystemLine contains facts about the state of the server.
 type SystemLine struct{ Facts []SystemFact }
 
-// SystemFact is a part of it; State is "", need or fail.
+// SystemFact is one fact. State is empty, need, or fail.
 type SystemFact struct{ State, Text, Href string }
 
-// SinceSection is what happened since the reader's last visit.
+// SinceSection lists activity since the user's last visit.
 type SinceSection struct {
 	Left     kit.Time
 	Since    []kit.Link
@@ -107,21 +109,20 @@ type SinceSection struct {
 	Notes    []RunNote
 }
 
-// RunNote is a note about a run.
 type RunNote struct {
 	Run, Plan kit.Link
 	Who, Text string
 	At        kit.Time
 }
 
-// StripRow is a plan's last 24 hours.
+// StripRow contains the results of a plan in the last 24 hours.
 type StripRow struct {
 	Plan   kit.Link
 	Cells  []part.Cell
 	Runs   string
 	Spend  string
-	OK     string // share of the runs that completed
-	Role   string // of the share: fail, need, or empty
+	OK     string // share of completed runs
+	Role   string // color role of OK: fail, need, or empty
 	P95    string
 	Failed kit.Link
 	Label  string
@@ -130,40 +131,41 @@ type StripRow struct {
 // AckRow is an acknowledged failure.
 type AckRow struct {
 	What, Plan, Who, Note, Runs string
-	Text                        string // the newest of the runs
+	Text                        string // message of the newest run
 	Href, Back                  string
 	At                          kit.Time
 }
 
-// GroupRow is a group of failed runs.
+// Group is a failure group.
 type Group struct {
-	Spark                     []part.Cell // its runs that failed in 24 hours
-	Seen                      bool        // show when it failed first
+	Spark                     []part.Cell // failures in the last 24 hours
+	Seen                      bool        // show the time of the first failure
 	Code, Node, Plan, Version string
-	Href                      string // its runs
+	Href                      string // address of its runs
 	Runs, Count               string
 	First, Last               kit.Time
 	Headline                  string
 	Newest                    kit.Link
-	One                       bool   // a single run: its own pages say more
-	Resume                    string // address of the preview; empty: not allowed
-	Ack                       string // address of acknowledging it
-	// Acked is set if it was acknowledged before and has come back, Note is the note of then.
+	One                       bool   // a single run, whose page shows the details
+	Resume                    string // address of the preview; empty if not allowed
+	Ack                       string // address of the form that acknowledges it
+	// Acked is set if the failure was acknowledged and has recurred. Note is the note of that
+	// acknowledgment.
 	Acked, Note string
-	// New is the change since which failures like these are new, Compare and Good
-	// lead to what differs.
+	// New is the change that preceded the first failure of the group. Compare links to the
+	// comparison of versions, and Good to the last good run.
 	New           string
 	Compare, Good kit.Link
 }
 
-// FailuresPage lists failure groups.
+// FailuresPage is the model of the page of failure groups.
 type FailuresPage struct {
 	kit.Shell
 	AckAll string
 	Groups GroupList
 }
 
-// GroupList is the part of it that follows events. Terms choose a plan or a code.
+// GroupList is its live region. Terms are links that filter by plan or code.
 type GroupList struct {
 	Address      string
 	Chips, Terms []kit.Link

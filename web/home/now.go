@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// nowSection is what runs: how much, and what has run longest.
+// nowSection builds the section of active runs: their number, and those that have run longest.
 func (s *section) nowSection(c *ui.Context) (templ.Component, error) {
 	counts, err := s.Reader.RunCounts(c)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *section) nowSection(c *ui.Context) (templ.Component, error) {
 	return Now(p), nil
 }
 
-// daySection is how the last 24 hours went, plan by plan.
+// daySection builds the section with the results of the last 24 hours by plan.
 func (s *section) daySection(c *ui.Context) (templ.Component, error) {
 	var p DaySection
 	if err := s.strips(c, &p); err != nil || len(p.Strips) == 0 {
@@ -52,7 +52,7 @@ func (s *section) daySection(c *ui.Context) (templ.Component, error) {
 	return Day(p), nil
 }
 
-// systemSection is the state of the server.
+// systemSection builds the section with the state of the server.
 func (s *section) systemSection(c *ui.Context) (templ.Component, error) {
 	v, err := s.System.HealthMetrics(c)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *section) systemSection(c *ui.Context) (templ.Component, error) {
 		return nil, err
 	}
 	for _, t := range tools {
-		open := t.Circuits[0] // those that are open come first
+		open := t.Circuits[0] // open circuits come first
 		add(
 			"need",
 			c.T("circuit of %s open for %s", kit.CircuitOf(t.Name, open.Part), kit.About(c.Site.Now().Sub(open.Since))),
@@ -118,11 +118,11 @@ func (s *section) systemSection(c *ui.Context) (templ.Component, error) {
 	return SystemNow(p), nil
 }
 
-// runsSearched bounds how many unfinished runs are looked through for what they call.
+// runsSearched is the maximum number of unfinished runs whose plans are searched for tools.
 const runsSearched = 200
 
-// missed are the tools with an open circuit that plans of unfinished runs call, by
-// themselves or through an agent.
+// missed returns the tools with an open circuit that plans of unfinished runs use, directly or
+// through an agent.
 func (s *section) missed(c *ui.Context) ([]domain.ToolInfo, error) {
 	list, err := s.App.Tools.List(c, c.Who.Actor())
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *section) missed(c *ui.Context) ([]domain.ToolInfo, error) {
 		seen[run.Hash] = true
 		program, err := s.Programs.Program(c, run.Hash)
 		if err != nil {
-			continue // it names what this installation no longer has
+			continue // the version refers to a removed tool or agent
 		}
 		for _, n := range program.Nodes {
 			called[n.Tool] = true

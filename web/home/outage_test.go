@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// An outage is one line of the home page; its button leads to a preview, the
-// preview to an act with an address of its own.
+// An outage is one line on home. Its button opens a preview, and the preview starts a bulk
+// operation, which has a page.
 func TestAnOutageIsOneLineOnHome(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -47,7 +47,7 @@ func TestAnOutageIsOneLineOnHome(t *testing.T) {
 	if first.Code != http.StatusSeeOther || first.Location != second.Location || !strings.HasPrefix(first.Location, "/bulk/") {
 		t.Fatalf("%d %s, %d %s\n%s", first.Code, first.Location, second.Code, second.Location, first.Body)
 	}
-	// The address lets nothing in again: the canary failed, the others wait.
+	// The operation resumes only the canary, which fails. The other runs wait.
 	id := strings.TrimPrefix(first.Location, "/bulk/")
 	for {
 		act, err := site.Bulk.Bulk(t.Context(), id)

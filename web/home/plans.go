@@ -14,19 +14,20 @@ import (
 )
 
 const (
-	stripSlots = 48 // half hours of a day
+	stripSlots = 48 // half hours in a day
 	stripPlans = 12
 )
 
-// planDay is how the runs of a plan ended in the last 24 hours.
+// planDay contains the results of a plan in the last 24 hours.
 type planDay struct {
 	plan       string
 	total      tally
 	cells      [stripSlots]tally
-	lastFailed int // slot of the last failure; -1: none
+	lastFailed int // slot of the last failure; -1 if none
 }
 
-// add counts runs that ended one way in a half hour. A cancelled run did not fail.
+// add counts runs that ended with a status in a half hour. Cancelled runs count in the cell of the
+// half hour, but not in the total.
 func (d *planDay) add(slot int, o domain.Outcome) {
 	if o.Status == domain.RunFailed {
 		d.total.failed += o.Runs
@@ -40,7 +41,8 @@ func (d *planDay) add(slot int, o domain.Outcome) {
 	d.cells[slot].ok += o.Runs
 }
 
-// strips are the last 24 hours: a row per plan, a cell per half hour; plans with failures come first.
+// strips fills in the last 24 hours: a row per plan, a cell per half hour. Plans with the most
+// recent failures come first.
 func (s *section) strips(c *ui.Context, p *DaySection) error {
 	from := firstSlot(c.Site.Now())
 	list, err := s.Reader.Outcomes(c, from)
@@ -98,7 +100,8 @@ func (s *section) strips(c *ui.Context, p *DaySection) error {
 	return nil
 }
 
-// row is a plan in the list of plans; runs are its newest, spent is what their models cost in 24 hours.
+// row returns the row of a plan. runs are its newest runs, and spent is the cost of their model
+// calls in 24 hours.
 func (d *planDay) row(c *ui.Context, runs []domain.Run, spent float64) StripRow {
 	row := StripRow{
 		Plan: kit.Link{Text: kit.Visible(d.plan), Href: "/plans/" + url.PathEscape(d.plan)},
@@ -127,7 +130,8 @@ func (d *planDay) row(c *ui.Context, runs []domain.Run, spent float64) StripRow 
 	return row
 }
 
-// heat are the half hours of a plan: higher where more runs ended, full and hatched where most failed.
+// heat returns the cells of a plan. The height shows the number of ended runs. Cells in which most
+// runs failed are full and hatched.
 func (d *planDay) heat() []part.Cell {
 	most := int64(1)
 	for _, n := range d.cells {

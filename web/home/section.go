@@ -1,5 +1,5 @@
-// Package home has the first page: what is wrong, what waits for a person, what runs;
-// and the form that acknowledges failures.
+// Package home serves the first page: problems, pending decisions, active runs, and the form that
+// acknowledges failures.
 package home
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	App      *app.App
 	Reader   Reader
@@ -24,22 +24,22 @@ type Ports struct {
 	Cards    approval.Ports
 }
 
-// Reader is what these pages read of the store.
+// Reader reads runs and statistics from the store.
 type Reader interface {
 	ui.Reader
 	failure.Reader
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
-	// RunsCount counts matches up to the cap; not whole: there may be more.
+	// RunsCount counts matching runs up to cap. whole is false if there may be more.
 	RunsCount(ctx context.Context, f domain.RunFilter, cap int) (n int, whole bool, err error)
-	// Spend returns what model calls used since a time, in periods of a length.
+	// Spend returns the usage of model calls since a time, by period.
 	Spend(ctx context.Context, since time.Time, period time.Duration) ([]domain.Spend, error)
-	// FailureTimes returns when the newest runs of a failure group failed.
+	// FailureTimes returns the times at which the newest runs of a failure group failed.
 	FailureTimes(ctx context.Context, ref domain.FailureRef) ([]time.Time, error)
-	// Outcomes counts how runs ended since a time, per plan and half hour.
+	// Outcomes counts by plan and half hour the runs that ended since a time.
 	Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error)
 }
 
-// System is how the daemon does.
+// System reports the state of the server.
 type System interface {
 	Server(ctx context.Context) (domain.Server, error)
 	HealthMetrics(ctx context.Context) (domain.HealthMetrics, error)
@@ -50,7 +50,7 @@ type section struct {
 	rows part.Rows
 }
 
-// Section returns the pages.
+// Section returns the routes and fragments of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Programs}}
 	return ui.Section{

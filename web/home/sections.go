@@ -20,24 +20,24 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// sectionDeadline is how long one section may read. A section that takes longer shows that;
-// the others do not wait for it.
+// sectionDeadline limits the time in which a section is read. A section that exceeds it shows an
+// error, and the other sections are unaffected.
 const sectionDeadline = 2 * time.Second
 
-// homeSection is one part of home. It has a topic of its own and is read alone,
-// so that one that cannot be read leaves the others as they are.
+// homeSection is a section of home. Each section is read separately, so that an error affects only
+// that section.
 type homeSection struct {
 	id, heading string
 	place       place
-	topic       string // that it follows; empty: that of its id
-	// live sections follow the topic of their name, at most once in every ms.
+	topic       string // live topic; the id if empty
+	// live sections follow their topic. every is the minimum interval between refreshes, in ms.
 	live  bool
 	every int
-	// build gives the section's content; nil: there is nothing to say, and no section.
+	// build returns the content of the section, or nil if it has none.
 	build func(*section, *ui.Context) (templ.Component, error)
 }
 
-// place is where on the page a section is.
+// place is the position of a section on the page.
 type place int
 
 const (
@@ -46,7 +46,7 @@ const (
 	sideColumn
 )
 
-// homeSections stand on the page in this order.
+// homeSections are in the order of the page.
 var homeSections = []homeSection{
 	{id: "situation", heading: locale.Mark("Home"), topic: "attention", live: true, every: 2000, build: (*section).situationSection},
 	{id: "since", heading: locale.Mark("Since you left"), build: (*section).sinceSection},
@@ -60,7 +60,7 @@ var homeSections = []homeSection{
 	{id: "system", heading: locale.Mark("System"), place: sideColumn, live: true, every: 2000, build: (*section).systemSection},
 }
 
-// sections reads all sections at the same time, and puts each where it belongs.
+// readSections reads all sections concurrently and assigns each to its column.
 func (s *section) readSections(c *ui.Context, p *HomePage) {
 	all := make([]HomeSection, len(homeSections))
 	var reading sync.WaitGroup
@@ -77,7 +77,8 @@ func (s *section) readSections(c *ui.Context, p *HomePage) {
 	}
 }
 
-// fragments are the sections, and the first steps of a server without runs.
+// fragments returns the live regions: the sections, and the getting-started steps of a server
+// without runs.
 func (s *section) fragments() []ui.Fragment {
 	out := []ui.Fragment{{Page: "/", ID: "first", Operation: app.ListFailures, Topics: []string{"runs"}, Build: s.firstAgain}}
 	out = append(out, ui.Fragment{
@@ -91,7 +92,7 @@ func (s *section) fragments() []ui.Fragment {
 		f := ui.Fragment{Page: "/", ID: b.id, Operation: app.ListFailures, Build: func(c *ui.Context) (templ.Component, error) {
 			v := s.read(c, b)
 			if v.Failed == "" && v.Version == c.Query("v") {
-				return nil, nil // the page has it
+				return nil, nil // the browser has this version
 			}
 			return SectionView(v), nil
 		}}
@@ -103,7 +104,7 @@ func (s *section) fragments() []ui.Fragment {
 	return out
 }
 
-// firstAgain replaces the first steps by the sections, once there is a run.
+// firstAgain reloads the page of a server without runs after its first run has started.
 func (s *section) firstAgain(c *ui.Context) (templ.Component, error) {
 	counts, err := s.Reader.RunCounts(c)
 	if err == nil && counts.Total > 0 {
@@ -112,7 +113,7 @@ func (s *section) firstAgain(c *ui.Context) (templ.Component, error) {
 	return nil, err
 }
 
-// section reads one section. Whatever goes wrong stays in it.
+// read reads one section. It returns errors and panics as the message of the section.
 func (s *section) read(c *ui.Context, b homeSection) (v HomeSection) {
 	v = HomeSection{ID: b.id, Heading: c.T(b.heading), Every: strconv.Itoa(b.every)}
 	if b.live {
@@ -120,7 +121,7 @@ func (s *section) read(c *ui.Context, b homeSection) (v HomeSection) {
 	}
 	failed := func(err error) {
 		if errors.Is(c.Err(), context.Canceled) {
-			return // the browser has gone, and the result is not needed
+			return // the client has disconnected
 		}
 		id := kit.NewID()
 		c.Site.Logger.Error("a section of home failed", "id", id, "section", b.id, "err", err)
@@ -156,11 +157,10 @@ func (s *section) read(c *ui.Context, b homeSection) (v HomeSection) {
 	return v
 }
 
-// written is a part of a page that was rendered once, for its version, and is sent
-// as it was.
+// written is rendered content. It is rendered once, because the version is computed from it.
 type written []byte
 
-// Render writes the part.
+// Render implements templ.Component.
 func (p written) Render(_ context.Context, w io.Writer) error {
 	_, err := w.Write(p)
 	return err

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// away is how long a person must not have looked for the next look to be
-	// another visit, and homeVisit the preference that keeps it.
+	// away is the minimum time between two visits of home. homeVisit is the preference that stores
+	// the times of visits.
 	away      = 30 * time.Minute
 	homeVisit = "home visit"
-	// sinceActs is how many actions of others are listed.
+	// sinceActs is the maximum number of listed actions.
 	sinceActs = 8
 	sinceCap  = 1000
 )
 
-// notable are the actions of others that home lists.
+// notable are the actions of other users that home lists.
 var notable = []string{
 	"run.resume",
 	"run.rerun",
@@ -50,8 +50,8 @@ var notable = []string{
 	"token.create",
 }
 
-// visit records that the reader looks at home now, and returns when they last left it; zero: this is
-// their first visit.
+// visit records that the user views home now, and returns when the previous visit ended. It returns
+// the zero time on the first visit.
 func (s *section) visit(c *ui.Context, now time.Time) (left time.Time, err error) {
 	kept, err := s.App.Preferences.Get(c, c.Who.Actor(), homeVisit)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *section) visit(c *ui.Context, now time.Time) (left time.Time, err error
 		if us, err := strconv.ParseInt(s, 10, 64); err == nil && us > 0 {
 			return time.UnixMicro(us)
 		}
-		return time.Time{} // never
+		return time.Time{} // no visit
 	}
 	seen, left := at(seenText), at(leftText)
 	if !seen.IsZero() && now.Sub(seen) > away {
@@ -77,12 +77,12 @@ func (s *section) visit(c *ui.Context, now time.Time) (left time.Time, err error
 	}
 	err = s.App.Preferences.Set(c, app.Preference{Meta: app.Meta{By: c.Who.Actor()}, Key: homeVisit, Value: text})
 	if domain.CodeOf(err) == domain.CodeNoSpace {
-		err = nil // home shows the same once more
+		err = nil // the same activity is shown again
 	}
 	return left, err
 }
 
-// sinceSection lists what happened since the reader's last visit.
+// sinceSection builds the section with activity since the user's last visit.
 func (s *section) sinceSection(c *ui.Context) (templ.Component, error) {
 	left, err := s.visit(c, c.Site.Now())
 	if err != nil || left.IsZero() {

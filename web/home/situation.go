@@ -10,15 +10,15 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// facts are what the situation is stated from.
+// facts are the data from which the situation is derived.
 type facts struct {
-	Began    []time.Time // when each problem began
-	Requests int         // approvals and calls in doubt
+	Began    []time.Time // start of each problem
+	Requests int         // pending approvals and steps in doubt
 	Now      time.Time
 }
 
-// mostSince is the time since which more than half of the problems began, if that was within the
-// last day; zero: there are too few, or they are older.
+// mostSince returns the time since which more than half of the problems began, if it is within the
+// last 24 hours. It returns the zero time otherwise, and for fewer than three problems.
 func (f facts) mostSince() time.Time {
 	if len(f.Began) < 3 {
 		return time.Time{}
@@ -31,7 +31,7 @@ func (f facts) mostSince() time.Time {
 	return at
 }
 
-// state is the situation in one sentence.
+// state returns the situation in one sentence.
 func (f facts) state(c *ui.Context) string {
 	switch since := f.mostSince(); {
 	case len(f.Began) > 0 && !since.IsZero():
@@ -45,7 +45,8 @@ func (f facts) state(c *ui.Context) string {
 	return c.T("All well")
 }
 
-// situationSection states the situation, and when a run failed last if nothing is wrong.
+// situationSection builds the section with the situation. If there is no problem, it includes the
+// time of the last failure.
 func (s *section) situationSection(c *ui.Context) (templ.Component, error) {
 	counts, err := s.Reader.RunCounts(c)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// The situation is one sentence: how many problems there are, and since when most of them; or how
-// many requests wait; or that all is well.
+// The situation is one sentence. It contains the number of problems and since when most of them
+// exist, the number of pending requests, or that all is well.
 func TestTheSituationIsOneSentence(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 31, 8, 0, 0, 0, time.UTC)

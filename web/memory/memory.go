@@ -15,17 +15,17 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// remembered finds whose session the address speaks of: one's own, or as an
-// admin another's.
+// remembered returns the owner and the session in the request. The owner is the user by default.
+// Only admins may name another owner.
 func (s *section) remembered(c *ui.Context) (owner, session string, err error) {
 	owner, session = cmp.Or(c.Field("owner"), c.Who.Name), c.Field("session")
 	return owner, session, domain.CheckMemoryOwner(c.Who.Actor(), owner)
 }
 
-// shown is how many sessions or exchanges a page lists.
+// shown is the maximum number of sessions or exchanges per page.
 const shown = 50
 
-// memory lists sessions that remember something, or shows what one remembers.
+// memory serves the list of sessions with memory, or the memory of one session.
 func (s *section) memory(c *ui.Context) error {
 	owner, session, err := s.remembered(c)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *section) memory(c *ui.Context) error {
 	return c.Render(http.StatusOK, Memory(p))
 }
 
-// sessions adds the sessions that match the filter.
+// sessions fills in the sessions that match the filter.
 func (s *section) sessions(c *ui.Context, p *MemoryPage, owner, _ string) error {
 	page := c.Page()
 	list, next, err := filter.Search(p.Bar.Query, cmp.Or(page.Limit, shown), page.After,
@@ -88,7 +88,7 @@ func (s *section) sessions(c *ui.Context, p *MemoryPage, owner, _ string) error 
 	return err
 }
 
-// exchanges adds what a session remembers, of that what matches the filter.
+// exchanges fills in the exchanges of a session that match the filter.
 func (s *section) exchanges(c *ui.Context, p *MemoryPage, owner, session string) error {
 	page := c.Page()
 	list, next, err := filter.Search(p.Bar.Query, cmp.Or(page.Limit, shown), page.After,
@@ -111,7 +111,7 @@ func (s *section) exchanges(c *ui.Context, p *MemoryPage, owner, session string)
 	return err
 }
 
-// after is the address of the next page.
+// after sets the address of the next page.
 func (p *MemoryPage) after(c *ui.Context, owner, session, next string) {
 	if next == "" {
 		return
@@ -122,7 +122,7 @@ func (p *MemoryPage) after(c *ui.Context, owner, session, next string) {
 	}
 }
 
-// forgetPage asks before a session is made to forget.
+// forgetPage serves the confirmation page for clearing the memory of a session.
 func (s *section) forgetPage(c *ui.Context) error { return s.showForget(c, http.StatusOK, "") }
 
 func (s *section) showForget(c *ui.Context, code int, problem string) error {

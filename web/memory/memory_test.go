@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// What a session remembers is shown to its owner and forgotten by form, with a
-// reason for the audit log; others' sessions are for admins.
+// The owner sees the memory of a session and clears it by form, with a reason for the audit log.
+// Only admins see the sessions of others.
 func TestASessionIsForgottenByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -14,7 +14,7 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the actions after which a page confirms what was done.
+// done are the messages shown after an action.
 var done = []ui.Done{
 	{Name: "forgotten", Path: "/memory/forget", Message: locale.Mark("Session memory cleared.")},
 }

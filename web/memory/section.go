@@ -1,4 +1,4 @@
-// Package memory has the pages about what sessions of agents remember.
+// Package memory serves the pages about the memory of sessions.
 package memory
 
 import (
@@ -6,12 +6,12 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct{ App *app.App }
 
 type section struct{ Ports }
 
-// Section returns the pages.
+// Section returns the routes and messages of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Routes: s.routes(), Done: done}

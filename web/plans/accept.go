@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// acceptVersionPage confirms that a version that a planner wrote for a program is accepted.
+// acceptVersionPage serves the confirmation page for accepting a version that a planner wrote.
 func (s *section) acceptVersionPage(c *ui.Context) error {
 	return s.showAcceptVersion(c, http.StatusOK, "")
 }
@@ -47,8 +47,8 @@ func (s *section) acceptVersion(c *ui.Context) error {
 	return c.To(link.Plan(pl.Key))
 }
 
-// acceptance leads to the draft of a version that waits to be accepted, if it has one,
-// or else to where it is accepted.
+// acceptance sets the link to the draft of a version that waits for acceptance. If the version has
+// no draft and the user may accept it, acceptance adds an action instead.
 func (b *planPage) acceptance() error {
 	pl, v := b.stored, b.version
 	b.page.Draft = pl.Stage == domain.StageDraft

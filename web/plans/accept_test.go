@@ -10,7 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A version that a program asked for has no draft: its page leads to its acceptance.
+// A version that an API client requested has no draft, so its page links to the form that accepts
+// it.
 func TestAPlannedVersionIsAcceptedOnItsPage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// checkPlan is the part of the editor beside the text: what is wrong with it, and
-// its picture out of band.
+// checkPlan serves the fragment with the problems of the text. It includes the source and the graph
+// as out-of-band swaps.
 func (s *section) checkPlan(c *ui.Context) error {
 	p := PlanForm{Shell: c.Shell("plans", "Plan"), Heading: c.T("Plan"), Source: typedSource(c), Post: "/plans/new", Idem: kit.NewID()}
 	s.check(c, &p)
@@ -27,11 +27,11 @@ func (s *section) checkPlan(c *ui.Context) error {
 	return c.Render(http.StatusOK, PlanChecked(p))
 }
 
-// typedSource is the text of the editor; browsers send CRLF line ends.
+// typedSource returns the text of the editor with LF line ends. Browsers send CRLF.
 func typedSource(c *ui.Context) string { return strings.ReplaceAll(c.Field("source"), "\r\n", "\n") }
 
-// check adds to an editor what is wrong with its text and how it looks. Whether it can be
-// stored is in p.Valid.
+// check validates the text of an editor, and fills in its problems and its graph. It sets p.Valid
+// if the text can be stored.
 func (s *section) check(c *ui.Context, p *PlanForm) *planner.Document {
 	source := []byte(p.Source)
 	doc, problems := s.Engine.CheckPlan(source, planner.FormatOf("", source))
@@ -53,12 +53,12 @@ func (s *section) check(c *ui.Context, p *PlanForm) *planner.Document {
 	return doc
 }
 
-// draw adds the picture of a text, whose boxes lead to where they are written, and the
-// steps that cannot be repeated.
+// draw fills in the graph, whose boxes link to their lines in the text, and the non-idempotent
+// steps.
 func (s *section) draw(c *ui.Context, p *PlanForm, program *walk.Program) {
 	effects := graph.EffectsIn(s.Engine.Catalog(), program)
 	p.Graph = graph.Written(c, s.Layouts, program, effects)
-	p.Graph.Least = "1" // whole, however narrow the column is
+	p.Graph.Least = "1" // no minimum width: scale to the column
 	lines := nodeLines(p.Source)
 	for i := range p.Graph.Nodes {
 		if n := &p.Graph.Nodes[i]; lines[n.Name] > 0 {
@@ -80,16 +80,16 @@ func (s *section) draw(c *ui.Context, p *PlanForm, program *walk.Program) {
 
 var nodeLine = regexp.MustCompile(`^[ \t{,-]*(?:["']?id["']?\s*:\s*)?["']?([A-Za-z0-9_][A-Za-z0-9_-]*)["']?\s*(?::|,|\}|$)`)
 
-// nodesBegin is the line of the key below which the nodes or steps of a plan stand.
+// nodesBegin matches the line of the key that contains the nodes or steps of a plan.
 var nodesBegin = regexp.MustCompile(`^(?:(?:nodes|steps)|[ \t]*"(?:nodes|steps)")[ \t]*:`)
 
-// nodeLines are the lines on which a text names a node first: as a key of nodes, or as
-// the id of a step. Other keys may be there too; what does not stand there as it is, is
-// not.
+// nodeLines returns the line number of the first mention of each node: its key under nodes, or its
+// id in steps. The text is matched by line and not parsed, so the map may contain other keys, and
+// lacks nodes in an unusual notation.
 func nodeLines(source string) map[string]int {
 	lines := strings.Split(source, "\n")
 	start := slices.IndexFunc(lines, nodesBegin.MatchString)
-	indent := -1 // of the keys of nodes; steps have ids
+	indent := -1 // of the keys under nodes; -1 until the first key
 	out := map[string]int{}
 	for i, l := range lines {
 		text := strings.TrimLeft(l, " \t")
@@ -100,7 +100,7 @@ func nodeLines(source string) map[string]int {
 			indent = len(l) - len(text)
 		}
 		if start >= 0 && strings.Contains(lines[start], "nodes") && len(l)-len(text) != indent {
-			continue // within a node
+			continue // a key inside a node
 		}
 		if m := nodeLine.FindStringSubmatch(l); m != nil && out[m[1]] == 0 {
 			out[m[1]] = i + 1

@@ -12,8 +12,8 @@ import (
 
 var idLine = regexp.MustCompile(`(?m)^id:.*$`)
 
-// renamed gives a document another id, so that a copy never becomes a version of what it
-// was copied from.
+// renamed returns a document with its id replaced, so that a copy never becomes a version of the
+// original.
 func renamed(source, id string) string {
 	if planner.FormatOf("", []byte(source)) == planner.FormatJSON {
 		return renamedJSON(source, id)
@@ -24,8 +24,8 @@ func renamed(source, id string) string {
 	return idLine.ReplaceAllLiteralString(source, "id: "+id)
 }
 
-// renamedJSON gives a JSON text another id; what cannot be read stays as it is, and is
-// said to be wrong beside it.
+// renamedJSON replaces or inserts the id of a JSON document. It returns invalid JSON unchanged,
+// because the editor reports the problem.
 func renamedJSON(source, id string) string {
 	dec := json.NewDecoder(strings.NewReader(source))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

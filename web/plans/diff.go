@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// planDiffRange is the same page by an address as people write it: diff/3..5.
+// planDiffRange redirects the short form of the address, diff/3..5, to the comparison.
 func (s *section) planDiffRange(c *ui.Context) error {
 	from, to, ok := strings.Cut(c.Param("range"), "..")
 	if !ok {
@@ -26,7 +26,7 @@ func (s *section) planDiffRange(c *ui.Context) error {
 		"/plans/"+url.PathEscape(c.Param("plan"))+"/diff/"+url.PathEscape(from)+"/"+url.PathEscape(to))
 }
 
-// planDiff shows what changed from one version of a plan to another.
+// planDiff serves the comparison of two versions of a plan.
 func (s *section) planDiff(c *ui.Context) error {
 	pl, err := s.Reader.Plan(c, c.Param("plan"))
 	if err != nil {
@@ -52,10 +52,10 @@ func (s *section) planDiff(c *ui.Context) error {
 	d := plandiff.Versions(versions[0], versions[1])
 	p.Added, p.Removed, p.Lines = d.Added, d.Removed, plan.DiffLines(d)
 	p.Same = p.Added+p.Removed == 0
-	// A version that names what is no longer configured has no picture; its text is
-	// compared all the same.
+	// A version that refers to a removed tool or agent does not compile, and has no graph. The
+	// texts are compared anyway.
 	if compared, err := graph.Compare(c, s.Engine, versions[0].Hash, versions[1].Hash); err == nil {
-		compared.Href = func(node string) string { // where it stands, and how its runs went
+		compared.Href = func(node string) string { // the step on the page of its newest version
 			n := numbers[1]
 			if compared.Gone(node) {
 				n = numbers[0]

@@ -5,7 +5,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/graph"
 )
 
-// DiffPage is two versions of a plan.
+// DiffPage compares versions A and B of a plan.
 type DiffPage struct {
 	kit.Shell
 	Plan, PlanHref string
@@ -15,5 +15,5 @@ type DiffPage struct {
 	Swap           string
 	Same           bool
 	Graph          *graph.Graph
-	Steps          string // how many were added, removed, changed
+	Steps          string // summary, such as the number of added steps
 }

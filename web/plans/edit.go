@@ -32,8 +32,7 @@ nodes:
     input: "hello ${input}"
 `
 
-// newPlan is the editor of a plan that is not stored yet: empty, with a copy of another,
-// or with an example.
+// newPlan serves the editor for a new plan: empty, with a copy of another plan, or with an example.
 func (s *section) newPlan(c *ui.Context) error {
 	p := PlanForm{Shell: c.Shell("plans", "New plan"), Heading: c.T("New plan"), Source: blankPlan, Post: "/plans/new", Idem: kit.NewID()}
 	if from := c.Query("from"); from != "" {
@@ -54,7 +53,8 @@ func (s *section) newPlan(c *ui.Context) error {
 	return c.Render(http.StatusOK, PlanEditor(p))
 }
 
-// numbered is the version that a parameter of the address names; else the newest.
+// numbered returns the version whose number is in a query parameter, or the newest version without
+// one.
 func (s *section) numbered(c *ui.Context, pl domain.Plan, parameter string) (domain.Version, error) {
 	number := pl.Latest
 	if n, err := strconv.Atoi(c.Query(parameter)); err == nil && n > 0 {
@@ -63,7 +63,7 @@ func (s *section) numbered(c *ui.Context, pl domain.Plan, parameter string) (dom
 	return s.Reader.VersionByNumber(c, pl.ID, number)
 }
 
-// offerExamples adds links to the examples, and the text of the one that is chosen.
+// offerExamples adds links to the examples, and the text of the selected example.
 func offerExamples(c *ui.Context, p *PlanForm) error {
 	files, err := plans.Plans()
 	if err != nil {
@@ -83,16 +83,16 @@ func offerExamples(c *ui.Context, p *PlanForm) error {
 	return nil
 }
 
-// firstExample is the one that is offered where there is no plan yet: it decides, calls
-// and asks a person.
+// firstExample is the example offered on an empty server. It branches, calls a tool, and requests
+// an approval.
 const firstExample = "order-triage"
 
 func exampleAt(name string) string {
 	return "/plans/new?" + url.Values{"example": {name}}.Encode()
 }
 
-// editPlan is the editor of a version of a plan: the newest, unless the address names
-// another.
+// editPlan serves the editor of a plan. It starts from the version in the query, or from the newest
+// one.
 func (s *section) editPlan(c *ui.Context) error {
 	pl, err := s.Reader.Plan(c, c.Param("plan"))
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *section) editPlan(c *ui.Context) error {
 	return c.Render(http.StatusOK, PlanEditor(p))
 }
 
-// savePlan checks a document and stores it, or tries it, or shows a step to be copied
-// into it; whatever is wrong with it is shown all at once, and what was typed stays.
+// savePlan handles the form of the editor: it saves the text, tries it, applies a fix, or shows a
+// step to copy. If the text is invalid, it shows all problems and keeps the typed text.
 func (s *section) savePlan(c *ui.Context) error {
 	p := PlanForm{Shell: c.Shell("plans", "Plan"), Heading: c.T("Plan"), Source: typedSource(c), Reason: c.Field("reason"),
 		Base: c.Field(
@@ -147,8 +147,8 @@ func (s *section) savePlan(c *ui.Context) error {
 	return c.To(fmt.Sprintf("%s/v/%d", link.Plan(stored.Plan.Key), stored.Version.Number))
 }
 
-// startSaved starts a run of the version that was saved. If the plan reads an input, or the run cannot
-// start now, the reader continues on the form that starts it.
+// startSaved starts a run of the saved version. If the plan reads an input, or the run cannot start
+// now, it redirects to the form that starts a run.
 func startSaved(c *ui.Context, p Ports, stored app.StoredPlan, doc *planner.Document) error {
 	at := fmt.Sprintf("%s/start?v=%d", link.Plan(stored.Plan.Key), stored.Version.Number)
 	program, err := doc.Program(p.Engine.Catalog())
@@ -175,7 +175,7 @@ func startSaved(c *ui.Context, p Ports, stored app.StoredPlan, doc *planner.Docu
 
 func formatOf(p *PlanForm) planner.Format { return planner.FormatOf("", []byte(p.Source)) }
 
-// showSnippet shows a step that can be copied into the text.
+// showSnippet shows a step that the user can copy into the text.
 func (s *section) showSnippet(c *ui.Context, p *PlanForm) error {
 	code := http.StatusOK
 	var err error
@@ -186,7 +186,7 @@ func (s *section) showSnippet(c *ui.Context, p *PlanForm) error {
 	return c.Render(code, PlanEditor(*p))
 }
 
-// tryPlan starts a dry run of the text, without saving it.
+// tryPlan starts a dry run of the text without saving it.
 func (s *section) tryPlan(c *ui.Context, p *PlanForm) error {
 	var input domain.RawJSON
 	if strings.TrimSpace(p.TryInput) != "" {
@@ -195,7 +195,7 @@ func (s *section) tryPlan(c *ui.Context, p *PlanForm) error {
 			return err
 		}
 	}
-	text := sha256.Sum256([]byte(p.Source + "\x00" + p.TryInput)) // another text is tried again
+	text := sha256.Sum256([]byte(p.Source + "\x00" + p.TryInput)) // in the idempotency key, so that an edited text starts another run
 	m := c.Meta()
 	if m.Key != "" {
 		m.Key += ":try:" + hex.EncodeToString(text[:])
@@ -212,8 +212,8 @@ func (s *section) tryPlan(c *ui.Context, p *PlanForm) error {
 	return err
 }
 
-// savedMeanwhile shows what was typed beside what another user has saved since:
-// saving again is on top of what is there now.
+// savedMeanwhile shows the conflict with a version that another user saved in the meantime. Saving
+// again replaces that version.
 func (s *section) savedMeanwhile(c *ui.Context, p *PlanForm, doc *planner.Document, why error) error {
 	pl, err := s.Reader.Plan(c, doc.ID)
 	if err != nil {
@@ -238,7 +238,7 @@ func (s *section) savedMeanwhile(c *ui.Context, p *PlanForm, doc *planner.Docume
 	return c.Render(http.StatusConflict, PlanEditor(*p))
 }
 
-// inputOf is an input as it was typed: JSON, or plain text.
+// inputOf parses typed input as JSON, and falls back to plain text.
 func inputOf(typed string) (domain.RawJSON, error) {
 	if input, err := form.JSON(typed); err == nil {
 		return input, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/plan"
 )
 
-// PlanForm is the editor.
+// PlanForm is the model of the plan editor.
 type PlanForm struct {
 	kit.Shell
 	Heading  string
@@ -15,26 +15,26 @@ type PlanForm struct {
 	Post     string
 	Idem     string
 	Problems []PlanProblem
-	// Base is the newest version when the form was made: its hash and its number.
-	// Stale is set if there is a newer one, StaleDiff shows what it changed.
+	// Base and BaseNumber are the hash and the number of the newest version when the form was made.
+	// If a newer version exists now, Stale is the message and StaleDiff the address of its changes.
 	Base, BaseNumber, Stale, StaleDiff string
-	// Of a form that is stale: what the others and what the reader changed since the
-	// version that the reader began with.
+	// Began and Now are set for a stale form. Theirs and Yours are the changes of other users and
+	// of this user since the version Began.
 	Began, Now     string
 	Theirs, Yours  []kit.DiffLine
 	Checked, Valid bool
-	Trouble        string // why something other than saving was not done
+	Trouble        string // error of an action other than saving
 	Graph          *graph.Graph
-	Unsafe         []PlanProblem // steps that cannot be repeated
-	Choices        []kit.Option  // what a step may be shown of
-	Snippet        string        // a step to be copied into the plan; empty: none was requested
+	Unsafe         []PlanProblem // non-idempotent steps
+	Choices        []kit.Option  // tools and agents for the snippet
+	Snippet        string        // step to copy into the plan; empty if none was requested
 	TryInput       string
-	Examples       []kit.Link    // to begin with, of a plan that is new
-	Numbered       [][]plan.Span // the text with line numbers
+	Examples       []kit.Link    // for a new plan
+	Numbered       [][]plan.Span // text with line numbers
 }
 
-// PlanProblem is a problem of a text. Fix names the change that solves it, and Change shows it; both
-// are empty if there is none.
+// PlanProblem is a problem of the text. Fix identifies the change that solves it, and Change
+// describes it. Both are empty if kairosd suggests none.
 type PlanProblem struct {
 	kit.ProblemRow
 	Error       bool

@@ -11,17 +11,19 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// fixesOffered bounds the problems of a text for which a fix is tried: each is checked.
+// fixesOffered limits the problems for which kairosd tries a fix, because each fix requires a check
+// of the whole plan.
 const fixesOffered = 10
 
-// word is a name at the place of a problem, or the value after its key.
+// word matches the name at the position of a problem.
 var word = regexp.MustCompile(`^["']?([A-Za-z0-9_.$-]+)["']?`)
 
-// fixID names a problem by its place and its code, so that a fix of another text changes nothing.
+// fixID identifies a problem by its position and code. A fix requested for another text finds no
+// match and changes nothing.
 func fixID(q planner.Problem) string { return fmt.Sprintf("%d:%d:%s", q.Line, q.Column, q.Code) }
 
-// fixOf is the word that solves a problem if it replaces the word at its place. Only a change that
-// removes the problem and adds none counts.
+// fixOf returns the word at the position of a problem and its replacement. ok is true only if the
+// replacement reduces the number of problems.
 func (s *section) fixOf(source string, problems planner.Problems, i int) (from, to string, ok bool) {
 	if i >= fixesOffered {
 		return "", "", false
@@ -34,7 +36,7 @@ func (s *section) fixOf(source string, problems planner.Problems, i int) (from, 
 	return from, to, len(left) < len(problems)
 }
 
-// replaced is a text with the word of a problem replaced by the suggested one.
+// replaced returns the text with the word at the position of a problem replaced by the suggestion.
 func replaced(source string, q planner.Problem) (fixed, from, to string, ok bool) {
 	if q.Suggestion.Text != "did you mean %s?" || len(q.Suggestion.Args) != 1 || q.Line < 1 || q.Column < 1 {
 		return "", "", "", false
@@ -55,7 +57,7 @@ func replaced(source string, q planner.Problem) (fixed, from, to string, ok bool
 	return strings.Join(lines, "\n"), from, to, from != to
 }
 
-// fix applies the fix that a form names, and returns to the editor.
+// fix applies the fix that the form requests, and shows the editor again.
 func (s *section) fix(c *ui.Context, p *PlanForm) error {
 	_, problems := s.Engine.CheckPlan([]byte(p.Source), formatOf(p))
 	for _, q := range problems {

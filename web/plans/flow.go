@@ -20,29 +20,26 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// How the runs of a plan went through its nodes, drawn on its picture.
-
-// flowWindows are the windows that a plan's page offers; others can be written
-// into its address.
+// flowWindows are the time ranges offered on the page of a plan. Its address accepts others.
 var flowWindows = []string{"24h", "7d", "30d"}
 
 const flowWindow = "7d"
 
-// pageSteps bounds the rows of one page of the table of steps.
+// pageSteps is the maximum number of rows on a page of the step table.
 const pageSteps = 200
 
-// flowPaints are what the shade of a node may say on a plan's page.
+// flowPaints are the measures that the shade of a node can show.
 var flowPaints = []struct{ key, word string }{{"", locale.Mark("Share of time")}, {"failed", locale.Mark("Failures")},
 	{"attempts", locale.Mark("Attempts")}, {"none", locale.Mark("None")}}
 
-// planFlow is one version of a plan with how it went.
+// planFlow aggregates the recent runs of a version by step.
 type planFlow struct {
 	*ui.Context
 	*section
 	key     string
 	version int
 	program *walk.Program
-	effects []walk.Effect // what its nodes may do
+	effects []walk.Effect // side-effect classes, in the order of program.Nodes
 	since   string
 	flow    domain.PlanFlow
 }
@@ -61,7 +58,7 @@ func (s *section) planFlow(c *ui.Context, key string, v domain.Version, program 
 	return f, err
 }
 
-// href is this page with other settings; nil takes one away.
+// href returns the address of this page with changed parameters. A nil value removes a parameter.
 func (f *planFlow) href(set url.Values) string {
 	q := url.Values{}
 	for _, k := range []string{"since", "paint", "node", "zoom", "all", "rows", "line", "tab"} {
@@ -81,8 +78,8 @@ func (f *planFlow) href(set url.Values) string {
 	return path + "?" + q.Encode()
 }
 
-// graph draws the plan with what its runs did: how many came by and failed, how
-// long it took, which edges they took.
+// graph draws the plan with the results of its runs: run counts, failures, and durations by step,
+// and how often each edge was taken.
 func (f *planFlow) graph() *graph.Graph {
 	o := diagram.Options{Focus: f.Query("node")}
 	if len(f.program.Nodes) > graph.FoldFrom && f.Query("all") == "" {
@@ -130,7 +127,8 @@ func (f *planFlow) settings(g *graph.Graph, d *diagram.Drawing) {
 	}
 }
 
-// merged is what runs did in all members of a box.
+// merged sums the results of all steps in a box, which may be folded. It returns nil if no run
+// reached them.
 func (f *planFlow) merged(box *diagram.Node) *domain.NodeFlow {
 	var out domain.NodeFlow
 	for _, id := range box.Members {
@@ -149,7 +147,7 @@ func (f *planFlow) merged(box *diagram.Node) *domain.NodeFlow {
 	return &out
 }
 
-// overlay is what stands in a box: its second line, how it is named, its shade.
+// overlay returns the second line of a box, its accessible text, and the class of its shade.
 func (f *planFlow) overlay(box *diagram.Node) (detail, said, heat string) {
 	n := f.merged(box)
 	if n == nil {
@@ -158,7 +156,7 @@ func (f *planFlow) overlay(box *diagram.Node) (detail, said, heat string) {
 		}
 		return f.T("no run"), f.T("no run"), ""
 	}
-	detail = "×" + f.Number(int64(n.Runs)) + " · " // a node has room for 16 characters
+	detail = "×" + f.Number(int64(n.Runs)) + " · " // a box has room for 16 characters
 	said = f.N(n.Runs, "%s run", "%s runs") + " · "
 	if n.Failed > 0 {
 		detail += f.T("%s fail", share(f.Context, n.Failed, n.Settled))
@@ -175,7 +173,7 @@ func (f *planFlow) overlay(box *diagram.Node) (detail, said, heat string) {
 	return detail, said, heat
 }
 
-// darkest is the greatest value of a node that has a shade; 0: none has one.
+// darkest returns the greatest shade of all nodes, or 0 if no node is shaded.
 func (f *planFlow) darkest() (most float64) {
 	for _, n := range f.flow.Nodes {
 		most = max(most, f.shade(n))
@@ -183,12 +181,12 @@ func (f *planFlow) darkest() (most float64) {
 	return most
 }
 
-// edgeCount is how often an edge was taken: where there is no choice, by every
-// visit that completed.
+// edgeCount returns how often runs took an edge, or -1 if unknown. The only outgoing edge of a node
+// counts each completed iteration.
 func (f *planFlow) edgeCount(e *diagram.Edge) int {
 	from, ok := f.program.Index[e.From]
 	if !ok {
-		return -1 // of a folded box
+		return -1 // edge of a folded box
 	}
 	if e.Position < 0 {
 		if n := f.flow.Nodes[e.To]; n != nil {
@@ -202,7 +200,7 @@ func (f *planFlow) edgeCount(e *diagram.Edge) int {
 	return f.flow.Edges[e.Position]
 }
 
-// shade is what the shade of a node shows of it.
+// shade returns the value of the selected measure for a node.
 func (f *planFlow) shade(n *domain.NodeFlow) float64 {
 	switch f.Query("paint") {
 	case "":
@@ -215,7 +213,8 @@ func (f *planFlow) shade(n *domain.NodeFlow) float64 {
 	return 0
 }
 
-// timeShare is the part of the time of all nodes that runs spent in one, by its median.
+// timeShare returns the share of a node in the total time of all nodes, estimated from median
+// durations.
 func (f *planFlow) timeShare(n *domain.NodeFlow) float64 {
 	var all float64
 	for _, o := range f.flow.Nodes {
@@ -234,7 +233,7 @@ func (f *planFlow) shadeText(key string, v float64) string {
 	return f.Display.Lang.Percent(v)
 }
 
-// share is a part of a whole in percent; what is more than nothing is not 0%.
+// share formats part/whole in percent. A part above zero shows as at least 1 %.
 func share(c *ui.Context, part, whole int) string {
 	if part == 0 || whole == 0 {
 		return c.Display.Lang.Percent(0)
@@ -242,10 +241,9 @@ func share(c *ui.Context, part, whole int) string {
 	return c.Display.Lang.Percent(max(0.01, float64(part)/float64(whole)))
 }
 
-// steps is the table beside the picture: the same numbers, of every node, a page
-// of them where there are many.
+// steps returns one page of the step table, which contains the numbers of the graph.
 func (f *planFlow) steps() ([]FlowRow, kit.RowPages) {
-	chosen := f.program.Index[f.Query("node")] // 0: none
+	chosen := f.program.Index[f.Query("node")] // index of the selected node; 0 if none
 	from, to, pages := ui.RowPage(f.Context, len(f.program.Nodes), pageSteps, chosen, f.href)
 	out := make([]FlowRow, 0, to-from)
 	for i := from; i < to; i++ {
@@ -264,7 +262,7 @@ func (f *planFlow) steps() ([]FlowRow, kit.RowPages) {
 	return out, pages
 }
 
-// spend is what the runs paid for models.
+// spend returns the figure for the cost of model calls.
 func (f *planFlow) spend() Figure {
 	var cost float64
 	for _, n := range f.flow.Nodes {
@@ -277,7 +275,7 @@ func (f *planFlow) spend() Figure {
 	return out
 }
 
-// chosen is the panel of the node that the address chooses; nil: it chooses none.
+// chosen returns the panel of the selected node, or nil if none is selected.
 func (f *planFlow) chosen() *FlowNode {
 	id := f.Query("node")
 	i, ok := f.program.Index[id]

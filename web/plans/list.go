@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	planRuns  = 30 // that a plan's strip shows
+	planRuns  = 30 // runs shown in the strip of a plan
 	plansPage = 25
 	rateDays  = 7
 )
 
-// plans is the list of plans: how each is doing, at a glance.
+// plans serves the plan list, with the recent results of each plan.
 func (s *section) plans(c *ui.Context) error {
 	q, state := strings.TrimSpace(c.Query("q")), c.Query("state")
 	code := http.StatusOK
@@ -75,7 +75,7 @@ func (s *section) plans(c *ui.Context) error {
 			if has, err := s.hasDraft(c, pl); err != nil {
 				return err
 			} else if has {
-				continue // it is above, with what was wanted
+				continue // already listed as a draft
 			}
 		}
 		row := PlanRow{Key: pl.Key, Href: link.Plan(pl.Key), Name: kit.Visible(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest),
@@ -105,7 +105,7 @@ func (s *section) plans(c *ui.Context) error {
 	return c.Render(code, Plans(p))
 }
 
-// planWho adds the owner of a plan, and who saved its current version when.
+// planWho fills in the owner of a plan, and who saved its current version and when.
 func (s *section) planWho(c *ui.Context, row *PlanRow, pl domain.Plan) error {
 	v, err := s.Reader.VersionByHash(c, pl.LatestHash)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// draftsShown is how many open drafts a list has at most.
+// draftsShown is the maximum number of open drafts in the list.
 const draftsShown = 100
 
-// draftRows are the open drafts whose request holds a text.
+// draftRows returns the open drafts whose request contains q.
 func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
 	list, err := s.App.Drafts.List(c, c.Who.Actor(), false, draftsShown)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
 	return out, nil
 }
 
-// hasDraft reports whether the newest version of a plan came of an open draft.
+// hasDraft reports whether an open draft produced the newest version of a plan.
 func (s *section) hasDraft(c *ui.Context, pl domain.Plan) (bool, error) {
 	d, err := s.App.Drafts.OfVersion(c, c.Who.Actor(), pl.LatestHash)
 	if domain.CodeOf(err) == domain.CodeNotFound {

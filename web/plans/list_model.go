@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/run"
 )
 
-// PlanRow is a plan in a list.
+// PlanRow is a row of the plan list.
 type PlanRow struct {
 	Key, Href, Name, Version string
 	Updated                  kit.Time
@@ -18,10 +18,10 @@ type PlanRow struct {
 	Labels                   []kit.Link
 }
 
-// PlanStats is how the last runs of a plan went.
+// PlanStats summarizes the latest runs of a plan.
 type PlanStats struct {
 	Strip        []run.Cell
-	Label        string // the strip in words
+	Label        string // text alternative of the strip
 	Last         kit.Status
 	LastHref     string
 	LastAt       kit.Time
@@ -29,26 +29,24 @@ type PlanStats struct {
 	Bad          bool
 	FailedHref   string
 	Median, Slow string
-	Next         kit.Time // when a run starts automatically; NextHref is empty: none does
+	Next         kit.Time // start of the next scheduled run; NextHref is empty if none is scheduled
 	NextHref     string
 }
 
-// PlansPage is the plan list.
 type PlansPage struct {
 	kit.Shell
 	Bar          query.Bar
 	Rows         []PlanRow
-	Drafts       []DraftRow // open ones
+	Drafts       []DraftRow // open drafts
 	Newer, Older string
 	State        string
 	CanStart     bool
 	CanWrite     bool
-	Example      string // address of an editor with one in it
-	// Error is why the query is invalid.
+	Example      string // address of the editor with an example
+	// Error explains why the query is invalid.
 	Error, Suggestion string
 }
 
-// DraftRow is a draft in a list.
 type DraftRow struct {
 	Status              kit.Status
 	Request, Href       string

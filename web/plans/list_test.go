@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The list of plans shows how each is doing; archived ones have a list of their
-// own, and a plan names the plans that use it.
+// The plan list shows the recent results of each plan. Archived plans have a separate list. The
+// page of a plan links to the plans that run it.
 func TestPlansShowHowTheyDo(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -46,8 +46,8 @@ func TestPlansShowHowTheyDo(t *testing.T) {
 	}
 }
 
-// A run is started from the list of plans, of any version, or like another run;
-// what was typed stays when something is wrong with it.
+// A user starts a run from the plan list, of any version, or with the input of another run. An
+// invalid form keeps the typed values.
 func TestARunIsStartedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -83,7 +83,7 @@ func TestARunIsStartedByForm(t *testing.T) {
 	}
 }
 
-// Every example of the help page is understood, and every key has one.
+// Every example on the help page is a valid query, and every query key has an example.
 func TestHelpIsTrue(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

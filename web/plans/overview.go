@@ -15,17 +15,17 @@ import (
 
 const (
 	scatterRuns = 200
-	// marksMax bounds the versions that a scatter marks.
+	// marksMax is the maximum number of versions marked in a scatter plot.
 	marksMax = 12
 )
 
-// overview is how the plan does: its figures, and how long its last runs took.
+// overview fills in the key figures and the scatter plot of run durations.
 func (b *planPage) overview() error {
 	runs, err := b.Reader.LastRuns(b, b.stored.Key, scatterRuns)
 	if err != nil {
 		return err
 	}
-	slices.Reverse(runs) // oldest first, as time goes
+	slices.Reverse(runs) // oldest first
 	ends, err := b.Reader.PlanOutcomes(b, b.stored.Key, b.Site.Now().AddDate(0, 0, -rateDays))
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (b *planPage) overview() error {
 	return b.scatter(runs)
 }
 
-// success is which part of the runs that ended completed.
+// success returns the figure for the share of completed runs among completed and failed runs.
 func (b *planPage) success(ends map[domain.RunStatus]int64) Figure {
 	ok, failed := ends[domain.RunCompleted], ends[domain.RunFailed]
 	out := Figure{Title: b.T("Success rate"), Value: "–", Remark: b.T("no run ended in %d days", rateDays)}
@@ -50,7 +50,7 @@ func (b *planPage) success(ends map[domain.RunStatus]int64) Figure {
 	return out
 }
 
-// count is how many runs ended.
+// count returns the figure for the number of ended runs.
 func (b *planPage) count(ends map[domain.RunStatus]int64) Figure {
 	all := ends[domain.RunCompleted] + ends[domain.RunFailed] + ends[domain.RunCancelled]
 	out := Figure{Title: b.T("Runs"), Value: b.Context.Number(all), Remark: b.T("ended in %d days", rateDays)}
@@ -60,7 +60,7 @@ func (b *planPage) count(ends map[domain.RunStatus]int64) Figure {
 	return out
 }
 
-// duration is how long runs that completed took.
+// duration returns the figure for the median duration of completed runs.
 func (b *planPage) duration(runs []domain.Run) Figure {
 	var done []time.Duration
 	for _, r := range runs {
@@ -76,7 +76,7 @@ func (b *planPage) duration(runs []domain.Run) Figure {
 	return out
 }
 
-// bar are the parts of a whole, one beside the other.
+// bar returns the cells of a stacked bar, one per count above zero.
 func bar(counts []int64, classes []string) []run.Cell {
 	var all, before int64
 	for _, n := range counts {
@@ -93,13 +93,14 @@ func bar(counts []int64, classes []string) []run.Cell {
 	return out
 }
 
-// The plot leaves room for the texts of its lines at the left, and for versions above it.
+// The bounds of the plot, in percent, leave room for axis labels at the left and for version labels
+// at the top.
 const (
 	plotLeft, plotRight = 7.0, 98.5
 	plotTop, plotBottom = 14.0, 96.0
 )
 
-// scatter draws how long each run took, oldest first, on a logarithmic scale.
+// scatter fills in the scatter plot of run durations, oldest first, on a logarithmic scale.
 func (b *planPage) scatter(runs []domain.Run) error {
 	now := b.Site.Now()
 	runs = slices.DeleteFunc(runs, func(r domain.Run) bool { return r.Status == domain.RunQueued })
@@ -129,7 +130,7 @@ func (b *planPage) scatter(runs []domain.Run) error {
 	}
 	for _, v := range versions[:min(len(versions), marksMax)] {
 		at := slices.IndexFunc(runs, func(r domain.Run) bool { return !r.CreatedAt.Before(v.CreatedAt) })
-		if at > 0 { // it came after a run that is drawn, and before another
+		if at > 0 { // only versions between two drawn runs
 			out.Marks = append(out.Marks, ScatterLine{At: plotX(float64(at)-.5, len(runs)), Text: fmt.Sprintf("v%d", v.Number)})
 		}
 	}
@@ -144,7 +145,8 @@ func plotX(i float64, runs int) string {
 	return kit.Percent(plotLeft + (plotRight-plotLeft)*i/float64(runs-1))
 }
 
-// dotLook is the role and the shape of a run in a scatter: shapes differ, so that color never stands alone.
+// dotLook returns the class and the SVG path of the dot of a run. Each status has its own shape, so
+// that color is not the only difference.
 func dotLook(s domain.RunStatus) (class, path string) {
 	switch s {
 	case domain.RunCompleted:
@@ -159,7 +161,7 @@ func dotLook(s domain.RunStatus) (class, path string) {
 	return "g-idle", "M-4-1h8v2h-8z"
 }
 
-// timeScale is a logarithmic scale of durations.
+// timeScale is a logarithmic scale of durations. low and high are natural logarithms of seconds.
 type timeScale struct{ low, high float64 }
 
 func newTimeScale(runs []domain.Run, now time.Time) timeScale {
@@ -176,12 +178,12 @@ func (s timeScale) y(d time.Duration) string {
 	return kit.Percent(plotBottom - part*(plotBottom-plotTop))
 }
 
-// ticks are durations that a scale may name.
+// ticks are the durations that a scale may label.
 var ticks = []time.Duration{time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond,
 	300 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute,
 	15 * time.Minute, time.Hour, 3 * time.Hour, 12 * time.Hour, 24 * time.Hour, 72 * time.Hour, 30 * 24 * time.Hour}
 
-// lines are at most five durations of the scale.
+// lines returns at most five labeled lines of the scale.
 func (s timeScale) lines() []ScatterLine {
 	var in []time.Duration
 	for _, t := range ticks {

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// pausePage asks before no run of a plan starts any more, or they start again.
+// pausePage serves the confirmation page for pausing or unpausing a plan.
 func (s *section) pausePage(c *ui.Context) error {
 	pl, err := s.Reader.Plan(c, c.Param("plan"))
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *section) pausePage(c *ui.Context) error {
 	return s.confirmPlan(c, http.StatusOK, pl, p)
 }
 
-// archivePage asks before a plan is archived or unarchived.
+// archivePage serves the confirmation page for archiving or unarchiving a plan.
 func (s *section) archivePage(c *ui.Context) error { return s.showArchive(c, http.StatusOK, "") }
 
 func (s *section) showArchive(c *ui.Context, code int, problem string) error {
@@ -58,7 +58,7 @@ func (s *section) showArchive(c *ui.Context, code int, problem string) error {
 	return s.confirmPlan(c, code, pl, p)
 }
 
-// confirmPlan shows what a form is about to change of a plan.
+// confirmPlan renders the confirmation page of a change to a plan.
 func (s *section) confirmPlan(c *ui.Context, code int, pl domain.Plan, p kit.ConfirmPage) error {
 	p.Crumb, p.Back, p.Idem = kit.Link{Text: pl.Key, Href: link.Plan(pl.Key)}, link.Plan(pl.Key), kit.NewID()
 	p.Shell = c.Shell("plans", p.Heading)
@@ -78,7 +78,7 @@ func (s *section) archive(c *ui.Context) error {
 
 type planChange func(context.Context, app.PlanChange) (domain.Plan, error)
 
-// changePlan does what the page before announced, and nothing else.
+// changePlan handles the confirmation form. It rejects any action that changes does not contain.
 func (s *section) changePlan(c *ui.Context, changes map[string]planChange) error {
 	change, ok := changes[c.Field("do")]
 	if !ok {

@@ -9,9 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// An operator lets no run of a plan start: its pages and the list say so, who and why,
-// and the start is refused with what was typed kept; a dry run, and a rerun of what
-// there is, start all the same.
+// An operator pauses a plan. Its pages and the plan list show who paused it and why. Starting a run
+// is rejected and keeps the typed values. Dry runs and reruns still start.
 func TestAPlanIsPausedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -33,7 +32,7 @@ func TestAPlanIsPausedByForm(t *testing.T) {
 	if p := otto.Post("/plans/flood/pause", form); p.Location != "/plans/flood" {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	if p := otto.Post("/plans/flood/pause", stale); p.Location != "/plans/flood" { // it stays as it is
+	if p := otto.Post("/plans/flood/pause", stale); p.Location != "/plans/flood" { // pausing twice is allowed
 		t.Errorf("pausing what is paused: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	for _, path := range []string{"/plans/flood", "/plans/flood/start"} {

@@ -20,7 +20,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// plan is one version of a plan: the newest, unless the address names another.
+// plan serves the page of a version: the one in the address, or the newest.
 func (s *section) plan(c *ui.Context) error {
 	if source, ok := strings.CutSuffix(c.Param("number"), ".yaml"); ok {
 		return c.Echo.Redirect(http.StatusSeeOther, link.Plan(c.Param("plan"))+"/v/"+url.PathEscape(source)+"/source")
@@ -49,7 +49,7 @@ func (s *section) plan(c *ui.Context) error {
 	return c.Render(http.StatusOK, Plan(b.page))
 }
 
-// planPage is a version's page while it is put together.
+// planPage builds the page of a version.
 type planPage struct {
 	*ui.Context
 	*section
@@ -60,7 +60,7 @@ type planPage struct {
 	page    PlanPage
 }
 
-// begin fills in what the plan and its version say.
+// begin fills in the fields that come from the plan and its version.
 func (b *planPage) begin() {
 	pl, v, program := b.stored, b.version, b.program
 	b.page = PlanPage{Shell: b.Shell("plans", pl.Key)}
@@ -85,7 +85,7 @@ func (b *planPage) begin() {
 	b.actions()
 }
 
-// tabs are the parts of the page. A link to a line of the source opens the source.
+// tabs fills in the tabs of the page. A link to a line of the source selects the source tab.
 func (b *planPage) tabs() {
 	tabs := []struct{ key, word string }{{"", b.T("Overview")}, {"versions", b.T("Versions")}, {"input", b.T("Input")},
 		{"permissions", b.T("Permissions")}, {"source", b.T("Source")}}
@@ -111,7 +111,8 @@ func (b *planPage) tabs() {
 	}
 }
 
-// actions are what the reader may do with the plan: the first two beside its name, the rest in a menu.
+// actions fills in the actions that the user may perform: the first two next to the name, the
+// others in a menu.
 func (b *planPage) actions() {
 	more := func(l kit.Link) { b.page.More = append(b.page.More, l) }
 	if b.Who.Role.Includes(domain.RoleOperator) {
@@ -138,7 +139,7 @@ func (b *planPage) actions() {
 	}
 }
 
-// found are the owner and the labels.
+// found fills in the owner and the labels.
 func (b *planPage) found() error {
 	facts, err := b.Reader.PlanFacts(b, b.stored.Key)
 	for _, f := range facts {
@@ -149,7 +150,7 @@ func (b *planPage) found() error {
 	return err
 }
 
-// flow is how runs went through the plan.
+// flow fills in the results of runs by step.
 func (b *planPage) flow() error {
 	flow, err := b.planFlow(b.Context, b.stored.Key, b.version, b.program)
 	if err != nil {
@@ -161,7 +162,7 @@ func (b *planPage) flow() error {
 	return nil
 }
 
-// source is a page of the plan's text.
+// source fills in one page of the plan's text.
 func (b *planPage) source() error {
 	flow := planFlow{Context: b.Context}
 	lines := plan.Lines(b.version)
@@ -170,7 +171,7 @@ func (b *planPage) source() error {
 	return nil
 }
 
-// next is the run that starts next at a set time.
+// next fills in the next scheduled run.
 func (b *planPage) next() error {
 	run, at, err := b.Reader.NextStart(b, b.stored.Key)
 	if run != "" {
@@ -179,7 +180,7 @@ func (b *planPage) next() error {
 	return err
 }
 
-// users are the plans that run this one.
+// users fills in the plans that run this plan.
 func (b *planPage) users() error {
 	users, err := b.Reader.PlansThatRun(b, b.stored.Key, 50)
 	for _, key := range users {

@@ -7,20 +7,20 @@ import (
 	"github.com/kairosd/kairosd/web/part/run"
 )
 
-// VersionRow is a version of a plan.
+// VersionRow is a row of the version list.
 type VersionRow struct {
 	Number, Href, Hash, Author, Origin, Reason string
 	At                                         kit.Time
-	Current                                    bool   // the one that is shown
-	InUse                                      bool   // the one that is followed from now on
-	Diff                                       string // address of the difference to the version before
+	Current                                    bool   // shown on this page
+	InUse                                      bool   // used by new runs
+	Diff                                       string // address of the comparison with the previous version
 	Restore                                    string
 	Runs, RunsHref, Rate                       string
 	Bad                                        bool
-	Active, ActiveHref                         string // what still runs on it
+	Active, ActiveHref                         string // active runs of the version
 }
 
-// PlanPage is one version of a plan.
+// PlanPage is the model of the page of a version.
 type PlanPage struct {
 	kit.Shell
 	PlanHead
@@ -28,47 +28,47 @@ type PlanPage struct {
 	Overview
 	Flow
 	Source
-	Tab      string // which of Tabs is shown; empty: the overview
+	Tab      string // selected tab; empty for the overview
 	Tabs     []kit.Link
 	Versions []VersionRow
 	Input    []InputRow
-	Schema   kit.Block // of an input that is not an object
+	Schema   kit.Block // set if the input is not an object
 	Rights   []kit.Fact
 	Tools    []ToolRight
 }
 
-// PlanHead is the name of a version, who saved it, and what the reader may do with it.
+// PlanHead is the name of a version, its author, and the available actions.
 type PlanHead struct {
 	Key, Name, Description string
 	Number, Hash           string
-	Author, Size           string // who saved it, and how many steps it has
+	Author, Size           string // user who saved it, and number of steps
 	Saved                  kit.Time
 	Found                  []kit.Link // owner and labels
 	Actions, More          []kit.Link
 }
 
-// PlanState is whether new runs of a plan start, and where it is used.
+// PlanState describes whether new runs of a plan start, and where the plan is used.
 type PlanState struct {
-	Older     *kit.Link // set on a version that is not the current one: that one
+	Older     *kit.Link // link to the current version, on the page of another version
 	Draft     bool
-	DraftHref string // its draft, if it has one
+	DraftHref string // address of its draft; empty if none
 	Archived  bool
-	Paused    string // since when, by whom, and why no new runs start
+	Paused    string // when, by whom, and why the plan was paused
 	Next      kit.Time
-	NextHref  string     // the run that starts next at a set time; empty: none does
-	UsedBy    []kit.Link // plans that run it
+	NextHref  string     // next scheduled run; empty if none
+	UsedBy    []kit.Link // plans that run this plan
 }
 
-// Overview is how a plan does.
+// Overview contains the key figures and the recent runs of a plan.
 type Overview struct {
 	Figures []Figure
-	Scatter *Scatter // nil: the plan has not run
+	Scatter *Scatter // nil if the plan has not run
 	Runs    []run.Row
 	AllRuns string
 	Start   kit.Link
 }
 
-// Flow is how runs went through a plan: its picture, and a page of its steps.
+// Flow contains the results of runs by step: the graph and one page of the step table.
 type Flow struct {
 	Graph     *graph.Graph
 	Steps     []FlowRow
@@ -76,32 +76,33 @@ type Flow struct {
 	Chosen    *FlowNode
 }
 
-// Source is a page of a plan's text.
+// Source is one page of a plan's text.
 type Source struct {
 	Lines     [][]plan.Span
-	FirstLine int // of Lines
+	FirstLine int // number of the first line in Lines
 	LinePages kit.RowPages
 	Download  string
 }
 
-// FlowRow is a node of a plan with how its runs did.
+// FlowRow is a step of a plan with the results of its runs.
 type FlowRow struct {
 	ID, Href, Does, Effect           string
 	Runs, Failed, P50, P95, Attempts string
-	// FailedBar and TimeBar are widths of bars: the share that failed, and its share of the time.
+	// FailedBar and TimeBar are the widths of bars: the share of failures, and the share in the
+	// total time.
 	FailedBar, TimeBar, Time string
 	Bad, Current             bool
 }
 
-// Figure is a number that stands for how a plan does.
+// Figure is a key figure of a plan.
 type Figure struct {
 	Title, Value, Remark, Href string
 	Bad                        bool
-	// Parts are the parts of a whole, as widths of a bar.
+	// Parts are the cells of a stacked bar.
 	Parts []run.Cell
 }
 
-// Scatter shows how long the last runs took, one after another, with the versions that they ran.
+// Scatter is a plot of the durations of recent runs, with marks for new versions.
 type Scatter struct {
 	Label, Remark string
 	Dots          []Dot
@@ -111,13 +112,13 @@ type Scatter struct {
 	Legend        []kit.Status
 }
 
-// Dot is a run: its place in percent, its role, and the path of its shape.
+// Dot is a run in a scatter plot. X and Y are in percent, and Path is its shape.
 type Dot struct{ X, Y, Class, Path, Title string }
 
-// ScatterLine is a line with its text, at a place in percent.
+// ScatterLine is a labeled line at a position in percent.
 type ScatterLine struct{ At, Text string }
 
-// FlowNode is the panel of a chosen node.
+// FlowNode is the panel of the selected step.
 type FlowNode struct {
 	ID, Close             string
 	Facts                 []kit.Fact
@@ -125,18 +126,17 @@ type FlowNode struct {
 	All, Failing, Slowest string
 }
 
-// InputRow is a field of a plan's input.
 type InputRow struct {
 	Name, Type, About, Choice, Default string
 	Required                           bool
 }
 
-// ToolRight is a tool that a plan calls, and whether it may.
+// ToolRight is a tool that a plan calls, with its permission.
 type ToolRight struct{ Name, Href, Effect, Text, Steps string }
 
-// RestorePage asks before an earlier version is made the current one.
+// RestorePage is the model of the page that confirms restoring an earlier version.
 type RestorePage struct {
 	kit.ConfirmPage
 	Base, Diff string
-	Nothing    bool // it is the current one
+	Nothing    bool // already the current version
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A plan's page shows how its runs went: in figures, in the picture, in a table, and for a
-// chosen step its recent failures and slowest attempts. Its tabs show the rest.
+// The page of a plan shows the results of its runs: key figures, the graph, a table, and for a
+// selected step its recent failures and slowest attempts. Other tabs show the rest.
 func TestAPlanShowsHowItsRunsWent(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -74,7 +74,7 @@ func TestAPlanShowsHowItsRunsWent(t *testing.T) {
 	}
 }
 
-// The search across runs finds what failed and what took long, page by page.
+// The step search finds failed and slow steps across runs, page by page.
 func TestStepsAreSearchedAcrossRuns(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -98,8 +98,8 @@ func TestStepsAreSearchedAcrossRuns(t *testing.T) {
 	}
 }
 
-// Plans are found by what they use, whose they are and what they are labelled;
-// what was only tried is in no list.
+// The plan list filters plans by tool, agent, owner, and label. Plans that were only tried are in
+// no list.
 func TestPlansAreFiltered(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -132,8 +132,8 @@ func TestPlansAreFiltered(t *testing.T) {
 	}
 }
 
-// An earlier version is made the current one again, by those who saw what is
-// current now, and for a reason.
+// An author restores an earlier version with a reason. The form is rejected if the current version
+// has changed since.
 func TestAVersionIsRestoredByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -167,8 +167,7 @@ func TestAVersionIsRestoredByForm(t *testing.T) {
 	webtest.Has(t, b.Get("/plans/p/v/1/restore"), "restoring again", fmt.Sprintf("v%d is the current version already.", 1))
 }
 
-// Two versions are compared as a picture and as texts: what came, what went, what
-// is another now.
+// Two versions are compared as a graph and as texts, with added, removed, and changed steps.
 func TestVersionsAreComparedAsAPicture(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -205,8 +204,8 @@ func TestVersionsAreComparedAsAPicture(t *testing.T) {
 	}
 }
 
-// The editor shows what is wrong beside the text, with the picture; it adds steps,
-// tries the text without saving it, and keeps both sides when another user was faster.
+// The editor shows problems next to the text, and the graph. It shows steps to copy, tries the text
+// without saving it, and keeps both versions when another user saves first.
 func TestPlansAreEditedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -266,7 +265,7 @@ func TestPlansAreEditedByForm(t *testing.T) {
 	if strings.Contains(p.Body, "<html") {
 		t.Error("the check is a whole page")
 	}
-	// A problem with a suggestion that solves it has a button, which works without scripts.
+	// A problem whose suggestion solves it has a button that works without scripts.
 	form.Set("source", "id: x\nnodes:\n  a: {type: calculatr, input: {expression: \"1 + 1\"}}\n")
 	p = b.Post("/plans/ledger/edit", form)
 	webtest.Has(t, p, "the fix", "1 problem", "calculatr → calculator", "Apply fix")
@@ -328,8 +327,8 @@ func TestPlansAreEditedByForm(t *testing.T) {
 	webtest.Has(t, b.Get("/plans/report"), "the plan", "/plans/new?from=report&amp;v=1")
 }
 
-// A step of a tool or an agent is shown as the plan is written, with the arguments that
-// its tool requires; the text of the plan stays as it is. Copied into a plan, it is valid.
+// The editor shows a step for a tool or an agent in the format of the plan, with the required
+// arguments of the tool. It does not change the text. A plan with the copied step is valid.
 func TestAStepIsShownToCopy(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -375,8 +374,7 @@ func TestAStepIsShownToCopy(t *testing.T) {
 	}
 }
 
-// A copy has an id of its own, in whatever the plan is written: it never becomes a
-// version of what it was copied from.
+// A copy has its own id in YAML and in JSON, so it never becomes a version of the original.
 func TestACopyHasItsOwnID(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -403,8 +401,8 @@ func TestACopyHasItsOwnID(t *testing.T) {
 	}
 }
 
-// There are start from an example, and an example can be saved unchanged. The page marks a plan that starts
-// runs automatically later.
+// New plans can start from an example, and an example can be saved unchanged. The plan list and the
+// page of a plan show the next scheduled run.
 func TestPlansBeginWithAnExample(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -420,7 +418,7 @@ func TestPlansBeginWithAnExample(t *testing.T) {
 		"Start from an example",
 		`href="/plans/new?example=hello"`,
 	)
-	for node, line := range map[string]string{"order": "12", "ask": "14", "refused": "20"} { // an input and a message are named so before
+	for node, line := range map[string]string{"order": "12", "ask": "14", "refused": "20"} { // names that also occur earlier
 		if !strings.Contains(p.Body, `aria-label="`+node+` `) || !strings.Contains(p.Body, `href="#L`+line+`"`) {
 			t.Errorf("the box of %s does not lead to line %s", node, line)
 		}
@@ -447,7 +445,7 @@ func TestPlansBeginWithAnExample(t *testing.T) {
 	}
 }
 
-// A run is started dry from its form, which prints the commands that do the same.
+// A dry run is started from the form, which also shows the equivalent commands.
 func TestARunIsStartedDry(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

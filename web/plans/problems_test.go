@@ -18,8 +18,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// badPlans are the cases with which the planner's own tests show each problem that
-// it can report.
+// badPlans returns the documents of the planner's tests, which produce every problem that the
+// planner can report, and the codes of these problems.
 func badPlans(t *testing.T) (plans map[string]string, codes map[string]bool) {
 	t.Helper()
 	files, err := filepath.Glob("../../planner/testdata/problems/*.txt")
@@ -44,15 +44,15 @@ func badPlans(t *testing.T) (plans map[string]string, codes map[string]bool) {
 	return plans, codes
 }
 
-// unheard are problems that need what no document alone can bring about here.
+// unheard are problems that depend on the configuration, so that no document alone produces them
+// here. The values are the reasons.
 var unheard = map[string]string{
 	"node.tool_denied":   "a tool that is denied in runs of the plan is needed: a matter of the configuration",
 	"node.model_unknown": "an agent with a list of models is needed: a matter of the configuration",
 }
 
-// Every problem and warning that a plan can have stands in the editor as it is
-// typed, with its place, the step, what is wrong and what to do; and the API returns the
-// same.
+// Every problem and warning of a plan appears in the editor with its position, step, message, and
+// suggestion. The API returns the same.
 func TestEveryProblemOfAPlanStandsInTheEditor(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -69,7 +69,7 @@ func TestEveryProblemOfAPlanStandsInTheEditor(t *testing.T) {
 		for _, p := range problems {
 			heard[p.Code] = true
 		}
-		send := url.Values{"source": {strings.ReplaceAll(source, "\n", "\r\n")}} // as browsers do
+		send := url.Values{"source": {strings.ReplaceAll(source, "\n", "\r\n")}} // browsers send CRLF
 		for k, v := range form {
 			if k != "source" {
 				send[k] = v
@@ -90,7 +90,7 @@ func TestEveryProblemOfAPlanStandsInTheEditor(t *testing.T) {
 		for i, p := range problems {
 			row := plain(rows[i])
 			wants := []string{string(p.Severity), shown(p.Message.String()), shown(p.Suggestion.String()), p.Code}
-			if shown(p.Node) == p.Node { // what cannot be seen is named
+			if shown(p.Node) == p.Node { // pages replace invisible characters
 				wants = append(wants, p.Node)
 			}
 			if p.Line > 0 {
@@ -117,8 +117,7 @@ func TestEveryProblemOfAPlanStandsInTheEditor(t *testing.T) {
 	}
 }
 
-// shown is a text of a problem as pages show it: blanks are one, what cannot be seen
-// is left out.
+// shown returns a text as pages show it, without invisible characters and repeated blanks.
 func shown(s string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if r < 32 || r > 126 {
@@ -128,7 +127,7 @@ func shown(s string) string {
 	}, s)), " ")
 }
 
-// plain is the text of a piece of a page.
+// plain returns the text of a fragment of HTML.
 func plain(markup string) string {
 	return shown(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(markup, " ")))
 }
@@ -162,7 +161,8 @@ func sameOverTheAPI(t *testing.T, site *webtest.Site, token, name, source string
 	}
 }
 
-// Problems of plans are shown in Spanish to readers of Spanish, with the names of the plan.
+// Users whose language is Spanish see the problems of plans in Spanish, with the names from the
+// plan.
 func TestProblemsInSpanish(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

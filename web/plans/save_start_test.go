@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A plan is saved and started by one button. A plan that reads an input continues on the form that asks for
-// it, and so does one that is paused. What cannot be saved starts nothing.
+// One button saves a plan and starts it. A plan that reads an input, or is paused, continues on the
+// form that starts a run. An invalid plan starts nothing.
 func TestAPlanIsSavedAndStarted(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -1,4 +1,4 @@
-// Package plans has the pages of plans: their list, their versions, and the editor.
+// Package plans serves the pages of plans: the list, versions, and the editor.
 package plans
 
 import (
@@ -13,54 +13,54 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	App    *app.App
 	Reader Reader
 	Engine Engine
-	// Layouts are where the nodes of versions are drawn.
+	// Layouts caches the graph layouts of versions.
 	Layouts *graph.Layouts
 }
 
-// Reader is what these pages read of the store.
+// Reader reads plans and runs from the store.
 type Reader interface {
 	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
-	// PlanFacts are what a plan is found by.
+	// PlanFacts returns the properties by which the plan list can be filtered.
 	PlanFacts(ctx context.Context, plan string) ([]domain.PlanFact, error)
-	// PlanFlow is how the newest runs of a plan that began since a time went through
-	// its nodes; version 0 is any. It looks at a bounded number of runs.
+	// PlanFlow aggregates by node the newest runs of a plan that began since a time. Version 0
+	// means all versions. The number of runs is limited.
 	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
-	// PlanOutcomes counts how runs of a plan ended since a time.
+	// PlanOutcomes counts by status the runs of a plan that ended since a time.
 	PlanOutcomes(ctx context.Context, plan string, since time.Time) (map[domain.RunStatus]int64, error)
-	// PlansThatRun are the keys of plans that run another plan.
+	// PlansThatRun returns the keys of the plans that run a plan.
 	PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error)
 	Versions(ctx context.Context, planID string) ([]domain.Version, error) // newest first, without source
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
-	// VersionRuns counts per version number the runs that ended since a time, by result, and
-	// the active ones.
+	// VersionRuns counts, by version number, the active runs and the results of runs that ended
+	// since a time.
 	VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]domain.VersionRuns, error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
-	// LastRuns are the newest runs of a plan, with id, state and times only.
+	// LastRuns returns the newest runs of a plan with id, status, and times only.
 	LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error)
-	// NextStart is the run of a plan that is the next to start at a time set for it,
-	// and when; "": none is, or too many are queued.
+	// NextStart returns the next scheduled run of a plan and its start time. run is empty if none
+	// is scheduled, or if too many are queued.
 	NextStart(ctx context.Context, plan string) (run string, at time.Time, err error)
 }
 
-// Engine reads programs, checks plans, and names what plans may call.
+// Engine compiles and checks plans, and provides the catalog.
 type Engine interface {
 	graph.Programs
-	// Catalog is what this installation offers to plans.
+	// Catalog returns the tools, agents, and providers of this server.
 	Catalog() *planner.Catalog
-	// CheckPlan validates without storing.
+	// CheckPlan validates a document without storing it.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 }
 
 type section struct{ Ports }
 
-// Section returns the pages.
+// Section returns the routes and messages of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Routes: s.routes(), Done: done}
@@ -93,7 +93,7 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done is what pages say after an act.
+// done are the messages shown after an action.
 var done = []ui.Done{
 	{Name: "plan-paused", Path: "/plans/:plan/pause", Action: "pause",
 		Message: locale.Mark("Plan paused. Active runs will finish.")},

@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// snippetChoices are the tools and agents of which a step can be shown.
+// snippetChoices returns the tools and agents for which the editor can show a step.
 func (s *section) snippetChoices(c *ui.Context, chosen string) []kit.Option {
 	catalog := s.Engine.Catalog()
 	var out []kit.Option
@@ -36,7 +36,7 @@ var (
 	hasList = regexp.MustCompile(`(?m)^\s*\{?\s*"?steps"?\s*:`)
 )
 
-// snippet is a step of what was chosen, written as the plan is: to be copied into it.
+// snippet returns a step for a tool or an agent, in the format of the plan, to copy into it.
 func (s *section) snippet(source, choice string) (string, error) {
 	kind, name, _ := strings.Cut(choice, ":")
 	catalog := s.Engine.Catalog()
@@ -71,7 +71,7 @@ func (s *section) snippet(source, choice string) (string, error) {
 	return strings.Join(lines, "\n") + "\n", nil
 }
 
-// snippetJSON is the step in JSON, with the arguments that its tool requires.
+// snippetJSON returns the step as JSON, with the arguments that its tool requires.
 func snippetJSON(id, kind, name string, schema any, asList bool) (string, error) {
 	input := map[string]json.RawMessage{}
 	if props, required, _ := form.Properties(schema); kind == "tool" {
@@ -110,8 +110,8 @@ func snippetJSON(id, kind, name string, schema any, asList bool) (string, error)
 	return strconv.Quote(id) + ": " + string(text) + "\n", nil
 }
 
-// arguments are the lines of a tool's arguments: those that it requires, and the
-// others as comments, each with the description of its schema.
+// arguments returns the lines of a tool's arguments, each with a description from the schema.
+// Optional arguments are commented out.
 func arguments(schema any) []string {
 	props, required, order := form.Properties(schema)
 	var out []string
@@ -134,7 +134,7 @@ func arguments(schema any) []string {
 	return out
 }
 
-// aboutValue describes a value by its schema, on one line.
+// aboutValue describes a value on one line, from its schema.
 func aboutValue(p map[string]any) string {
 	typ, _ := p["type"].(string)
 	parts := []string{typ}

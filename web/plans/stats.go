@@ -12,14 +12,14 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// planStats is how the last runs of a plan went.
+// planStats summarizes the latest runs of a plan.
 func (s *section) planStats(c *ui.Context, plan string) (PlanStats, error) {
 	var p PlanStats
 	runs, err := s.Reader.LastRuns(c, plan, planRuns)
 	if err != nil {
 		return p, err
 	}
-	slices.Reverse(runs) // the newest at the right, as time goes
+	slices.Reverse(runs) // oldest first, so that the newest is at the right
 	p.last(c, plan, runs)
 	next, at, err := s.Reader.NextStart(c, plan)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *section) planStats(c *ui.Context, plan string) (PlanStats, error) {
 	return p, nil
 }
 
-// last fills in what the last runs did, oldest first.
+// last fills in the strip and the figures of the latest runs, oldest first.
 func (p *PlanStats) last(c *ui.Context, plan string, runs []domain.Run) {
 	now := c.Site.Now()
 	var done []time.Duration
@@ -68,7 +68,7 @@ func (p *PlanStats) last(c *ui.Context, plan string, runs []domain.Run) {
 	}
 }
 
-// length is how long a run took, or has taken.
+// length returns how long a run took, or how long it has been running.
 func length(r domain.Run, now time.Time) time.Duration {
 	if r.EndedAt.IsZero() {
 		return now.Sub(r.CreatedAt)
@@ -76,8 +76,7 @@ func length(r domain.Run, now time.Time) time.Duration {
 	return r.EndedAt.Sub(r.CreatedAt)
 }
 
-// cell is a run in the strip of a plan's last runs: the slower, the taller. Part is how
-// long it took beside the longest.
+// cell returns the cell of a run in the strip. part is its duration as a fraction of the longest.
 func cell(r domain.Run, place int, part float64) run.Cell {
 	const w = 100.0 / planRuns
 	h, class := 25+60*part, "g-ok"

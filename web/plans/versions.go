@@ -24,8 +24,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// versions is the history of a plan: who saved what and why, how it did, and what still
-// runs on it.
+// versions fills in the history of a plan: author, reason, results, and active runs of each
+// version.
 func (b *planPage) versions() error {
 	versions, err := b.Reader.Versions(b, b.stored.ID)
 	if err != nil {
@@ -66,7 +66,7 @@ func (b *planPage) versionRow(v domain.Version, n domain.VersionRuns) VersionRow
 	return row
 }
 
-// rights are who may do what with the plan, and what its steps may call.
+// rights fills in the roles required for actions on the plan, and the permissions of its tools.
 func (b *planPage) rights() error {
 	b.page.Rights = []kit.Fact{{Term: b.T("Start, resume, and fork runs"), Text: b.T("operators")},
 		{Term: b.T("Edit, restore, and archive the plan; resume runs with another version"), Text: b.T("authors")}}
@@ -107,7 +107,7 @@ func (b *planPage) rights() error {
 	return nil
 }
 
-// someSteps names the first steps of a list, and counts the rest.
+// someSteps names the first steps of a list and counts the others.
 func someSteps(c *ui.Context, ids []string) string {
 	const most = 20
 	text := kit.Visible(strings.Join(ids[:min(len(ids), most)], ", "))
@@ -117,7 +117,7 @@ func someSteps(c *ui.Context, ids []string) string {
 	return text
 }
 
-// inputRows are the fields of an input that is an object.
+// inputRows returns the fields of an input that is an object.
 func inputRows(schema any) []InputRow {
 	props, required, order := form.Properties(schema)
 	var out []InputRow
@@ -143,7 +143,7 @@ func inputRows(schema any) []InputRow {
 	return out
 }
 
-// factLink leads to the plans of which the same is true.
+// factLink links to the plans that have the same owner or label.
 func factLink(f domain.PlanFact) kit.Link {
 	text, q := f.Kind+":"+filter.Quote(f.Value), f.Kind+":"+filter.Quote(f.Value)
 	if f.Kind == domain.FactLabel {
@@ -155,7 +155,7 @@ func factLink(f domain.PlanFact) kit.Link {
 	return kit.Link{Text: kit.Visible(text), Href: "/plans?" + url.Values{"q": {q}}.Encode()}
 }
 
-// version finds the version that an address names: the newest, if it names none.
+// version returns the version in the address, or the newest version.
 func (s *section) version(c *ui.Context) (domain.Plan, domain.Version, error) {
 	pl, err := s.Reader.Plan(c, c.Param("plan"))
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *section) version(c *ui.Context) (domain.Plan, domain.Version, error) {
 	return pl, v, err
 }
 
-// planGraphFile is a version's picture as a file.
+// planGraphFile serves the graph of a version as an SVG file.
 func (s *section) planGraphFile(c *ui.Context) error {
 	pl, v, err := s.version(c)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *section) planGraphFile(c *ui.Context) error {
 	return c.Echo.Blob(http.StatusOK, "image/svg+xml", diagram.SVG(s.Layouts.Draw(program, effects, diagram.Options{})))
 }
 
-// planSource is a version as it was written.
+// planSource serves the source of a version as it was written.
 func (s *section) planSource(c *ui.Context) error {
 	pl, v, err := s.version(c)
 	if err != nil {
@@ -203,7 +203,7 @@ func (s *section) planSource(c *ui.Context) error {
 	return c.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", v.Source)
 }
 
-// restorePage asks before an earlier version is made the current one.
+// restorePage serves the confirmation page for restoring an earlier version.
 func (s *section) restorePage(c *ui.Context) error { return s.showRestore(c, http.StatusOK, "") }
 
 func (s *section) showRestore(c *ui.Context, code int, problem string) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// column is one that a reader may add to the run list.
+// column is an optional column of the run list.
 type column struct {
 	key, word string
 	number    bool
@@ -48,7 +48,7 @@ var columns = []column{
 	{"agent", locale.Mark("Agent"), false, "", func(s *section, c *ui.Context, q string, run domain.Run) part.CellText {
 		var cell part.CellText
 		used, err := s.Reader.Uses(c, run.ID)
-		if err != nil { // the list is worth more than the column
+		if err != nil { // show the row without this cell
 			c.Site.Logger.Error("agents of a run", "run_id", run.ID, "err", err)
 			return part.CellText{Text: c.T("not known")}
 		}
@@ -68,7 +68,7 @@ var columns = []column{
 	}},
 }
 
-// money is a cost in the currency of the configured prices.
+// money formats a cost in the currency of the configured prices.
 func money(c *ui.Context, cost float64) string {
 	if cost == 0 {
 		return "0"
@@ -79,7 +79,8 @@ func money(c *ui.Context, cost float64) string {
 	return c.Display.Lang.Decimal(cost, 2)
 }
 
-// narrow is a link that adds a term to a query, in place of another of its key.
+// narrow returns a link that adds the term key:value to a query. It replaces another term with the
+// key.
 func narrow(c *ui.Context, q, key, value string) kit.Link {
 	term := key + ":" + filter.Quote(value)
 	return kit.Link{Text: kit.Visible(value), Href: link.List("/runs", strings.TrimSpace(filter.Without(q, key)+" "+term))}
@@ -93,10 +94,10 @@ func labelled(c *ui.Context, q, key, value string) kit.Link {
 	return kit.Link{Text: kit.Visible(key + "=" + value), Href: link.List("/runs", strings.TrimSpace(q+" "+term))}
 }
 
-// menuMost is how many terms a menu offers.
+// menuMost is the maximum number of terms in a menu.
 const menuMost = 24
 
-// labelTerms narrow the list to a label of the runs that it shows.
+// labelTerms returns links that filter the list by the labels of its runs.
 func labelTerms(c *ui.Context, q string, list []domain.Run) []kit.Link {
 	var out []kit.Link
 	for _, run := range list {
@@ -110,7 +111,7 @@ func labelTerms(c *ui.Context, q string, list []domain.Run) []kit.Link {
 	return out
 }
 
-// planTerms narrow the list to a plan.
+// planTerms returns links that filter the list by plan.
 func (s *section) planTerms(c *ui.Context, q string) ([]kit.Link, error) {
 	keys, err := s.planKeys(c)
 	var out []kit.Link
@@ -122,11 +123,10 @@ func (s *section) planTerms(c *ui.Context, q string) ([]kit.Link, error) {
 	return out, err
 }
 
-// columnsKey is the preference that names the chosen columns.
+// columnsKey is the preference that stores the selected columns.
 const columnsKey = "run columns"
 
-// chosenColumns are the columns that the reader wants besides those that are
-// always there.
+// chosenColumns returns the optional columns that the user selected.
 func (s *section) chosenColumns(c *ui.Context) ([]column, error) {
 	v, err := s.App.Preferences.Get(c, c.Who.Actor(), columnsKey)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *section) chosenColumns(c *ui.Context) ([]column, error) {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return !slices.Contains(keys, c.key) }), nil
 }
 
-// setColumns keeps what columns the reader wants.
+// setColumns stores the user's selection of columns.
 func (s *section) setColumns(c *ui.Context) error {
 	var keys []string
 	for _, o := range columns {
@@ -150,7 +150,7 @@ func (s *section) setColumns(c *ui.Context) error {
 	return c.Echo.Redirect(http.StatusSeeOther, link.Local(c.Field("back")))
 }
 
-// table fills in what the list's table has: columns, how it is sorted, sizes.
+// table fills in the columns, the sort order, and the page sizes of the table.
 func (s *section) table(c *ui.Context, p *RunsPage, q string, list []domain.Run, by domain.RunSort, pick bool) error {
 	chosen, err := s.chosenColumns(c)
 	if err != nil {
@@ -203,7 +203,8 @@ func (s *section) table(c *ui.Context, p *RunsPage, q string, list []domain.Run,
 	return nil
 }
 
-// sortedRuns fills the page with the runs that have the most of something.
+// sortedRuns fills the page with the runs that come first in a sort order, among the newest
+// matching runs.
 func (s *section) sortedRuns(c *ui.Context, p *RunsPage, q string, f domain.RunFilter, by domain.RunSort) ([]domain.Run, error) {
 	list, seen, err := s.Reader.SortedRuns(c, f, by)
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// exportMax is how many runs one export holds.
+// exportMax is the maximum number of runs in an export.
 const exportMax = 100_000
 
-// exportRuns streams the runs that a filter matches as CSV, page by page, so
-// that neither the server nor a long list holds anything up.
+// exportRuns streams the runs that match a filter as CSV. It reads them page by page, so that
+// memory use does not depend on their number.
 func (s *section) exportRuns(c *ui.Context) error {
 	f, problem := filter.Parse(strings.TrimSpace(c.Query("q")), time.Now())
 	if problem != nil {
 		return problem
 	}
-	ctx := c.Echo.Request().Context() // a page's deadline is not an export's
+	ctx := c.Echo.Request().Context() // without the deadline of pages
 	f.Page = domain.Page{Limit: 200}
 	list, err := s.Reader.Runs(ctx, f)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *section) exportRuns(c *ui.Context) error {
 	if err := record("id", "plan", "version", "status", "waiting_for", "where_it_stands", "error", "step", "started_by",
 		"trigger", "labels", "created", "started", "ended",
 		"took_ms", "steps", "input_tokens", "output_tokens", "cost", "parent", "forked_from", "rerun_of"); err != nil {
-		return nil // the browser has gone
+		return nil // the client has disconnected
 	}
 	for n := 0; ; {
 		for _, run := range list.Items {
@@ -61,7 +61,7 @@ func (s *section) exportRuns(c *ui.Context) error {
 			return nil
 		}
 		if n > exportMax {
-			_ = record("cut after " + strconv.Itoa(exportMax) + " runs; narrow the filter") // the browser may have gone
+			_ = record("cut after " + strconv.Itoa(exportMax) + " runs; narrow the filter") // fails if the client has disconnected
 			out.Flush()
 			return nil
 		}
@@ -70,7 +70,7 @@ func (s *section) exportRuns(c *ui.Context) error {
 		}
 		f.Page.After = list.Next
 		if list, err = s.Reader.Runs(ctx, f); err != nil {
-			if ctx.Err() == nil { // what was sent stands; that it is not all must show
+			if ctx.Err() == nil { // abort the response, so that the client detects the truncation
 				c.Site.Logger.Error("export of runs ended early", "err", err)
 				panic(http.ErrAbortHandler)
 			}
@@ -79,8 +79,7 @@ func (s *section) exportRuns(c *ui.Context) error {
 	}
 }
 
-// exported is a run as a row; times are in the zone that the reader's pages are in,
-// with its offset.
+// exported returns the CSV row of a run. Times are in the user's time zone and include its offset.
 func exported(run domain.Run, zone *time.Location) []string {
 	at := func(t time.Time) string {
 		if t.IsZero() {

@@ -17,9 +17,9 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// elsewhere is the address that a request of the run list means: a range of time
-// that was typed into its form becomes terms of the query, and a list without a
-// query is the reader's default view.
+// elsewhere returns the address to which a request of the run list redirects, or "" if it does not.
+// A typed time range becomes terms of the query, and a list without a query opens the user's
+// default view.
 func (s *section) elsewhere(c *ui.Context) (string, error) {
 	v := c.Echo.Request().URL.Query()
 	if v.Has("from") || v.Has("to") {
@@ -37,7 +37,7 @@ func (s *section) elsewhere(c *ui.Context) (string, error) {
 		}
 		return link.List("/runs", strings.TrimSpace(q)), nil
 	}
-	if name := v.Get("view"); name != "" && !v.Has("q") { // a view is a name for a query
+	if name := v.Get("view"); name != "" && !v.Has("q") { // a view is a named query
 		saved, err := s.App.Views.List(c, c.Who.Actor())
 		if err != nil {
 			return "", err
@@ -58,11 +58,11 @@ func (s *section) elsewhere(c *ui.Context) (string, error) {
 	return link.List("/runs", q), nil
 }
 
-// knownMax is how many values of one key are looked at.
+// knownMax is the maximum number of values read for a key.
 const knownMax = 500
 
-// unknownValue returns the problem of a value that names nothing but is close to a known one: a
-// mistyped name would give an empty list.
+// unknownValue returns an error for a value that does not exist but resembles one that does.
+// Otherwise, a typing error would result in an empty list.
 func (s *section) unknownValue(c *ui.Context, f domain.RunFilter) (*domain.Error, error) {
 	one := func(v string, more []string) []string {
 		if v != "" {
@@ -114,7 +114,7 @@ func (s *section) planKeys(c *ui.Context) ([]string, error) {
 	return out, err
 }
 
-// known are the values of a key: those that runs have, and what is configured.
+// known returns the values of a key that occur in runs or in the catalog.
 func (s *section) known(c *ui.Context, key string) ([]string, error) {
 	out, err := s.Reader.Known(c, key, knownMax)
 	if err != nil || key == "error" || key == "by" {
@@ -129,7 +129,7 @@ func (s *section) known(c *ui.Context, key string) ([]string, error) {
 	return out, err
 }
 
-// narrowings are terms that make a search short which came not to its end.
+// narrowings returns links that narrow a query whose search stopped before it was complete.
 func narrowings(c *ui.Context, q string, found []domain.Run) []kit.Link {
 	has := func(key string) bool {
 		return slices.ContainsFunc(filter.Terms(q), func(t string) bool { return strings.HasPrefix(strings.TrimPrefix(t, "-"), key+":") })
@@ -157,7 +157,7 @@ func narrowings(c *ui.Context, q string, found []domain.Run) []kit.Link {
 	return out
 }
 
-// filtered makes links of the cells of a row that the list can be filtered by.
+// filtered turns the cells of a row into links that filter the list by their values.
 func filtered(c *ui.Context, row *part.Row, q string, run domain.Run) {
 	row.StatusHref = narrow(c, q, "status", statusTerm(run)).Href
 	row.VersionHref = link.List(
@@ -174,7 +174,7 @@ func filtered(c *ui.Context, row *part.Row, q string, run domain.Run) {
 	}
 }
 
-// statusTerm is the filter's word for where a run stands.
+// statusTerm returns the value of the status key that selects runs with the status of this run.
 func statusTerm(run domain.Run) string {
 	if run.Status != domain.RunWaiting {
 		return string(run.Status)
@@ -192,8 +192,8 @@ func statusTerm(run domain.Run) string {
 	return string(domain.RunWaiting)
 }
 
-// ranges are the quick ranges of time, and the form for any other; finished runs
-// count by their end, others by their start.
+// ranges fills in the quick time ranges and the form for other ranges. Ended runs are selected by
+// their end time, other runs by their start time.
 func ranges(c *ui.Context, p *RunsPage, q string) {
 	rest := filter.Without(filter.Without(q, "since"), "until")
 	term := func(key string) string {
@@ -226,7 +226,7 @@ func ranges(c *ui.Context, p *RunsPage, q string) {
 	p.From, p.To = field(since), field(until)
 }
 
-// peekAddress is where a look at a run is.
+// peekAddress returns the address of the preview of a run.
 func peekAddress(row part.Row, q, span string) string {
 	return row.Href + "/peek?" + url.Values{"q": {q}, "span": {span}}.Encode()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A view is a name for a query; it is a person's own.
+// A view is a named query that belongs to a user.
 func TestViewsAreKept(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -35,7 +35,7 @@ func TestViewsAreKept(t *testing.T) {
 	}
 }
 
-// An open list shows how many runs are new and changes its cells, never its rows.
+// An open list shows the number of new runs and updates its cells. It does not move its rows.
 func TestAnOpenListIsNotMoved(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -59,8 +59,8 @@ func TestAnOpenListIsNotMoved(t *testing.T) {
 	}
 }
 
-// A filter that cannot be read suggests a correction. One that matches nothing shows what leaving out
-// a term would give.
+// An invalid filter suggests a correction. A filter without matches shows how many runs match
+// without each term.
 func TestFiltersHelp(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -73,7 +73,7 @@ func TestFiltersHelp(t *testing.T) {
 		!strings.Contains(p.Body, "Without plan:report") {
 		t.Errorf("nothing matches, and no way out is shown:\n%s", p.Body)
 	}
-	// A page in Spanish keeps the query's keys.
+	// Query keys are not translated on a page in Spanish.
 	req, err := http.NewRequest(http.MethodGet, site.URL+"/runs?q="+url.QueryEscape("status:failed"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestFiltersHelp(t *testing.T) {
 	}
 }
 
-// A value that nothing has is a mistake, and the nearest that there is is named.
+// A value that does not exist is reported, with the most similar value that exists.
 func TestAFilterSuggestsItsValues(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -108,13 +108,12 @@ func TestAFilterSuggestsItsValues(t *testing.T) {
 			t.Errorf("%s: %d, not %q", q, p.Code, want)
 		}
 	}
-	// What is configured is known before anything used it.
+	// Values from the configuration exist before any run uses them.
 	webtest.HasTexts(t, b.Get("/runs?q=agent:accountant"), http.StatusOK, "No run matches.")
 	webtest.HasTexts(t, b.Get("/runs/suggest?q=error:"), http.StatusOK, code, "1 run needs attention")
 }
 
-// A cell narrows the list; a range of one's own, and the view that the
-// list opens with, are addresses.
+// Links in cells filter the list. Custom time ranges and the default view are part of the address.
 func TestCellsRangesAndTheDefaultView(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -154,8 +153,8 @@ func TestCellsRangesAndTheDefaultView(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/runs"), http.StatusOK, "report")
 }
 
-// The list's pages keep how many rows one wants, and say how many match in one
-// sentence; every page names the zone of its times.
+// The pages of the list keep the selected page size and show the number of matching runs in one
+// sentence. Every page shows the time zone of its times.
 func TestPagesOfTheListKeepTheirSize(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -171,7 +170,7 @@ func TestPagesOfTheListKeepTheirSize(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/runs?n=25"), http.StatusOK, "25 mostradas, coinciden 35")
 }
 
-// between is what stands between two texts.
+// between returns the part of s between two texts.
 func between(s, from, to string) string {
 	_, s, _ = strings.Cut(s, from)
 	s, _, _ = strings.Cut(s, to)

@@ -12,11 +12,11 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// histogramMost is the longest time that a histogram covers.
+// histogramMost is the longest time range of a histogram.
 const histogramMost = 31 * 24 * time.Hour
 
-// histogram draws how the runs of a query ended over time. Only queries by plan, status, and time
-// have one: the counters keep nothing else. Without a time it is the last 24 hours.
+// histogram draws the outcomes of runs over time, by default of the last 24 hours. It returns nil
+// for queries with other keys than plan, status, and time, because no counters exist for them.
 func (s *section) histogram(c *ui.Context, q string) (*kit.Chart, error) {
 	f, problem := filter.Parse(q, c.Site.Now())
 	if problem != nil || !counted(q, f) {
@@ -52,7 +52,7 @@ func (s *section) histogram(c *ui.Context, q string) (*kit.Chart, error) {
 	return &chart, nil
 }
 
-// counted reports whether the counters of outcomes answer a query.
+// counted reports whether the outcome counters can answer a query.
 func counted(q string, f domain.RunFilter) bool {
 	for _, t := range filter.Terms(q) {
 		key, _, _ := strings.Cut(t, ":")

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A list that is filtered by plan, status, and time has a histogram. Each of its columns leads to
-// the runs that ended in it, and keeps the other terms. Other filters have none.
+// A list filtered by plan, status, or time has a histogram. Each column links to the runs that
+// ended in it and keeps the other terms. Lists with other filters have no histogram.
 func TestTheRunListHasAHistogram(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// runs is the list: filtered, counted, by key, never moving under the pointer.
+// runs serves the run list.
 func (s *section) runs(c *ui.Context) error {
 	if to, err := s.elsewhere(c); err != nil {
 		return err
@@ -68,13 +68,14 @@ func (s *section) runs(c *ui.Context) error {
 	return c.Render(code, Runs(p))
 }
 
-// typing reports that the last term of the query is still being typed.
+// typing reports whether the last term of the query is still being typed.
 func typing(c *ui.Context) bool {
 	q := c.Query("q")
 	return c.Target() == "list" && q != "" && !strings.HasSuffix(q, " ")
 }
 
-// listQuery lists the runs that a query selects, or returns what is wrong with the query.
+// listQuery fills in the runs that match a query. It returns a *domain.Error if the query is
+// invalid.
 func (s *section) listQuery(c *ui.Context, p *RunsPage, q string) (*domain.Error, error) {
 	f, problem := filter.Parse(q, time.Now())
 	if problem != nil {
@@ -87,8 +88,8 @@ func (s *section) listQuery(c *ui.Context, p *RunsPage, q string) (*domain.Error
 	return nil, s.listRuns(c, p, q, f)
 }
 
-// listFinished lists the runs that the finished terms of a query select, and reports whether
-// there are any. An unfinished term selects nothing yet, so it must not empty the list.
+// listFinished fills in the runs that match the query without its last term, and reports whether it
+// did. While the last term is being typed, it must not empty the list.
 func (s *section) listFinished(c *ui.Context, p *RunsPage, q string) (bool, error) {
 	terms := filter.Terms(q)
 	if len(terms) == 0 {
@@ -105,7 +106,7 @@ func (s *section) listFinished(c *ui.Context, p *RunsPage, q string) (bool, erro
 	return true, nil
 }
 
-// countCap is up to where matching runs are counted.
+// countCap is the number up to which matching runs are counted.
 const countCap = 10_000
 
 func (s *section) listRuns(c *ui.Context, p *RunsPage, q string, f domain.RunFilter) error {
@@ -147,7 +148,7 @@ func (s *section) listRuns(c *ui.Context, p *RunsPage, q string, f domain.RunFil
 	p.Newest, p.Newer, p.Older = link.With("/runs", url.Values{"q": {q}}, "n", size), at("before", list.Prev), at("after", list.Next)
 	matching := len(p.Rows)
 	p.Count = c.N(len(p.Rows), "%s shown", "%s shown")
-	if (list.Next != "" || list.Prev != "") && list.Stopped.IsZero() { // else to count would take as long, and find no more
+	if (list.Next != "" || list.Prev != "") && list.Stopped.IsZero() { // after a stopped search, counting would stop too
 		n, whole, err := s.Reader.RunsCount(c, f, countCap+1)
 		switch {
 		case err == nil && n > countCap:
@@ -176,7 +177,7 @@ func (s *section) listRuns(c *ui.Context, p *RunsPage, q string, f domain.RunFil
 	return nil
 }
 
-// followed is the address of what happens to the runs of a list.
+// followed returns the address of the fragment that updates the runs of a list.
 func followed(q string, list []domain.Run) string {
 	ids := make([]string, len(list))
 	for i, run := range list {
@@ -185,7 +186,7 @@ func followed(q string, list []domain.Run) string {
 	return "/runs/changes?" + url.Values{"q": {q}, "ids": {strings.Join(ids, ",")}}.Encode()
 }
 
-// offerActions adds what can be done to the chosen runs, and to all that match.
+// offerActions fills in the bulk operations on the selected runs and on all matching runs.
 func offerActions(c *ui.Context, p *RunsPage, q string, matching int) {
 	all := c.T("All %s that match", c.Number(int64(min(matching, domain.MaxBulkRuns))))
 	if matching == unknown {
@@ -222,13 +223,13 @@ func offerActions(c *ui.Context, p *RunsPage, q string, matching int) {
 	}
 }
 
-// narrowerCounts is for how many other filters it is counted what they would give.
+// narrowerCounts is the maximum number of alternative filters whose matches are counted.
 const narrowerCounts = 3
 
-// unknown is how many runs match where a search was not finished.
+// unknown is the number of matching runs if a search did not complete.
 const unknown = -1
 
-// narrower lists, for a filter that matches nothing, what leaving out each term would give.
+// narrower lists, for a filter without matches, the number of matches without each term.
 func (s *section) narrower(c *ui.Context, p *RunsPage, q string) {
 	parts := filter.Terms(q)
 	if len(parts) > 8 {
@@ -251,7 +252,7 @@ func (s *section) narrower(c *ui.Context, p *RunsPage, q string) {
 	}
 }
 
-// matchText is how many runs a filter selects, as far as that is quickly counted.
+// matchText returns the number of matching runs as text. It counts only up to a limit.
 func (s *section) matchText(c *ui.Context, f domain.RunFilter) (string, error) {
 	const most = 1000
 	n, whole, err := s.Reader.RunsCount(c, f, most+1)
@@ -266,8 +267,7 @@ func (s *section) matchText(c *ui.Context, f domain.RunFilter) (string, error) {
 	return c.N(n, "%s run", "%s runs"), nil
 }
 
-// changes is what happened to the runs of a list since it was read: its cells,
-// and how many are new.
+// changes builds the fragment with the current cells of the listed runs and the number of new runs.
 func (s *section) changes(c *ui.Context) (templ.Component, error) {
 	q := c.Query("q")
 	ids := strings.Split(c.Query("ids"), ",")
@@ -287,7 +287,7 @@ func (s *section) changes(c *ui.Context) (templ.Component, error) {
 	if err := s.compared(c, p.Rows, shown.Items); err != nil {
 		return nil, err
 	}
-	if c.Query("sorted") != "" { // it has no newest end
+	if c.Query("sorted") != "" { // new runs are not at the top of a sorted list
 		return RunChanges(p), nil
 	}
 	f.Page = domain.Page{Limit: 100}
@@ -302,7 +302,7 @@ func (s *section) changes(c *ui.Context) (templ.Component, error) {
 		}
 		n++
 	}
-	if n == len(newest.Items) && len(shown.Items) > 0 && n < 100 { // the page shown is an older one
+	if n == len(newest.Items) && len(shown.Items) > 0 && n < 100 { // the list shows an older page
 		n = 0
 	}
 	if n > 0 {
@@ -311,7 +311,7 @@ func (s *section) changes(c *ui.Context) (templ.Component, error) {
 	return RunChanges(p), nil
 }
 
-// changesPage shows them at their own address.
+// changesPage serves the fragment at its own address.
 func (s *section) changesPage(c *ui.Context) error {
 	part, err := s.changes(c)
 	if err != nil {
@@ -320,8 +320,8 @@ func (s *section) changesPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, part)
 }
 
-// chips choose a status and leave the rest of the query as it is; they count only
-// where there is no rest.
+// chips returns links that filter by status and keep the other terms. They have counts only if the
+// query has no other terms.
 func chips(c *ui.Context, q string, counts domain.RunCounts) []kit.Link {
 	rest := filter.Without(filter.Without(q, "status"), "is")
 	chip := func(text, query string, n int64) kit.Link {
@@ -356,7 +356,7 @@ func chips(c *ui.Context, q string, counts domain.RunCounts) []kit.Link {
 	return slices.DeleteFunc(out, func(l kit.Link) bool { return l.Count == c.Number(0) && !l.Current && l.Href != "/runs?q=" })
 }
 
-// needsYou counts the runs that wait for a person, but for those in doubt, which are
+// needsYou counts the runs that wait for a person, except runs in doubt, which the list shows as
 // interrupted.
 func needsYou(c domain.RunCounts) int64 {
 	n := int64(0)
@@ -367,7 +367,7 @@ func needsYou(c domain.RunCounts) int64 {
 	return n
 }
 
-// sameTerms reports whether two queries say the same in another order.
+// sameTerms reports whether two queries have the same terms in any order.
 func sameTerms(a, b string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(filter.Terms(a))), slices.Sorted(slices.Values(filter.Terms(b))))
 }

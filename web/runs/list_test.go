@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A look at a run is a page of its own, and a row of the list where scripts run.
+// The preview of a run is a row of the list with scripts, and a page without.
 func TestARunIsPeekedAt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -40,7 +40,8 @@ func TestARunIsPeekedAt(t *testing.T) {
 	}
 }
 
-// Columns are a person's own; the list is sorted within a window that it names.
+// The selected columns belong to the user. A sorted list covers a range of newest runs and shows
+// this range.
 func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -68,7 +69,8 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 	if p := b.Get("/runs?sort=odd"); p.Code != http.StatusUnprocessableEntity {
 		t.Errorf("an order there is not: %d", p.Code)
 	}
-	// A bare word is a plan's key; terms choose and exclude by what took part.
+	// A bare word is the key of a plan. Terms include or exclude runs by the tools, agents, and
+	// steps they used.
 	for q, n := range map[string]int{"ledger": 1, "tool:http": 2, "tool:http,set": 2, "-tool:http": 3,
 		"status:failed,interrupted": 3, "plan:ledger,refund": 2, "attempt:>1": 0,
 		"is:acknowledged": 0, "tool:calculator -plan:ledger": 1, "-label.env=test": 0, "step:post,pay": 2} {
@@ -83,7 +85,7 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 		t.Errorf("no plan is suggested: %s", p.Body)
 	}
 	for word, n := range map[string]string{"needs_you": "1", "interrupted": "1", "retrying": "0",
-		"paused": "0"} { // as the chips count them
+		"paused": "0"} { // same counts as the chips
 		if text := webtest.Words(b.Get("/runs/suggest?q=status:" + word).Body); text != "status:"+word+" "+n {
 			t.Errorf("%s is suggested as %q", word, text)
 		}
@@ -103,7 +105,7 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 	_ = seed
 }
 
-// An export is every run that matches, and no cell is a formula (A35).
+// An export contains every matching run. No cell starts a formula in a spreadsheet (A35).
 func TestRunsAreExportedAsCSV(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -146,8 +148,8 @@ func TestRunsAreExportedAsCSV(t *testing.T) {
 	}
 }
 
-// A list shows how many runs match only if the count is finished. Otherwise it shows a lower bound,
-// and bulk operations on all matching runs are offered without a number.
+// A list shows the number of matching runs only if the count is complete. Otherwise it shows a
+// lower bound, and offers bulk operations on all matching runs without a number.
 func TestTheRunListCountsItsRuns(t *testing.T) {
 	t.Parallel()
 	s := webtest.NewOn(t, storetest.OpenExamining(t, 256))

@@ -11,20 +11,21 @@ import (
 )
 
 const (
-	// medianPlans is for how many plans of a list the median is read.
+	// medianPlans is the maximum number of plans in a list whose median is computed.
 	medianPlans = 25
-	// medianRuns is of how many runs of a plan it is, and medianLeast of how many at least.
+	// medianRuns is the number of recent runs from which a median is computed. Plans with fewer
+	// than medianLeast completed runs have no median.
 	medianRuns, medianLeast = 20, 3
-	// slow is from how many medians on a duration stands out.
+	// slow is the ratio of a duration to the median from which it is highlighted.
 	slow = 2.0
 )
 
-// compared sets the duration of each run beside the median of its plan.
+// compared compares the duration of each run with the median of its plan.
 func (s *section) compared(c *ui.Context, rows []part.Row, list []domain.Run) error {
 	medians := map[string]time.Duration{}
 	for i, run := range list {
 		if run.Status == domain.RunWaiting || run.Status == domain.RunQueued {
-			continue // it takes as long as what it waits for
+			continue // its duration depends on what it waits for
 		}
 		median, known := medians[run.PlanKey]
 		if !known && len(medians) < medianPlans {
@@ -42,10 +43,10 @@ func (s *section) compared(c *ui.Context, rows []part.Row, list []domain.Run) er
 	return nil
 }
 
-// typical is a duration beside a median.
+// typical compares a duration with a median.
 func typical(c *ui.Context, took, median time.Duration) *part.Typical {
 	ratio := float64(took) / float64(median)
-	const shown = 3.0 // medians that the drawing has room for
+	const shown = 3.0 // ratio at the right end of the bar
 	t := &part.Typical{
 		Title: c.T("Median of the plan: %s", kit.Took(median)),
 		Bar:   kit.Percent(100 * min(ratio/shown, 1)),
@@ -68,7 +69,8 @@ func took(run domain.Run, now time.Time) time.Duration {
 	return run.EndedAt.Sub(run.CreatedAt)
 }
 
-// median is how long the last completed runs of a plan took; 0: too few completed.
+// median returns the median duration of the last completed runs of a plan, or 0 if too few
+// completed.
 func (s *section) median(c *ui.Context, plan string) (time.Duration, error) {
 	runs, err := s.Reader.LastRuns(c, plan, medianRuns)
 	if err != nil {

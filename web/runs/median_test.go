@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A run that took much longer than the last runs of its plan stands out. A plan with too few runs has
-// no median.
+// A run that took much longer than the last runs of its plan is highlighted. A plan with too few
+// runs has no median.
 func TestADurationIsComparedWithTheMedianOfItsPlan(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -30,7 +30,7 @@ func TestADurationIsComparedWithTheMedianOfItsPlan(t *testing.T) {
 	}
 }
 
-// Each term of a filter is a chip. It leads to the list without the term.
+// Each term of a filter is a chip that links to the list without the term.
 func TestTermsOfTheFilterAreRemovedByTheirChips(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// peek is a look at a run that does not leave the list.
+// peek serves the preview of a run.
 func (s *section) peek(c *ui.Context) error {
 	run, err := s.Reader.FindRun(c, c.Param("run"))
 	if err != nil {
@@ -96,13 +96,13 @@ func (s *section) peek(c *ui.Context) error {
 	return c.Render(http.StatusOK, Peek(p))
 }
 
-// peekLines is how much of a log a look at a run shows.
+// peekLines is the maximum number of log lines in a preview.
 const peekLines = 6
 
-// lastLog is the end of what a run's last steps logged.
+// lastLog returns the last log lines of a run.
 func (s *section) lastLog(c *ui.Context, run domain.Run) ([]string, error) {
 	rows, err := s.Reader.JournalPage(c, run.ID, max(0, run.LastSeq-20), 20)
-	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt { // the run's page shows what is damaged
+	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt { // the page of the run reports damaged journals
 		return nil, err
 	}
 	var out []string

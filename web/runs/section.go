@@ -1,5 +1,5 @@
-// Package runs has the list of runs with its filter, columns, and export, the search of
-// steps across runs, and a look at one run that does not leave the list.
+// Package runs serves the run list with its filter, columns, and export, the preview of a run, and
+// the step search across runs.
 package runs
 
 import (
@@ -13,39 +13,40 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	App      *app.App
 	Reader   Reader
 	Programs part.Programs
 }
 
-// Reader is what these pages read of the store; every list is by key.
+// Reader reads runs from the store. Lists are paginated by key.
 type Reader interface {
 	ui.Reader
-	// FindRun finds a run by id, or by any unambiguous tail or prefix of at
-	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
+	// FindRun finds a run by id, or by an unambiguous prefix or suffix of at least 4 characters. It
+	// returns CodeNotFound, or CodeConflict if several runs match.
 	FindRun(ctx context.Context, id string) (domain.Run, error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
-	// Outcomes counts how runs ended since a time, per plan and half hour.
+	// Outcomes counts by plan and half hour the runs that ended since a time.
 	Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error)
-	// SortedRuns lists the runs with the most of something among the newest that
-	// match, and among how many.
+	// SortedRuns returns the first runs in a sort order, among the newest matching runs. The window
+	// states how many runs were compared.
 	SortedRuns(ctx context.Context, f domain.RunFilter, by domain.RunSort) ([]domain.Run, domain.SortWindow, error)
-	// LastRuns are the newest runs of a plan, with id, state and times only.
+	// LastRuns returns the newest runs of a plan with id, status, and times only.
 	LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error)
-	// RunsCount counts matches up to the cap; not whole: there may be more.
+	// RunsCount counts matching runs up to cap. whole is false if there may be more.
 	RunsCount(ctx context.Context, f domain.RunFilter, cap int) (n int, whole bool, err error)
-	// Uses lists agents, tools and providers that took part in a run.
+	// Uses returns the agents, tools, and providers that took part in a run.
 	Uses(ctx context.Context, run string) ([]domain.Use, error)
-	// Known are the values that runs have under a key of the filter: error, by,
-	// agent, tool or provider.
+	// Known returns the values that occur in runs for a key of the filter: error, by, agent, tool,
+	// or provider.
 	Known(ctx context.Context, key string, limit int) ([]string, error)
-	// JournalPage gives rows with Seq > after in order, at most limit (0: all).
+	// JournalPage returns journal rows with Seq > after in order, at most limit. A limit of 0 means
+	// all.
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
 	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
-	// Steps finds attempts of steps across runs.
+	// Steps searches attempts of steps across runs.
 	Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error)
 }
 
@@ -54,7 +55,7 @@ type section struct {
 	rows part.Rows
 }
 
-// Section returns the pages.
+// Section returns the routes and fragments of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Programs}}
 	return ui.Section{

@@ -15,14 +15,13 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// stepChips are searches of steps that people make often.
+// stepChips are common step searches.
 var stepChips = []struct{ word, q, sort string }{
 	{locale.Mark("Failed in 24 h"), "status:failed since:24h", ""}, {locale.Mark("Slowest in 24 h"), "since:24h", "took"},
 	{locale.Mark("Retries"), "attempt:>1", ""}, {locale.Mark("All"), "", ""},
 }
 
-// steps searches attempts of steps across runs: which step is slow, which fails
-// .
+// steps serves the search of step attempts across runs, for example for slow or failing steps.
 func (s *section) steps(c *ui.Context) error {
 	q, sort := strings.TrimSpace(c.Query("q")), c.Query("sort")
 	p := StepsPage{Shell: c.Shell("runs", "Steps"), Query: q, Sort: sort, ByTook: link.Steps(q, "took"), ByRun: link.Steps(q, "")}

@@ -5,7 +5,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// StepsPage is the search of steps across runs.
+// StepsPage is the model of the step search.
 type StepsPage struct {
 	kit.Shell
 	Query, Sort       string

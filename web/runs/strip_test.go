@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The shape of a run shows what it is at, and dashed what has not started.
+// The path summary of a run highlights the active step. Steps that have not started are dashed.
 func TestThePathSummaryShowsWhatHasNotStarted(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// keyWords say what each key of the filter selects.
+// keyWords describe the keys of the filter.
 var keyWords = map[string]string{
 	"status": locale.Mark(
 		"status of the run",
@@ -38,8 +38,7 @@ var keyWords = map[string]string{
 	"schedule": locale.Mark("the schedule that started it"),
 }
 
-// examples are queries to try, by key; where there is none, the first of some
-// other values will do.
+// examples are example terms by key. Keys without one use a value that exists.
 var examples = map[string]string{
 	"status": "status:failed,interrupted", "waiting": "waiting:approval", "plan": "plan:invoice,refund",
 	"v": "plan:invoice v:14", "step": "step:extract", "error": "error:timeout",
@@ -50,7 +49,7 @@ var examples = map[string]string{
 	"is": "is:acknowledged", "bulk": "bulk:06gztmgk", "fingerprint": "fingerprint:0a1b2c3d4e5f", "text": `text:"rate limit"`,
 }
 
-// Help are the keys of the filter, each with an example, for the page that explains it.
+// Help returns the keys of the filter, each with a description and an example, for the help page.
 func Help() []kit.FilterTerm {
 	var out []kit.FilterTerm
 	for _, k := range filter.Keys {
@@ -59,13 +58,12 @@ func Help() []kit.FilterTerm {
 	return out
 }
 
-// suggest offers what may follow in the filter: keys, or values of the key that
-// is being written.
+// suggest serves suggestions for the filter: keys, or values of the key being typed.
 func (s *section) suggest(c *ui.Context) error {
 	return query.Suggest(c, filter.Keys, keyWords, func(key, typed string) ([]kit.Link, error) { return s.valuesOf(c, key, typed) })
 }
 
-// valuesOf are the values that a key may have and that contain what was typed.
+// valuesOf returns the values of a key that contain the typed text.
 func (s *section) valuesOf(c *ui.Context, key, typed string) ([]kit.Link, error) {
 	var all []kit.Link
 	add := func(values ...string) {
@@ -158,7 +156,7 @@ func (s *section) valuesOf(c *ui.Context, key, typed string) ([]kit.Link, error)
 	return s.counted(c, key, query.Matching(all, typed)), nil
 }
 
-// counted adds to the first values how many runs have them, where an index gives it.
+// counted adds the number of matching runs to the first values, if the key has an index.
 func (s *section) counted(c *ui.Context, key string, values []kit.Link) []kit.Link {
 	if !slices.Contains([]string{"agent", "tool", "provider", "by", "error"}, key) {
 		return values
@@ -169,7 +167,7 @@ func (s *section) counted(c *ui.Context, key string, values []kit.Link) []kit.Li
 			continue
 		}
 		if f, problem := filter.Parse(key+":"+filter.Quote(v.Text), c.Site.Now()); problem == nil {
-			v.Count, _ = s.matchText(c, f) // the value is as good without
+			v.Count, _ = s.matchText(c, f) // the count is optional
 		}
 	}
 	return values

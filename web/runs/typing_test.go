@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// While a filter is typed, the list keeps what the finished terms select. A term that is not
-// finished neither empties the list nor shows an error. A finished term that is wrong does.
+// While a filter is being typed, the list shows the runs that match its finished terms. An
+// unfinished term neither empties the list nor shows an error. A finished invalid term does.
 func TestATypedFilterKeepsTheList(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

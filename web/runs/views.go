@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// addViews adds the saved views of the reader and the shared ones.
+// addViews fills in the views of the user and the shared views.
 func (s *section) addViews(c *ui.Context, p *RunsPage, q string, valid bool) error {
 	saved, err := s.App.Views.List(c, c.Who.Actor())
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *section) addViews(c *ui.Context, p *RunsPage, q string, valid bool) err
 	return err
 }
 
-// saveView keeps a query of the run list under a name, or forgets it.
+// saveView handles the form that saves a query as a view, or deletes a view.
 func (s *section) saveView(c *ui.Context) error {
 	change := app.ViewChange{Meta: c.Meta(), Name: c.Field("name"), Query: c.Field("q"), Shared: c.Field("shared") != ""}
 	var err error
@@ -51,7 +51,7 @@ func (s *section) saveView(c *ui.Context) error {
 	return c.To("/runs?q=" + url.QueryEscape(strings.TrimSpace(change.Query)))
 }
 
-// setDefaultView keeps the query that the run list opens with, or none.
+// setDefaultView handles the form that sets or removes the default view of the run list.
 func (s *section) setDefaultView(c *ui.Context) error {
 	q := strings.TrimSpace(c.Field("q"))
 	keep := q

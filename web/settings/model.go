@@ -5,32 +5,32 @@ import (
 	"github.com/kairosd/kairosd/web/part/config"
 )
 
-// AccessPage shows how people and programs come in.
+// AccessPage is the model of the page about login methods and sessions.
 type AccessPage struct {
 	kit.Shell
 	Source   string
 	Settings []config.Row
 }
 
-// SecretsPage lists secrets by name, never by value.
+// SecretsPage is the model of the secret list. It contains no values.
 type SecretsPage struct {
 	kit.Shell
 	Source  string
 	Secrets []SecretRow
 }
 
-// SecretRow is a secret in the list.
+// SecretRow is a row of the secret list.
 type SecretRow struct {
 	Name, Source, Tools, Hosts string
 	Plain                      bool // plans may refer to it
 	Changed, Taken             kit.Time
 	Age                        string // since the file was written
-	Pending                    bool   // the file was written since it was read
-	Rotate                     string // loads the file's value; empty: a restart does
+	Pending                    bool   // the file is newer than the loaded value
+	Rotate                     string // address of the form that reloads the value; empty if that requires a restart
 	Uses                       []kit.Link
 }
 
-// RotateSecretPage confirms that a new value is loaded.
+// RotateSecretPage is the model of the form that reloads a secret.
 type RotateSecretPage struct {
 	kit.Shell
 	Idem, Error, Source, Action, Question string
@@ -39,7 +39,8 @@ type RotateSecretPage struct {
 	Uses                                  []kit.Link
 }
 
-// RetentionPage shows what is kept for how long, and what would go now.
+// RetentionPage is the model of the page about retention rules, with a preview of what they would
+// delete now.
 type RetentionPage struct {
 	kit.Shell
 	Source, Idem, Error, Every, Audit, MaxSize, Would string
@@ -48,27 +49,27 @@ type RetentionPage struct {
 	CanRun                                            bool
 }
 
-// RetentionRow is a rule; an empty plan means all others.
+// RetentionRow is a retention rule. Plan is empty for the rule that applies to all other plans.
 type RetentionRow struct{ Plan, Completed, Failed, Cancelled, Keep string }
 
-// RetainedRow is what would go of a plan.
+// RetainedRow is the preview of what retention would delete of a plan.
 type RetainedRow struct{ Plan, Href, Reason, Runs, Rows string }
 
-// NotificationsPage shows who gets which notifications.
+// NotificationsPage is the model of the page about notifications.
 type NotificationsPage struct {
 	kit.Shell
 	Source   string
 	Channels []ChannelView
 }
 
-// ChannelView is one way to tell people; Test is where its form goes.
+// ChannelView is a notification channel. Test is the address of the form that sends a test message.
 type ChannelView struct {
 	ID, Name, Type, Target, On, Plans, Idem, Test string
 	Signed                                        bool
 	Last                                          []DeliveryRow
 }
 
-// DeliveryRow is a message that was sent or waits.
+// DeliveryRow is a sent or pending message.
 type DeliveryRow struct {
 	ID, Kind, State, Attempts, Error, More string
 	Bad                                    bool

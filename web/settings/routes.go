@@ -19,7 +19,7 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the messages after an action.
+// done are the messages shown after an action.
 var done = []ui.Done{
 	{Name: "retained", Path: "/settings/retention", Message: locale.Mark("Expired data deleted.")},
 	{

@@ -14,14 +14,14 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// useWords say what a secret belongs to besides plans.
+// useWords are labels for parts of the configuration that use a secret, by kind.
 var useWords = map[string]string{
 	"provider": locale.Mark("provider %s"), "mcp": locale.Mark("tool server %s"), "channel": locale.Mark("notifications %s"),
 	"login": locale.Mark("the identity provider"), "telemetry": locale.Mark("telemetry"),
 }
 
-// secretSettings lists secrets by name: where each comes from, how old it is, and
-// who uses it. Never a value.
+// secretSettings serves the secret list: the source, the age, and the uses of each secret. It never
+// contains a value.
 func (s *section) secretSettings(c *ui.Context) error {
 	set, err := s.configured(c)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *section) secretSettings(c *ui.Context) error {
 	return c.Render(http.StatusOK, Secrets(p))
 }
 
-// secretUses are the plans and parts of the configuration that use a secret.
+// secretUses returns links to the plans and the parts of the configuration that use a secret.
 func (s *section) secretUses(c *ui.Context, v domain.SecretInfo) []kit.Link {
 	var out []kit.Link
 	for _, u := range v.UsedBy {
@@ -77,7 +77,7 @@ func (s *section) secretUses(c *ui.Context, v domain.SecretInfo) []kit.Link {
 	return out
 }
 
-// rotateSecretPage confirms that a new value is loaded.
+// rotateSecretPage serves the confirmation page for reloading a secret.
 func (s *section) rotateSecretPage(c *ui.Context) error {
 	return s.showRotateSecret(c, http.StatusOK, "")
 }
@@ -105,7 +105,7 @@ func (s *section) showRotateSecret(c *ui.Context, code int, problem string) erro
 	return c.Render(code, RotateSecret(p))
 }
 
-// secret is the one of the address, if its value can be loaded again.
+// secret returns the secret in the address. It must be one whose value can be reloaded.
 func (s *section) secret(c *ui.Context) (domain.SecretInfo, error) {
 	set, err := s.configured(c)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package settings has the pages of the settings: access, notifications, retention, and
-// secrets. Users, roles, and tokens are in package account.
+// Package settings serves the settings pages: access, notifications, retention, and secrets. Users,
+// roles, and tokens are in package account.
 package settings
 
 import (
@@ -10,21 +10,21 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	App      *app.App
-	Settings Settings // nil: settings are not shown
+	Settings Settings // nil disables these pages
 }
 
-// Settings is the configuration, and what can be tested of it. Values
-// are changed in the configuration file: a page never holds a secret.
+// Settings returns the active configuration without values of secrets. Settings are changed in the
+// configuration file, not by these pages.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
 }
 
 type section struct{ Ports }
 
-// Section returns the pages.
+// Section returns the routes and messages of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Routes: s.routes(), Done: done}

@@ -22,7 +22,7 @@ func (s *section) configured(c *ui.Context) (domain.Settings, error) {
 	return s.Settings.Settings(c)
 }
 
-// accessSettings shows how people come in.
+// accessSettings serves the page about login methods and sessions.
 func (s *section) accessSettings(c *ui.Context) error {
 	set, err := s.configured(c)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *section) accessSettings(c *ui.Context) error {
 	return c.Render(http.StatusOK, AccessSettings(p))
 }
 
-// retentionSettings shows the rules and what they would remove now.
+// retentionSettings serves the retention rules, with a preview of what they would delete now.
 func (s *section) retentionSettings(c *ui.Context) error {
 	return s.showRetention(c, http.StatusOK, "")
 }
@@ -95,7 +95,7 @@ func (s *section) showRetention(c *ui.Context, code int, problem string) error {
 			p.Would = c.T("No expired data.")
 		}
 	case domain.CodeConflict, domain.CodeUnavailable:
-		p.Would = c.Sentence(err) // it is at work
+		p.Would = c.Sentence(err) // such as a retention run in progress
 	default:
 		return err
 	}
@@ -138,7 +138,7 @@ var deliveryWords = map[domain.DeliveryStatus]string{
 	), domain.DeliverySent: locale.Mark("delivered"), domain.DeliveryFailed: locale.Mark("failed"),
 }
 
-// notificationSettings shows who gets which notifications, and the newest messages.
+// notificationSettings serves the notification channels and their newest messages.
 func (s *section) notificationSettings(c *ui.Context) error {
 	set, err := s.configured(c)
 	if err != nil {
@@ -184,7 +184,8 @@ func (s *section) notificationSettings(c *ui.Context) error {
 	return c.Render(http.StatusOK, Notifications(p))
 }
 
-// testChannel sends a test message; what came of it is the newest in the list.
+// testChannel handles the form that sends a test message. Its result becomes the first row of the
+// list.
 func (s *section) testChannel(c *ui.Context) error {
 	if _, err := s.configured(c); err != nil {
 		return err

@@ -40,7 +40,7 @@ func TestATestMessageShowsItsResult(t *testing.T) {
 	if p := b.Post("/settings/notifications/ops/test", f); p.Code != http.StatusSeeOther || p.Location != "/settings/notifications" {
 		t.Fatalf("%d %s", p.Code, p.Body)
 	}
-	b.Post("/settings/notifications/ops/test", f) // the form sent twice tests once
+	b.Post("/settings/notifications/ops/test", f) // a repeated request sends no second message
 	text := webtest.Words(b.Get("/settings/notifications").Body)
 	if strings.Count(text, "a test delivered 1") != 1 {
 		t.Errorf("the message is not listed once: %s", text)

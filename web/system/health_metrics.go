@@ -11,24 +11,24 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// limits beyond which a health metric needs attention, and alarms.
+// These are the thresholds from which a health metric is marked as high and as bad.
 const (
 	lagHigh, lagBad                       = 100 * time.Millisecond, time.Second
 	memoryHigh, memoryBad                 = 1 << 30, 4 << 30
 	routinesHigh                          = 20_000
 	streamsHigh                           = 1000
 	restoreTestHigh, restoreTestBad       = 9 * 24 * time.Hour, 30 * 24 * time.Hour
-	freeHigh, freeBad                     = 20, 100 // the disk's size over what is free of it
+	freeHigh, freeBad                     = 20, 100 // disk size divided by free space
 	waitHigh, waitBad                     = time.Minute, 15 * time.Minute
 	fullHigh, fullBad                     = 30 * 24 * time.Hour, 3 * 24 * time.Hour
 	startsHigh, startsBad                 = 10, 50
 	clockHigh, clockBad                   = time.Second, time.Minute
 	integrityCheckHigh, integrityCheckBad = 8 * 24 * time.Hour, 30 * 24 * time.Hour
-	failedHigh, failedBad                 = 10, 50 // percent of the runs that ended in failedWithin
+	failedHigh, failedBad                 = 10, 50 // percent of the runs that ended within failedWithin
 	failedWithin                          = time.Hour
-	failedFew                             = 5                // too few failures for a figure
-	idleHigh                              = 15 * time.Minute // no step ends, though runs are at work
-	movedHigh                             = time.Hour        // and more than walUnmoved waits
+	failedFew                             = 5                // up to this number of failures, the share is ignored
+	idleHigh                              = 15 * time.Minute // no step ended, although runs are active
+	movedHigh                             = time.Hour        // age of the last WAL checkpoint, if the WAL also exceeds walUnmoved
 	walUnmoved                            = 64 << 20
 )
 
@@ -45,7 +45,7 @@ func sorted(all []HealthMetric) (attention, healthy []HealthMetric) {
 	return attention, healthy
 }
 
-// mark is the status of a metric, as a shape and a word.
+// mark returns the state of a metric as an icon and a word.
 func (m HealthMetric) mark() kit.Status {
 	switch m.State {
 	case "fail":
@@ -56,7 +56,8 @@ func (m HealthMetric) mark() kit.Status {
 	return kit.Word("ok", "i-ok", locale.Mark("OK:"), false)
 }
 
-// healthMetrics are the rows of the System page: the current value, its threshold, its trend, and what to do.
+// healthMetrics returns the rows of the health page, each with the current value, its threshold,
+// its trend, and advice.
 func (s *section) healthMetrics(
 	c *ui.Context,
 	v domain.HealthMetrics,
@@ -88,7 +89,7 @@ func (s *section) healthMetrics(
 	return h.rows
 }
 
-// all is a state that asks for attention once all slots are taken.
+// all returns a state that needs attention if all slots are in use.
 func all(taken, of int) string {
 	if of > 0 && taken >= of {
 		return "need"
@@ -96,7 +97,8 @@ func all(taken, of int) string {
 	return ""
 }
 
-// last is the newest minute; one of before a restart is none.
+// last returns the newest sample, or a zero sample if it is older than 3 minutes, which happens
+// after a restart.
 func last(s []domain.Sample, now time.Time) domain.Sample {
 	if len(s) == 0 || now.Sub(s[len(s)-1].At) > 3*time.Minute {
 		return domain.Sample{}
@@ -104,8 +106,8 @@ func last(s []domain.Sample, now time.Time) domain.Sample {
 	return s[len(s)-1]
 }
 
-// idle is for how long no step has ended, by the minutes that are known of this
-// process: one that has just begun has not been idle.
+// idle returns the time since the last step ended, as far as the samples without a gap go back. It
+// is short after a start of the process.
 func idle(samples []domain.Sample, now time.Time) time.Duration {
 	since := now
 	for _, s := range slices.Backward(samples) {
@@ -117,7 +119,7 @@ func idle(samples []domain.Sample, now time.Time) time.Duration {
 	return now.Sub(since)
 }
 
-// failures are how many runs failed lately, and how many ended.
+// failures returns the number of runs that failed and that ended within failedWithin.
 func failures(samples []domain.Sample, now time.Time) (failed, ended int64) {
 	for _, s := range samples {
 		if now.Sub(s.At) < failedWithin {

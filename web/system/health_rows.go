@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// health collects the rows of the System page.
+// health builds the rows of the health page.
 type health struct {
 	c         *ui.Context
 	v         domain.HealthMetrics
@@ -32,7 +32,6 @@ func (h *health) trend(pick func(domain.Sample) float64) []point { return sample
 
 func (h *health) over(limit string) string { return h.c.T("over %s", limit) }
 
-// work adds the timer lag and the slots in use.
 func (h *health) work() {
 	h.add(
 		vital.Grade(h.v.Lag.Duration(), lagHigh, lagBad),
@@ -60,7 +59,6 @@ func (h *health) work() {
 	)
 }
 
-// queue adds the queued runs.
 func (h *health) queue() {
 	queued, state := h.c.Number(int64(h.v.Queued)), ""
 	if h.v.Queued > 0 && !h.v.Oldest.IsZero() {
@@ -72,7 +70,7 @@ func (h *health) queue() {
 		h.c.T("All slots are taken. Check what the active runs wait for, or raise engine.max_running if the machine has room."))
 }
 
-// commits adds how long checkpoint writes take.
+// commits adds the duration of checkpoint writes.
 func (h *health) commits() {
 	commits := h.c.T("none yet")
 	if h.v.Commits.P50 > 0 {
@@ -93,7 +91,7 @@ func (h *health) commits() {
 	)
 }
 
-// throughput adds the steps per minute.
+// throughput adds the number of steps per minute.
 func (h *health) throughput() {
 	state := ""
 	if h.v.Working > 0 && idle(h.v.Samples, h.now) > idleHigh {
@@ -109,7 +107,7 @@ func (h *health) throughput() {
 	)
 }
 
-// failures adds the failed runs per minute.
+// failures adds the failed runs.
 func (h *health) failures() {
 	failed, ended := failures(h.v.Samples, h.now)
 	state := ""
@@ -128,7 +126,6 @@ func (h *health) failures() {
 	)
 }
 
-// disk adds the size of the database.
 func (h *health) disk() {
 	state := ""
 	size := vital.Bytes(h.c.Display.Lang, h.server.Storage.Database)
@@ -153,7 +150,7 @@ func (h *health) disk() {
 	)
 }
 
-// growth adds the growth of the database, and when it fills the disk.
+// growth adds the growth of the database, and the time when the disk will be full.
 func (h *health) growth() {
 	growth, state := h.c.T("not enough data yet"), ""
 	if len(h.v.Samples) >= 30 {
@@ -173,7 +170,7 @@ func (h *health) growth() {
 		h.c.T("Set or shorten retention, or move the data directory to a larger disk."))
 }
 
-// log adds the write-ahead log and its last checkpoint.
+// log adds the size of the write-ahead log and its last checkpoint.
 func (h *health) log() {
 	h.add(
 		vital.Grade(h.server.Storage.WAL, vital.WALHigh, vital.WALBad),
@@ -200,7 +197,6 @@ func (h *health) log() {
 	)
 }
 
-// backup adds the age of the last backup.
 func (h *health) backup() {
 	state := ""
 	backup := h.c.T("none")
@@ -220,7 +216,7 @@ func (h *health) backup() {
 	)
 }
 
-// made returns when each backup was made, the newest first.
+// made returns the creation times of the backups, newest first.
 func (h *health) made() []time.Time {
 	made := make([]time.Time, 0, len(h.server.Backups)+1)
 	for _, b := range h.server.Backups {
@@ -229,8 +225,8 @@ func (h *health) made() []time.Time {
 	return made
 }
 
-// restoreTest adds the last test of a backup. Each backup is opened as a database and verified when it is
-// made, before it is encrypted. The newest is read back again every week.
+// restoreTest adds the last test of a backup. When a backup is made, kairosd opens it as a database
+// and verifies it before encrypting it. Every week, kairosd reads the newest backup again.
 func (h *health) restoreTest() {
 	var newest domain.Backup
 	if len(h.server.Backups) > 0 {
@@ -277,7 +273,6 @@ func (h *health) restoreTest() {
 	)
 }
 
-// integrity adds the last integrity check.
 func (h *health) integrity() {
 	examined, state := h.c.T("not since the start"), ""
 	if !h.server.CheckedAt.IsZero() {
@@ -297,7 +292,7 @@ func (h *health) integrity() {
 	)
 }
 
-// starts adds the starts of the daemon, and what they found.
+// starts adds the number of starts, of crashes, and of runs that the last start continued.
 func (h *health) starts() {
 	starts := h.c.Number(int64(h.server.Starts))
 	if h.server.UncleanStarts > 0 {
@@ -323,7 +318,7 @@ func (h *health) starts() {
 	)
 }
 
-// modelProviders adds the model providers, if any.
+// modelProviders adds the state of the model providers, if any are configured.
 func (h *health) modelProviders() {
 	if len(h.providers) == 0 {
 		return
@@ -353,7 +348,7 @@ func (h *health) modelProviders() {
 	)
 }
 
-// circuits adds the circuits of tools and hosts, if any.
+// circuits adds the circuits of tools and hosts, if any tool has a circuit breaker.
 func (h *health) circuits() {
 	if !slices.ContainsFunc(h.tools, func(t domain.ToolInfo) bool { return t.Breaker != nil }) {
 		return
@@ -380,7 +375,7 @@ func (h *health) circuits() {
 	)
 }
 
-// clock adds how well the clock is synchronized.
+// clock adds the synchronization of the system clock.
 func (h *health) clock() {
 	clock, state := h.c.T("unknown"), ""
 	switch {
@@ -408,7 +403,7 @@ func (h *health) clock() {
 	)
 }
 
-// process adds memory, goroutines, and live streams.
+// process adds memory, goroutines, and event streams.
 func (h *health) process() {
 	h.add(
 		vital.Grade(h.v.Memory, memoryHigh, memoryBad),

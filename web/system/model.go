@@ -5,21 +5,21 @@ import (
 	"github.com/kairosd/kairosd/web/part/config"
 )
 
-// SystemPage shows how the daemon and its data are.
+// SystemPage is the model of the health page and of the storage page.
 type SystemPage struct {
 	kit.Shell
-	// Hold, if not empty, is why nothing is executed; it can be released here.
+	// Hold is the reason why all runs are held. It is empty if they are not.
 	Hold       string
-	Held       string // "3 runs are held"; empty: none
+	Held       string // such as "3 runs are held"; empty if none
 	HeldHref   string
 	CanRelease bool
-	// Maintenance, if not empty, shows since when no step starts, and by whom.
+	// Maintenance states who started maintenance, and when. It is empty if maintenance is off.
 	Maintenance string
 	CanMaintain bool
 	Health      []kit.Fact
-	State       kit.Status // of the daemon
-	// Attention are the metrics beyond their thresholds, the worst first; Healthy are the
-	// others, which Normal counts.
+	State       kit.Status // state of the daemon
+	// Attention are the metrics above their thresholds, the worst first. Healthy are the others,
+	// and Normal is their number as text.
 	Attention, Healthy []HealthMetric
 	Normal             string
 	Storage            []Figure
@@ -27,37 +27,37 @@ type SystemPage struct {
 	PlansAt            kit.Time
 	Backups            []BackupRow
 	BackupDir          string
-	Encrypted          bool // a backup is
+	Encrypted          bool // at least one backup is encrypted
 	CanBackUp          bool
 	Retention          []string
 	Idem               string
 	Parts              []kit.Link
 	Tables             []TableRow
 	TablesAt           kit.Time
-	Would              string // what retention would free now; empty: unknown
+	Would              string // estimate of what retention would free now; empty if unknown
 }
 
-// JobsPage lists the background jobs of the daemon.
+// JobsPage is the model of the page about background jobs.
 type JobsPage struct {
 	kit.Shell
 	Parts []kit.Link
 	Jobs  []JobRow
 }
 
-// Figure is a number with its title, and what it is a part of.
+// Figure is a value with its title and a remark.
 type Figure struct{ Title, Value, Remark string }
 
-// TableRow is what a table of the database takes.
+// TableRow contains the size of a database table and its indexes.
 type TableRow struct{ Name, Size, Index string }
 
-// JobRow is a background job of the daemon.
+// JobRow is a background job.
 type JobRow struct {
 	Name, Every, Took, Error string
 	State                    kit.Status
 	Last, Next               kit.Time
 }
 
-// SystemLogPage is the end of the daemon's own log.
+// SystemLogPage is the model of the page with the newest lines of the daemon log.
 type SystemLogPage struct {
 	kit.Shell
 	Parts  []kit.Link
@@ -67,14 +67,14 @@ type SystemLogPage struct {
 	Lines  []DaemonLine
 }
 
-// DaemonLine is a line of the daemon's log.
+// DaemonLine is a line of the daemon log.
 type DaemonLine struct {
 	At                 kit.Time
 	Level, Text, Facts string
-	Role               string // fail, need, or empty
+	Role               string // color role: fail, need, or empty
 }
 
-// SystemConfigPage is what the daemon goes by.
+// SystemConfigPage is the model of the page with the active configuration.
 type SystemConfigPage struct {
 	kit.Shell
 	Parts    []kit.Link
@@ -83,14 +83,13 @@ type SystemConfigPage struct {
 	Settings []config.Row
 }
 
-// PlanStorage is what the runs of a plan take.
+// PlanStorage is the storage used by the runs of a plan.
 type PlanStorage struct {
 	Plan, Href         string
 	Runs, Rows, Purged string
 	Size               string
 }
 
-// BackupRow is a backup.
 type BackupRow struct {
 	Name    string
 	Created kit.Time

@@ -20,7 +20,7 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the actions that the next page confirms.
+// done are the messages shown after an action.
 var done = []ui.Done{
 	{Name: "released", Path: "/system/release", Message: locale.Mark("All held runs are released.")},
 	{Name: "backed-up", Path: "/system/backup", Message: locale.Mark("The backup is made and verified.")},

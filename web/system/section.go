@@ -1,5 +1,5 @@
-// Package system has the pages about the server: health, storage, background jobs, the daemon's log, and the
-// active configuration.
+// Package system serves the pages about the server: health, storage, background jobs, the daemon
+// log, and the active configuration.
 package system
 
 import (
@@ -10,36 +10,36 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of these pages.
 type Ports struct {
 	App      *app.App
-	System   System   // nil: there are no such pages
-	Settings Settings // nil: the configuration is not shown
+	System   System   // nil disables these pages
+	Settings Settings // nil hides the configuration
 }
 
 // System operates the server as a whole.
 type System interface {
 	// Server returns the status of the server and its data.
 	Server(ctx context.Context) (domain.Server, error)
-	// HealthMetrics is how the daemon does now and did over the last day.
+	// HealthMetrics returns the current health metrics and the samples of the last 24 hours.
 	HealthMetrics(ctx context.Context) (domain.HealthMetrics, error)
-	// Log is the newest lines of the daemon's log, newest first, of a level or worse
-	// (empty: all) that hold a text (empty: any).
+	// Log returns the newest lines of the daemon log, newest first. If not empty, level selects
+	// lines of a level or above, and text selects lines that contain it.
 	Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error)
-	// Notices are what every page shows now; they are cheap.
+	// Notices returns the notices shown on every page. It is fast, because every request calls it.
 	Notices(ctx context.Context) []domain.Notice
-	// Retention is what is deleted automatically, and when.
+	// Retention returns the retention rules.
 	Retention() domain.Retention
 }
 
-// Settings reads the configuration.
+// Settings returns the active configuration.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
 }
 
 type section struct{ Ports }
 
-// Section returns the pages.
+// Section returns the routes and messages of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Routes: s.routes(), Done: done}

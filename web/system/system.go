@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// system shows how the daemon and its data are, and what can be done about it.
+// system serves the health page.
 func (s *section) system(c *ui.Context) error {
 	if s.System == nil {
 		return domain.Errorf(domain.CodeNotFound, "the system page requires a running server")
@@ -112,7 +112,8 @@ func (s *section) system(c *ui.Context) error {
 	return c.Render(http.StatusOK, Health(p))
 }
 
-// configFacts show since when the configuration is active, and which parts of its file are not (O13).
+// configFacts returns when the configuration was applied, and which changes of its file require a
+// restart (O13).
 func (s *section) configFacts(c *ui.Context, i domain.Server) (facts []kit.Fact) {
 	if !i.ConfigAt.IsZero() {
 		facts = append(facts, kit.Fact{Term: c.T("Active since"), Text: c.Time(i.ConfigAt).Text})
@@ -126,7 +127,8 @@ func (s *section) configFacts(c *ui.Context, i domain.Server) (facts []kit.Fact)
 	return facts
 }
 
-// systemParts are the pages about the server and who may see each.
+// systemParts are the pages about the server. op is the operation that a user must be allowed to
+// perform.
 var systemParts = []struct {
 	href, word string
 	op         app.Operation
@@ -148,7 +150,7 @@ func (s *section) systemTabs(c *ui.Context, current string) []kit.Link {
 	return out
 }
 
-// installation is how the daemon and its data are.
+// status returns the status of the server.
 func (s *section) status(c *ui.Context) (domain.Server, error) {
 	if s.System == nil {
 		return domain.Server{}, domain.Errorf(domain.CodeNotFound, "the system page requires a running server")
@@ -156,7 +158,7 @@ func (s *section) status(c *ui.Context) (domain.Server, error) {
 	return s.System.Server(c)
 }
 
-// systemStorage shows what takes room, what would free it, and the backups.
+// systemStorage serves the page about storage, retention, and backups.
 func (s *section) systemStorage(c *ui.Context) error {
 	i, err := s.status(c)
 	if err != nil {
@@ -211,8 +213,8 @@ func (s *section) systemStorage(c *ui.Context) error {
 	return c.Render(http.StatusOK, SystemStorage(p))
 }
 
-// wouldFree estimates what retention would free by what the rows of each plan take
-// on average.
+// wouldFree estimates how many bytes retention would free, from the average size of the rows of
+// each plan.
 func wouldFree(would domain.RetentionResult, plans []domain.PlanStorage) int64 {
 	per := map[string]float64{}
 	for _, s := range plans {
@@ -227,7 +229,7 @@ func wouldFree(would domain.RetentionResult, plans []domain.PlanStorage) int64 {
 	return int64(total)
 }
 
-// systemJobs shows the background jobs of the daemon.
+// systemJobs serves the page about background jobs.
 func (s *section) systemJobs(c *ui.Context) error {
 	i, err := s.status(c)
 	if err != nil {
@@ -259,7 +261,8 @@ func (s *section) systemJobs(c *ui.Context) error {
 	return c.Render(http.StatusOK, SystemJobs(p))
 }
 
-// The jobs of the daemon, for the catalogue of words.
+// These names of jobs are not literals elsewhere in this package. They are marked here for
+// translation.
 var _ = []string{
 	locale.Mark("measure storage"),
 	locale.Mark("retention"),
@@ -268,10 +271,10 @@ var _ = []string{
 	locale.Mark("test a restore"),
 }
 
-// shownLines is how many lines of the log a page holds.
+// shownLines is the maximum number of log lines on a page.
 const shownLines = 200
 
-// systemLog shows the end of the daemon's own log.
+// systemLog serves the newest lines of the daemon log.
 func (s *section) systemLog(c *ui.Context) error {
 	if s.System == nil {
 		return domain.Errorf(domain.CodeNotFound, "the system page requires a running server")
@@ -314,7 +317,7 @@ func (s *section) systemLog(c *ui.Context) error {
 	return c.Render(http.StatusOK, SystemLog(p))
 }
 
-// configured is the configuration.
+// configured returns the active configuration.
 func (s *section) configured(c *ui.Context) (domain.Settings, error) {
 	if s.Settings == nil {
 		return domain.Settings{}, domain.Errorf(domain.CodeNotFound, "settings are not shown here")
@@ -322,7 +325,8 @@ func (s *section) configured(c *ui.Context) (domain.Settings, error) {
 	return s.Settings.Settings(c)
 }
 
-// systemConfig shows what the daemon goes by, and where it is from; no secret is in it.
+// systemConfig serves the active configuration with the source of each value. It does not contain
+// secrets.
 func (s *section) systemConfig(c *ui.Context) error {
 	set, err := s.configured(c)
 	if err != nil {
@@ -345,7 +349,7 @@ func (s *section) systemConfig(c *ui.Context) error {
 	return c.Render(http.StatusOK, SystemConfig(p))
 }
 
-// releaseAll ends a hold.
+// releaseAll handles the form that releases all held runs.
 func (s *section) releaseAll(c *ui.Context) error {
 	if _, err := s.App.System.Release(c, app.HeldRuns{Meta: c.Meta(), Reason: c.Field("reason")}); err != nil {
 		return err
@@ -353,7 +357,7 @@ func (s *section) releaseAll(c *ui.Context) error {
 	return c.To("/system")
 }
 
-// maintain begins or ends maintenance.
+// maintain handles the form that starts or ends maintenance.
 func (s *section) maintain(c *ui.Context) error {
 	if _, err := s.App.System.Maintain(c, app.MaintenanceChange{Meta: c.Meta(), On: c.Field("on") == "true",
 		Reason: c.Field("reason")}); err != nil {
@@ -362,7 +366,8 @@ func (s *section) maintain(c *ui.Context) error {
 	return c.To("/system")
 }
 
-// backUp makes a backup. It continues when the browser is closed: a large database takes minutes.
+// backUp handles the form that makes a backup. A large database takes minutes, so the backup
+// continues if the client disconnects.
 func (s *section) backUp(c *ui.Context) error {
 	if _, err := s.App.System.BackUp(c, c.Meta()); err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// After a restore every page shows that nothing is executed, and why; the System page lets an operator
-// release it.
+// After a restore, every page shows that runs are held, and why. An operator releases them on the
+// health page.
 func TestAHoldIsShownEverywhereAndReleasedByForm(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")
@@ -84,7 +84,8 @@ func TestAHoldIsShownEverywhereAndReleasedByForm(t *testing.T) {
 	}
 }
 
-// The health metrics show what is too high and what to do. An operator starts and ends maintenance by form.
+// The health metrics show which values are too high, with advice. An operator starts and ends
+// maintenance by form.
 func TestVitalLinesAndMaintenance(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -106,7 +107,7 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 		ServerStorage: domain.ServerStorage{Storage: domain.Storage{WAL: 300 << 20}}})
 	b := site.Browser(t).Login()
 	p := b.Get("/system")
-	notYet := []string{"Last log checkpoint", "Last backup", "Last restore test", "Integrity check"} // nothing has been yet
+	notYet := []string{"Last log checkpoint", "Last backup", "Last restore test", "Integrity check"} // none of these has happened yet
 	for _, want := range []string{"none for 15 min, with active runs", "over 10% of finished runs",
 		"over 10, or any after a crash", "p50 900 µs", "12, the oldest for 2 min", "3.00 GiB a day, full on 20", ", in 9 d",
 		"all slots", "4, 2 after a crash; 7 runs were resumed; 1 waits for a decision",
@@ -128,7 +129,7 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 		_, name, _ = strings.Cut(name, ": ")
 		columns := []string{"name", "value", "trend", "threshold", "recommended action"}
 		if strings.Contains(cells[0][1], "OK:") {
-			columns = columns[:4] // nothing to do
+			columns = columns[:4] // healthy metrics have no advice
 		}
 		if len(cells) != len(columns) {
 			t.Errorf("%s has %d columns", name, len(cells))
@@ -151,12 +152,13 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 	}
 	form = p.Hidden()
 	form.Set("on", "true")
-	if p := b.Post("/system/maintenance", form); p.Code != http.StatusSeeOther { // a repetition changes nothing
+	if p := b.Post("/system/maintenance", form); p.Code != http.StatusSeeOther { // a repeated request changes nothing
 		t.Errorf("twice: %d", p.Code)
 	}
 }
 
-// The System page shows that backups are encrypted, and what was readable of one without its key.
+// The storage page shows that backups are encrypted, and which data of a backup is readable without
+// its key.
 func TestEncryptedBackupsAreShown(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -194,9 +196,9 @@ func TestEncryptedBackupsAreShown(t *testing.T) {
 	}
 }
 
-// The parts of the System page: jobs with their last error, tables by size, the
-// daemon's log by level and text, the configuration with where each value is from; what
-// anybody wrote stays text, and who may not see a part is not led there.
+// The pages about the server show jobs with their last error, tables by size, the daemon log by
+// level and text, and the configuration with the source of each value. Text is escaped, and tabs
+// that a user may not open are hidden.
 func TestPartsOfTheSystem(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -250,8 +252,8 @@ func TestPartsOfTheSystem(t *testing.T) {
 	}
 }
 
-// A daemon with hanging steps, or with more failed runs than usual, shows it, and shows nothing when all is
-// well. Times show as ages.
+// If steps hang, or more runs fail than usual, a metric shows it. In the normal case it needs no
+// attention. Past times are shown as ages.
 func TestVitalLinesThatCompare(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -10,14 +10,14 @@ import (
 	"github.com/kairosd/kairosd/web/part/vital"
 )
 
-// point is a figure at its time.
 type point struct {
 	at    time.Time
 	value float64
 }
 
-// sparks is a figure over the last day, or since the first sample, oldest first: a line per stretch without a
-// gap, because there are no samples while the daemon is not running.
+// sparks returns the points of a trend line over the last 24 hours, or since the first sample. The
+// daemon takes no samples while it is not running, so there is a separate line for each stretch
+// without a gap.
 func sparks(points []point, now time.Time) []string {
 	from := now.Add(-24 * time.Hour)
 	if len(points) > 0 && points[0].at.After(from) {
@@ -49,7 +49,7 @@ func sparks(points []point, now time.Time) []string {
 	empty := 0
 	for j, v := range high {
 		if v < 0 {
-			if empty++; empty > 2 { // a late sample is not a gap
+			if empty++; empty > 2 { // tolerate up to two missing samples
 				end()
 			}
 			continue
@@ -65,7 +65,7 @@ func sparks(points []point, now time.Time) []string {
 	return out
 }
 
-// sampled is a figure of every sample.
+// sampled returns one value of every sample.
 func sampled(samples []domain.Sample, pick func(domain.Sample) float64) []point {
 	points := make([]point, 0, len(samples))
 	for _, s := range samples {
@@ -74,8 +74,8 @@ func sampled(samples []domain.Sample, pick func(domain.Sample) float64) []point 
 	return points
 }
 
-// growths are by how much the database grew in the hour before each sample, or in as
-// much of it as is known; when it shrank, it did not grow.
+// growths returns the growth of the database in the hour before each sample, in bytes per hour. It
+// is 0 if the database shrank. Samples with less than half an hour of history are skipped.
 func growths(samples []domain.Sample) []point {
 	var points []point
 	from := 0
@@ -90,8 +90,8 @@ func growths(samples []domain.Sample) []point {
 	return points
 }
 
-// ages are how long ago something was: a line that rises until it happens again.
-// Before the first time that is known there is none.
+// ages returns, for each minute of the last 24 hours, the time since the latest of times. Minutes
+// before the first of times are skipped.
 func ages(now time.Time, times ...time.Time) []point {
 	times = slices.DeleteFunc(slices.Clone(times), time.Time.IsZero)
 	slices.SortFunc(times, time.Time.Compare)
