@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// Proof asks who is there. What was posted goes along, so that nothing is typed twice.
+// Proof is the form that confirms the user's identity. Hidden fields keep the posted values.
 func Proof(p ProofPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

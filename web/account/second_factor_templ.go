@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// LoginCode asks for the code of a second factor.
+// LoginCode is the form for the code of the second factor.
 func LoginCode(p LoginCodePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -182,7 +182,7 @@ func LoginCode(p LoginCodePage) templ.Component {
 	})
 }
 
-// SecondFactor turns one's second factor on or off.
+// SecondFactor is the page that turns the second factor on or off.
 func SecondFactor(p SecondFactorPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

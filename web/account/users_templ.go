@@ -1365,7 +1365,7 @@ func User(p UserPage) templ.Component {
 	})
 }
 
-// sessionTable lists open logins; with a form token, each can be ended.
+// sessionTable lists open sessions. If csrf is not empty, it has a button that ends each session.
 func sessionTable(rows []SessionRow, csrf, idem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2316,7 +2316,7 @@ func Tokens(p TokensPage) templ.Component {
 	})
 }
 
-// lastUse is when and from where something was used last.
+// lastUse shows the time and the address of the last use.
 func lastUse(at kit.Time, from string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

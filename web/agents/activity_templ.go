@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// pulseCells are how calls went, as cells of a table: the 24 hours, the last hour,
-// how long they took and when the last was.
+// pulseCells are the table cells about calls: the last 24 hours, the last hour, their duration, and
+// the time of the last call.
 func pulseCells(p Pulse) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -303,8 +303,8 @@ func pulseHeads() templ.Component {
 	})
 }
 
-// pulsePicture is the state of each half hour of a day: without calls, completed, or with failures,
-// which are taller.
+// pulsePicture draws a bar for each half hour of a day. The height and color show whether calls
+// were made, and whether some failed.
 func pulsePicture(p Pulse) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -403,7 +403,7 @@ func pulsePicture(p Pulse) templ.Component {
 	})
 }
 
-// callRecord shows the calls of a day.
+// callRecord is the card about the calls of the last 24 hours.
 func callRecord(p Pulse, counts []CountRow, failures []FailureRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

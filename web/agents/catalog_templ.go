@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/query"
 )
 
-// Catalog is the list of agents, of providers, or of tools.
+// Catalog is the page that lists agents, providers, or tools.
 func Catalog(p CatalogPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -728,7 +728,7 @@ func catalogPart(p CatalogPage) templ.Component {
 	})
 }
 
-// toolServers are the MCP servers that tools come from.
+// toolServers lists the MCP servers that provide tools.
 func toolServers(rows []ServerRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1017,7 +1017,7 @@ func toolServers(rows []ServerRow) templ.Component {
 	})
 }
 
-// providersList follows the circuits of providers.
+// providersList is the live region of the provider list. It follows circuit events.
 func providersList(rows []ProviderRow, bar query.Bar) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1418,7 +1418,7 @@ func providersList(rows []ProviderRow, bar query.Bar) templ.Component {
 	})
 }
 
-// toolsList follows the circuits of tools.
+// toolsList is the live region of the tool list. It follows circuit events.
 func toolsList(rows []ToolRow, bar query.Bar) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1779,7 +1779,7 @@ func toolsList(rows []ToolRow, bar query.Bar) templ.Component {
 	})
 }
 
-// catalogFilter narrows a catalog that is longer than a screen.
+// catalogFilter shows the filter bar if the list is long or already filtered.
 func catalogFilter(p CatalogPage, rows int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1818,7 +1818,7 @@ func catalogFilter(p CatalogPage, rows int) templ.Component {
 	})
 }
 
-// configured shows how the configuration adds to a catalog.
+// configured shows an example of the configuration that adds entries to the list.
 func configured(title, example string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

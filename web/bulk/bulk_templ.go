@@ -1304,7 +1304,7 @@ func state(p Progress) templ.Component {
 	})
 }
 
-// strip is how many runs are done, with the canary and the rate.
+// strip shows the progress bar, the result of the canary, and the rate.
 func strip(s Strip) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1461,7 +1461,7 @@ func strip(s Strip) templ.Component {
 	})
 }
 
-// itemList are the runs of the operation, by outcome.
+// itemList is the live region with the runs of the operation, filtered by outcome.
 func itemList(v Items) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -721,8 +721,8 @@ func Ask(p AskPage) templ.Component {
 	})
 }
 
-// DraftProgress is how far planning is. With scripts it follows; without, there is
-// a link.
+// DraftProgress shows the progress of planning. It is a live region while planning. Without
+// scripts, it has a link that reloads the page.
 func DraftProgress(p Progress) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1353,7 +1353,7 @@ func draftFailure(p DraftPage, f DraftFailure) templ.Component {
 	})
 }
 
-// discardLink leads to what is asked before a draft is put aside.
+// discardLink links to the confirmation page for discarding a draft.
 func discardLink(p DraftPage, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1417,7 +1417,7 @@ func discardLink(p DraftPage, text string) templ.Component {
 	})
 }
 
-// draftActions are the actions on a draft, beside its name.
+// draftActions are the actions on a draft, next to its name.
 func draftActions(p DraftPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

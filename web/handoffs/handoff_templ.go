@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/detail"
 )
 
-// Handoff is one handoff as a page of its own: to link to, and to print.
+// Handoff is the page of a handoff, for links and for printing.
 func Handoff(p HandoffPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

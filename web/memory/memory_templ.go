@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/query"
 )
 
-// Memory shows what sessions remember.
+// Memory shows the sessions with memory, or the memory of one session.
 func Memory(p MemoryPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

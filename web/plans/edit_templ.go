@@ -695,8 +695,8 @@ func PlanEditor(p PlanForm) templ.Component {
 	})
 }
 
-// planText is the text of the plan, and the same marked up: under the text with scripts, which keep
-// both together, and after it without.
+// planText is the text field of the plan and its highlighted copy. Scripts place the copy under the
+// text and keep them in sync. Without scripts, the copy follows the field.
 func planText(p PlanForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -773,7 +773,7 @@ func planText(p PlanForm) templ.Component {
 	})
 }
 
-// planMarked is the text with line numbers, marked up.
+// planMarked is the highlighted text with line numbers.
 func planMarked(p PlanForm, along bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -819,7 +819,7 @@ func planMarked(p PlanForm, along bool) templ.Component {
 	})
 }
 
-// PlanChecked is what changes in the editor while the reader types.
+// PlanChecked is the fragment that updates while the user types.
 func PlanChecked(p PlanForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1050,7 +1050,7 @@ func planProblems(p PlanForm) templ.Component {
 	})
 }
 
-// planProblem is a problem, with the button that fixes it.
+// planProblem is one problem, with a button if a fix is available.
 func planProblem(q PlanProblem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1257,7 +1257,7 @@ func planProblem(q PlanProblem) templ.Component {
 	})
 }
 
-// problemLine leads to the line of the text that a problem is about.
+// problemLine links a problem to its line in the text.
 func problemLine(q kit.ProblemRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

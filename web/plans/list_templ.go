@@ -1185,8 +1185,8 @@ func draftTable(rows []DraftRow) templ.Component {
 	})
 }
 
-// runStrip is a plan's last runs: one cell each, taller the slower, failures
-// hatched.
+// runStrip shows the latest runs of a plan, one cell each. Slower runs have taller cells. Failed
+// runs are hatched.
 func runStrip(s PlanStats) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

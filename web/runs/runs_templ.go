@@ -183,8 +183,8 @@ func Runs(p RunsPage) templ.Component {
 	})
 }
 
-// RunListAlong is the list as it is filtered while one types, with what else on
-// the page says by what (H8).
+// RunListAlong is the list while its filter is being typed. The other parts of the page that depend
+// on the query are out-of-band swaps.
 func RunListAlong(p RunsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -230,7 +230,7 @@ func RunListAlong(p RunsPage) templ.Component {
 	})
 }
 
-// histogram is how the runs ended over time. Each column narrows the list to its time.
+// histogram shows the outcomes of runs over time. Each column filters the list by its time range.
 func histogram(p RunsPage, along bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -286,7 +286,7 @@ func histogram(p RunsPage, along bool) templ.Component {
 	})
 }
 
-// runChips are the states and views that the list can be narrowed to.
+// runChips are links that filter by status, and saved views.
 func runChips(p RunsPage, along bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -522,7 +522,7 @@ func runTerms(p RunsPage, along bool) templ.Component {
 	})
 }
 
-// runTools are what else can be done about the filter.
+// runTools are the time ranges and further tools for the filter.
 func runTools(p RunsPage, along bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1148,8 +1148,8 @@ func saveView(p RunsPage) templ.Component {
 	})
 }
 
-// RunList is the list with its counts. It follows events by its pill and cells
-// only when nothing is chosen in it: see the script.
+// RunList is the list with its counts. Scripts update its cells and its pill only while no run in
+// it is selected.
 func RunList(p RunsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1872,7 +1872,7 @@ func RunList(p RunsPage) templ.Component {
 	})
 }
 
-// RunsPill says politely how many runs are new; the list itself never moves.
+// RunsPill announces the number of new runs. The list itself does not move.
 func RunsPill(topic, refresh string, n string, href string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1984,9 +1984,9 @@ func RunsPill(topic, refresh string, n string, href string) templ.Component {
 	})
 }
 
-// RunChanges is the pill and, beside it, the cells of the rows shown that may
-// have changed. A row is never swapped as a whole: what is chosen and focused in
-// it stays. Cells travel in templates: browsers drop a bare cell.
+// RunChanges is the pill and the cells of listed runs that may have changed. Rows are not replaced
+// as a whole, so that selection and focus stay. The cells are in template elements, because HTML
+// parsers drop a cell outside a table.
 func RunChanges(p RunsPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2106,8 +2106,8 @@ func RunChanges(p RunsPage) templ.Component {
 	})
 }
 
-// listedRuns is the run list's own table: with what can be chosen, looked at, and
-// followed cell by cell.
+// listedRuns is the table of the run list, with selection, previews, and cells that are updated
+// separately.
 func listedRuns(p RunsPage, pick bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2534,7 +2534,7 @@ func columnHead(c Column) templ.Component {
 	})
 }
 
-// PeekRow is a look at a run, below its row.
+// PeekRow is the preview of a run under its row.
 func PeekRow(p RunPeek) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2585,7 +2585,7 @@ func PeekRow(p RunPeek) templ.Component {
 	})
 }
 
-// Peek is the same look as a page.
+// Peek is the preview of a run as a page.
 func Peek(p RunPeek) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -509,7 +509,7 @@ func Secrets(p SecretsPage) templ.Component {
 	})
 }
 
-// secretUses are links to whatever uses a secret.
+// secretUses lists links to what uses a secret.
 func secretUses(uses []kit.Link) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,15 +10,15 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// HealthMetric is one line about how the daemon does.
+// HealthMetric is a row about the health of the daemon.
 type HealthMetric struct {
-	State              string // empty: as it should be; need, fail
+	State              string // empty if healthy, otherwise need or fail
 	Name, Value, Limit string
-	Trends             []string // points of the last day, a line per stretch; empty: none
-	Advice             string   // what to do where it is too much
+	Trends             []string // points of the last 24 hours, one line for each stretch without a gap
+	Advice             string   // what to do if the value is too high
 }
 
-// metrics are lines about how the daemon does. Those that need attention come with advice.
+// metrics is the table of health metrics. If advice is set, it has a column with advice.
 func metrics(lines []HealthMetric, advice bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
