@@ -271,7 +271,7 @@ func (s *section) tools(c *ui.Context, list []domain.ToolInfo) (rows []ToolRow) 
 		if len(t.Activity.Recent) > 0 {
 			row.Error, row.ErrorAt = kit.Shorten(kit.Visible(t.Activity.Recent[0].Message)), c.Time(t.Activity.Recent[0].At)
 		}
-		if !strings.HasSuffix(t.Name, ".*") { // placeholder of a server that never started
+		if !strings.HasSuffix(t.Name, ".*") { // not the placeholder of a server that never started
 			row.Href = link.Tool(t.Name)
 		}
 		disturbed := t.Disturbed()

@@ -78,7 +78,7 @@ type AcceptToolPage struct {
 	Facts                                 []DefinitionRow
 	Accepted, Offered                     kit.Block // schemas of the arguments
 	Same                                  bool      // both schemas are equal
-	Looser                                bool      // the new side-effect class allows more retries
+	Looser                                bool      // the new side-effect class allows retries
 }
 
 // TryToolPage is the model of the form that calls a tool. It previews the call before making it.

@@ -44,7 +44,7 @@ type Engine interface {
 	Catalog() *planner.Catalog
 }
 
-// Settings returns the applied configuration, which names the secrets of tools.
+// Settings provides the applied configuration, which names the secrets of tools.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
 }

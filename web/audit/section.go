@@ -25,7 +25,7 @@ type Reader interface {
 	FindRun(ctx context.Context, id string) (domain.Run, error)
 }
 
-// Settings returns the configuration, which contains the retention period of events.
+// Settings provides the configuration, which contains the retention period of events.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
 }

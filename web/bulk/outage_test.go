@@ -17,7 +17,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// brokenService starts a service that fails until mend is called, and stores a plan that calls it.
+// brokenService starts a service that fails until the returned function is called, and stores a
+// plan that calls the service.
 func brokenService(t *testing.T, site *webtest.Site) (mend func()) {
 	t.Helper()
 	var up atomic.Bool

@@ -16,7 +16,7 @@ type Ports struct {
 	Settings Settings // nil disables these pages
 }
 
-// Settings returns the active configuration without values of secrets. Settings are changed in the
+// Settings provides the active configuration without values of secrets. Settings are changed in the
 // configuration file, not by these pages.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)

@@ -32,7 +32,7 @@ type System interface {
 	Retention() domain.Retention
 }
 
-// Settings returns the active configuration.
+// Settings provides the active configuration.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
 }
