@@ -5,35 +5,36 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// Page is two runs side by side.
+// Page is the comparison of two runs.
 type Page struct {
 	kit.Shell
 	Way     kit.Crumbs
 	A, B    Side
-	Input   string // the first difference of the inputs, in words
-	First   string // the first difference, in words
-	Parted  bool   // there is one
-	Between string // what else changed between them
+	Input   string // description of the first difference of the inputs
+	First   string // description of the first difference of the steps
+	Parted  bool   // whether the steps differ
+	Between string // other changes between the runs
 	Facts   []Row
-	Same    string // the facts that do not differ
+	Same    string // names of the equal facts
 	Steps   []Row
 	Links   []kit.Link
-	Values  []Value // that differ
-	Left    string  // how many steps are not shown
+	Values  []Value // values that differ
+	Left    string  // number of steps that are not shown
 }
 
-// Side is one of them.
+// Side is one of the runs.
 type Side struct {
 	Run    kit.Link
 	Status kit.Status
 	Strip  []part.Cell
 }
 
-// Value is a value of both runs, part by part: what differs is beside its path.
+// Value is the diff of a value, as pairs of parts with their path.
 type Value struct {
 	ID, Title, Remark string
 	Pairs             []Pair
-	// Folded are differences of dates, IDs, and durations, and those that are too many; Fold names them.
+	// Folded are differences of dates, ids, and durations, and those above the limit. Fold
+	// describes them.
 	Folded []Pair
 	Fold   string
 	Note   string
@@ -42,16 +43,16 @@ type Value struct {
 // Pair is a part of a value in both runs.
 type Pair struct{ A, Path, B string }
 
-// Row is one thing of both.
+// Row compares one fact or step.
 type Row struct {
 	Name, A, B string
 	HrefA      string
 	HrefB      string
 	Differs    bool
-	Volatile   bool // only dates, IDs, or durations differ
+	Volatile   bool // only dates, ids, or durations differ
 	First      bool
-	Delta      string // how much longer the first took
-	Output     string // address of the difference of outputs
+	Delta      string // additional time of the first run
+	Output     string // address of the diff of the outputs
 	StatusA    kit.Status
 	StatusB    kit.Status
 }

@@ -1,4 +1,4 @@
-// Package compare has the page that puts two runs side by side.
+// Package compare contains the page that compares two runs.
 package compare
 
 import (
@@ -22,29 +22,29 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what the page needs of the server.
+// Ports are the dependencies of the package.
 type Ports struct {
 	App    *app.App
 	Reader Reader
 	Engine Engine
 }
 
-// Reader is what the page reads of the store.
+// Reader reads from the store.
 type Reader interface {
 	FindRun(ctx context.Context, id string) (domain.Run, error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
-	// Uses lists agents, tools and providers that took part in a run.
+	// Uses returns the agents, tools, and providers that a run used.
 	Uses(ctx context.Context, run string) ([]domain.Use, error)
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 }
 
 // Engine folds runs.
 type Engine interface {
-	// Detail folds a run: its waits, where it stands.
+	// Detail returns a run with its journal and waits.
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 }
 
-// bothRuns is where two runs are read from.
+// bothRuns reads runs for package rundiff.
 type bothRuns struct {
 	Reader
 	Engine
@@ -52,13 +52,13 @@ type bothRuns struct {
 
 type section struct{ Ports }
 
-// request is one request to the page.
+// request is a request of the page.
 type request struct {
 	*ui.Context
 	*section
 }
 
-// Section returns the page.
+// Section returns the routes of the page.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Routes: []ui.Route{
@@ -66,8 +66,8 @@ func Section(p Ports) ui.Section {
 	}}
 }
 
-// page puts two runs side by side and names the first step at which they
-// part. Without a partner it is the last run of the same plan that went well.
+// page compares two runs, and shows the first step that differs. Without a second run, it compares
+// with the last completed run of the same plan.
 func (r request) page() error {
 	d, err := rundiff.Read(r.Context, bothRuns{r.Reader, r.Engine}, r.Query("a"), r.Query("b"), r.Site.Now())
 	if err != nil {
@@ -119,7 +119,7 @@ func (r request) page() error {
 		fact(r.T("Cost"), value.Cost(r.Context, a.Usage.Cost), value.Cost(r.Context, b.Usage.Cost))
 	}
 	fact(r.T("Steps"), strconv.FormatInt(a.Steps, 10), strconv.FormatInt(b.Steps, 10))
-	// Times always differ; that means nothing.
+	// Times always differ, so they are not marked as differences.
 	p.Facts = append(p.Facts,
 		Row{Name: r.T("Duration"), A: kit.Took(r.ranFor(a)), B: kit.Took(r.ranFor(b)), Delta: delta(r.ranFor(a) - r.ranFor(b))},
 		Row{Name: r.T("Started"), A: r.Time(a.CreatedAt).Text, B: r.Time(b.CreatedAt).Text})
@@ -145,8 +145,8 @@ func (r request) page() error {
 	return r.Render(http.StatusOK, Compare(p))
 }
 
-// inputDiffers states the first difference of the inputs that is more than another date, ID, or
-// duration; empty: there is none.
+// inputDiffers describes the first difference of the inputs that is not a date, an id, or a
+// duration. It returns an empty string if there is none.
 func (r request) inputDiffers(d rundiff.Comparison) string {
 	for _, c := range d.Input.Changes {
 		if c.Volatile() {
@@ -168,8 +168,8 @@ func (r request) inputDiffers(d rundiff.Comparison) string {
 	return ""
 }
 
-// changedBetween reports what else changed after the older of two runs and before the
-// newer: a tool's definition, kairosd, an agent, a provider's model.
+// changedBetween adds what else changed between the two runs: a tool's definition, kairosd's
+// version, an agent, or a provider's model.
 func (r request) changedBetween(p *Page, a, b domain.Run) error {
 	older, newer := a, b
 	if newer.CreatedAt.Before(older.CreatedAt) {
@@ -192,12 +192,14 @@ func (r request) changedBetween(p *Page, a, b domain.Run) error {
 }
 
 const (
-	// shownPairs bounds the differences of a value that are open, pairBytes each part of them.
+	// shownPairs is the maximum number of differences that are not folded, and pairBytes the
+	// maximum size of each part.
 	shownPairs = 20
 	pairBytes  = 300
 )
 
-// difference adds a value that is not the same in both runs. Another date, ID, or duration is folded.
+// difference adds the diff of a value, unless it is equal in both runs. It folds differences of
+// dates, ids, and durations.
 func (r request) difference(p *Page, id, title string, d rundiff.Value) {
 	if d.Same {
 		return
@@ -246,11 +248,11 @@ func (r request) difference(p *Page, id, title string, d rundiff.Value) {
 	p.Values = append(p.Values, v)
 }
 
-// alignedCells bounds the strips of two runs.
+// alignedCells is the maximum number of cells in the path summaries of the runs.
 const alignedCells = 80
 
-// aligned draws the shapes of both runs so that the same step stands at the same
-// place; what one of them lacks is dashed.
+// aligned draws the path summaries of both runs with equal steps at equal positions. A step that is
+// missing in a run is dashed.
 func (r request) aligned(p *Page) {
 	rows := p.Steps[:min(len(p.Steps), alignedCells)]
 	if len(rows) == 0 {
@@ -278,7 +280,7 @@ func (r request) aligned(p *Page) {
 	}
 }
 
-// steps are the steps of both, and what differs.
+// steps adds the steps of both runs, and their differences.
 func (r request) steps(p *Page, d rundiff.Comparison) {
 	chosen := r.Query("step")
 	a, b := d.A.Detail, d.B.Detail
@@ -323,7 +325,7 @@ func (r request) steps(p *Page, d rundiff.Comparison) {
 	}
 }
 
-// partWhy reports in what a step differs.
+// partWhy describes the difference of a step.
 func (r request) partWhy(st *rundiff.Step, row Row) string {
 	switch st.Why {
 	case rundiff.WhyStatus:
@@ -342,12 +344,12 @@ func (r request) partWhy(st *rundiff.Step, row Row) string {
 	return r.T("only one run has it")
 }
 
-// failedWith is why a step failed, in a sentence.
+// failedWith describes the failure of a step.
 func failedWith(st *rundiff.Seen) string {
 	return kit.Visible(st.Code) + " (" + kit.Visible(kit.Cut(st.Message, 200)) + ")"
 }
 
-// ranFor is how long a run took, or has been running.
+// ranFor returns the duration of a run, until now if it has not ended.
 func (r request) ranFor(run domain.Run) time.Duration {
 	if run.EndedAt.IsZero() {
 		return max(r.Site.Now().Sub(run.CreatedAt), 0)
@@ -355,8 +357,7 @@ func (r request) ranFor(run domain.Run) time.Duration {
 	return run.EndedAt.Sub(run.CreatedAt)
 }
 
-// delta is how much longer, or shorter, something took; "" when that is nothing
-// that one would see.
+// delta formats a difference of durations, or returns an empty string below 100 ms.
 func delta(d time.Duration) string {
 	switch {
 	case d >= 100*time.Millisecond:

@@ -13,21 +13,20 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// The kinds of segments; the lower, the more it must be seen where rows are
-// merged.
+// Kinds of segments. Where segments are merged, the lowest kind wins.
 const (
 	BarFailed = iota
-	barDoubt  // the outcome is unknown
-	barHuman  // waits for a person
+	barDoubt  // outcome unknown
+	barHuman  // waiting for a person
 	barRunning
 	BarOK
 	barIdle // skipped or cancelled
-	BarWait // waits for a time, a retry, a child
+	BarWait // waiting for a time, a retry, or a child run
 	barQueued
 	barReused
 )
 
-// Bars say how each kind looks: class, place in the row.
+// Bars are the CSS class, the vertical position, and the height of each kind.
 var Bars = [...]Bar{
 	BarFailed:  {Class: "g-fail", Y: "35%", H: "30%"},
 	barDoubt:   {Class: "g-doubt", Y: "35%", H: "30%"},
@@ -40,21 +39,21 @@ var Bars = [...]Bar{
 	barReused:  {Class: "g-reuse", Y: "35%", H: "30%"},
 }
 
-// rowBars collects what is drawn in one row.
+// rowBars collects the segments of one row.
 type rowBars struct {
 	*timelinePage
 	segments []timeline.Segment
 	waits    []namedWait
 }
 
-// namedWait is a segment with its reason.
+// namedWait is the segment of a wait, with its reason.
 type namedWait struct {
 	timeline.Segment
 	text string
 	due  *Countdown
 }
 
-// add adds a stretch; what lies outside of the axis is not drawn.
+// add adds a segment, unless it is outside of the axis.
 func (d *rowBars) add(from, to time.Time, kind int) {
 	shown := d.axis.Span()
 	if to.Before(shown.From) || from.After(shown.To) {
@@ -63,7 +62,7 @@ func (d *rowBars) add(from, to time.Time, kind int) {
 	d.segments = append(d.segments, d.axis.At(timeline.Span{From: from, To: to}, kind))
 }
 
-// wait adds a stretch with its reason.
+// wait adds the segment of a wait.
 func (d *rowBars) wait(from, to time.Time, kind int, text string, due *Countdown) {
 	n := len(d.segments)
 	d.add(from, to, kind)
@@ -72,7 +71,7 @@ func (d *rowBars) wait(from, to time.Time, kind int, text string, due *Countdown
 	}
 }
 
-// step adds the waits and the attempts of a step; if it has the row alone, also how long it was queued.
+// step adds the waits and attempts of a step. If alone, it also adds the time in the queue.
 func (d *rowBars) step(st *record.Step, alone bool) {
 	if st.Reused {
 		d.add(d.origin, d.origin, barReused)
@@ -88,7 +87,7 @@ func (d *rowBars) step(st *record.Step, alone bool) {
 		kind := BarWait
 		switch {
 		case w.Reason == domain.WaitInDoubt:
-			continue // it is drawn with its attempt
+			continue // drawn with its attempt
 		case w.Reason.NeedsPerson():
 			kind = barHuman
 		}
@@ -116,7 +115,7 @@ func (d *rowBars) step(st *record.Step, alone bool) {
 	}
 }
 
-// doubt adds an attempt whose outcome is or was unknown, and how long it waited for a person.
+// doubt adds an attempt that is or was in doubt, and the time until it was resolved.
 func (d *rowBars) doubt(st *record.Step, i int) {
 	a := st.Attempts[i]
 	d.add(a.Started, a.Ended, barDoubt)
@@ -130,7 +129,7 @@ func (d *rowBars) doubt(st *record.Step, i int) {
 	d.wait(a.Ended, until, barHuman, d.Reason(domain.WaitInDoubt), nil)
 }
 
-// endOf is when an attempt was over; one that runs is not.
+// endOf returns the end of an attempt, or of the axis if the attempt is running.
 func (t *timelinePage) endOf(a record.Attempt) time.Time {
 	if a.Status == domain.NodeRunning {
 		return t.all.To
@@ -138,8 +137,9 @@ func (t *timelinePage) endOf(a record.Attempt) time.Time {
 	return a.Ended
 }
 
-// ready is when what a step waited for was over: the end of the last need, or of the step that led
-// to it; of a first step, the start of the run. It is known only for first visits.
+// ready returns when a step was ready to start: the end of its last dependency or of the step that
+// led to it, or the start of the run for a first step. It returns zero if this is unknown, and for
+// repeated iterations and foreach items.
 func (t *timelinePage) ready(st *record.Step) time.Time {
 	if st.Visit > 1 || st.Item >= 0 {
 		return time.Time{}
@@ -164,11 +164,11 @@ func (t *timelinePage) ready(st *record.Step) time.Time {
 	return at
 }
 
-// leastQueue is from how long on the time before a step is explained.
+// leastQueue is the minimum time in the queue for which the reason is shown.
 const leastQueue = 100 * time.Millisecond
 
-// queued is why a step that was ready did not start: for want of a slot, unless an operator acted
-// in between.
+// queued returns why a step that was ready did not start: it waited for a slot. It returns an empty
+// string if an operator acted in between.
 func (t *timelinePage) queued(from, to time.Time) string {
 	if to.Sub(from) < leastQueue {
 		return ""
@@ -181,7 +181,7 @@ func (t *timelinePage) queued(from, to time.Time) string {
 	return t.T("waiting for a slot")
 }
 
-// waitText is what a step waits or waited for, and a time that the text counts down to.
+// waitText describes a wait, and returns the countdown of its end, if there is one.
 func (t *timelinePage) waitText(st *record.Step, w record.Pause) (text string, due *Countdown) {
 	left := w.Due.Sub(t.now)
 	switch open := left > 0 && !w.To.Before(t.now); {
@@ -206,7 +206,7 @@ func (t *timelinePage) waitText(st *record.Step, w record.Pause) (text string, d
 	return text, due
 }
 
-// drawn turns segments into bars, merged to what can be seen.
+// drawn converts segments to bars. It merges segments that overlap or are too small to distinguish.
 func (d *rowBars) drawn() []Bar {
 	var out []Bar
 	for _, s := range timeline.Union(d.segments) {
@@ -215,7 +215,7 @@ func (d *rowBars) drawn() []Bar {
 		switch s.Kind {
 		case barDoubt:
 			b.Hatch = true
-		case BarFailed: // distinguishable without colors: a hatch, and a notch at its end
+		case BarFailed: // hatch and notch, to be distinguishable without colors
 			b.Hatch = true
 			if s.W > 1.2 {
 				b.Notch = kit.Percent(s.X + s.W)
@@ -228,7 +228,7 @@ func (d *rowBars) drawn() []Bar {
 	return out
 }
 
-// ends are the first and the last place that something is drawn at.
+// ends returns the start of the first and the end of the last segment, in percent.
 func (d *rowBars) ends() (from, to float64) {
 	from = 100
 	for _, s := range d.segments {
@@ -237,7 +237,7 @@ func (d *rowBars) ends() (from, to float64) {
 	return from, to
 }
 
-// underline is a line below what is drawn.
+// underline returns a line below all segments.
 func (d *rowBars) underline() []Bar {
 	if len(d.segments) == 0 {
 		return nil
@@ -246,11 +246,11 @@ func (d *rowBars) underline() []Bar {
 	return []Bar{{Class: "g-crit", X: kit.Percent(from), W: kit.Percent(to - from), Y: "80%", H: "3"}}
 }
 
-// letterWidth is how much of a narrow timeline a letter takes, in percent.
+// letterWidth is the width of a character on a narrow timeline, in percent.
 const letterWidth = 1.9
 
-// labels are the reasons of waits: in their segments, where there is room; that of the longest beside
-// everything, where there is none.
+// labels returns the reasons of the waits that fit into their segments. If none fits, it returns
+// the reason of the longest wait, next to all segments.
 func (d *rowBars) labels() []BarLabel {
 	var out []BarLabel
 	at := func(w namedWait, x float64, anchor string) {
@@ -272,7 +272,7 @@ func (d *rowBars) labels() []BarLabel {
 		return out
 	}
 	longest := slices.MaxFunc(d.waits, func(a, b namedWait) int { return cmp.Compare(a.W, b.W) })
-	if longest.W < 2 { // it explains nothing
+	if longest.W < 2 { // too short to matter
 		return nil
 	}
 	switch from, to := d.ends(); {
@@ -284,11 +284,11 @@ func (d *rowBars) labels() []BarLabel {
 	return out
 }
 
-// inWords are the reasons of the waits for those who cannot see the bars.
+// inWords returns the reasons of the waits as text, for screen readers.
 func (d *rowBars) inWords() string {
 	var out []string
 	for _, w := range d.waits {
-		if w.due == nil { // that is beside the name
+		if w.due == nil { // others are next to the name
 			out = append(out, w.text)
 		}
 	}
@@ -296,15 +296,15 @@ func (d *rowBars) inWords() string {
 }
 
 const (
-	// laneItems is up to how many items of a foreach have a lane each.
+	// laneItems is the maximum number of foreach items with a lane each.
 	laneItems = 8
-	// stripColumns and stripHeights bound a density strip.
+	// stripColumns and stripHeights are the resolution of a density strip.
 	stripColumns = 120
 	stripHeights = 8
 )
 
-// items draws a row of many steps: a few have a lane each; of more, a strip shows how many were at
-// work at once, and above it what failed.
+// items draws a row with many steps. Few steps get a lane each. Otherwise, a strip shows how many
+// were active at once, with the failures on top.
 func (d *rowBars) items(merged []Bar) []Bar {
 	n := len(d.segments)
 	if n <= laneItems {
@@ -315,7 +315,7 @@ func (d *rowBars) items(merged []Bar) []Bar {
 		h := 10 + 60*l.H
 		out = append(out, Bar{Class: "g-ok", X: kit.Percent(l.X), W: kit.Percent(l.W), Y: kit.Percent(85 - h), H: kit.Percent(h)})
 	}
-	for _, b := range merged { // what must be seen stands out
+	for _, b := range merged { // draws failures and other exceptions on top
 		if b.Class == Bars[BarOK].Class || b.Class == Bars[BarWait].Class || b.Class == Bars[barQueued].Class {
 			continue
 		}
@@ -328,7 +328,7 @@ func (d *rowBars) items(merged []Bar) []Bar {
 	return out
 }
 
-// lanes draws each segment below the one before.
+// lanes draws each segment below the previous one.
 func (d *rowBars) lanes() []Bar {
 	out := make([]Bar, 0, len(d.segments))
 	pitch := 76 / float64(len(d.segments))

@@ -16,19 +16,20 @@ import (
 )
 
 const (
-	// groupFrom is from how many steps on a timeline has one row per node.
+	// groupFrom is the number of step executions above which a timeline has one row per step of the
+	// plan.
 	groupFrom = 300
-	// pageRows bounds the rows of one page of a timeline.
+	// pageRows is the number of rows of a page.
 	pageRows = 300
-	// foldItems is how many items of a foreach are shown at first.
+	// foldItems is the maximum number of items of a foreach that are not folded.
 	foldItems = 5
-	// foldPage is how many items an opened foreach shows at once.
+	// foldPage is the number of items that an expanded foreach shows at once.
 	foldPage = 50
-	// foldFailures is how many failures show themselves below a folded row.
+	// foldFailures is the maximum number of failures that are shown below a folded row.
 	foldFailures = 5
 )
 
-// single is the row of a step, with the calls inside of it when it is open.
+// single returns the row of a step, and the rows of its calls if it is expanded.
 func (t *timelinePage) single(st *record.Step, child bool) line {
 	l := line{steps: []*record.Step{st}, node: st.Node, name: st.Label(), child: child}
 	if len(st.Calls) > 0 {
@@ -43,8 +44,8 @@ func (t *timelinePage) single(st *record.Step, child bool) line {
 	return l
 }
 
-// group is one row for many steps. What failed and what is chosen shows itself
-// below it; the rest when it is opened.
+// group returns one row for several steps. Failed and selected steps are shown below it, and the
+// others when it is expanded.
 func (t *timelinePage) group(g []*record.Step, byNode bool) line {
 	of := g[0]
 	l := line{steps: g, node: of.Node, fold: of.Node}
@@ -65,7 +66,7 @@ func (t *timelinePage) group(g []*record.Step, byNode bool) line {
 	if few {
 		l.fold = ""
 	}
-	slices.SortStableFunc(g, func(a, b *record.Step) int { // items begin in any order
+	slices.SortStableFunc(g, func(a, b *record.Step) int { // items start in any order
 		return cmp.Or(cmp.Compare(a.Visit, b.Visit), cmp.Compare(a.Item, b.Item))
 	})
 	first := t.firstShown(l)
@@ -85,15 +86,16 @@ func (t *timelinePage) group(g []*record.Step, byNode bool) line {
 }
 
 const (
-	// foldAll is the name of the fold of the steps before the one that needs attention.
+	// foldAll is the key of the fold of the steps before the one that needs attention.
 	foldAll = "*"
-	// foldLines is from how many rows before it on they are folded, foldShown how many stay.
+	// foldLines is the minimum number of rows to fold before that step. foldShown is the number of
+	// rows that remain visible.
 	foldLines = 9
 	foldShown = 3
 )
 
-// foldBefore folds the completed steps before the first that needs attention or is at work, so that
-// it is in view. In another order, or where only some rows are shown, nothing is folded.
+// foldBefore folds the completed steps before the first step that is active or needs attention, so
+// that it is in view. It folds nothing if the rows are sorted or filtered.
 func (t *timelinePage) foldBefore(lines []line) []line {
 	for _, set := range []string{"sort", "only", "from", "to", "critical"} {
 		if t.Query(set) != "" {
@@ -119,10 +121,11 @@ func (t *timelinePage) foldBefore(lines []line) []line {
 	return slices.Insert(slices.Clone(lines[i-foldShown:]), 0, all)
 }
 
-// anywhere opens a fold at the page of its chosen or failed item.
+// anywhere is the position of a fold that opens at the page of the selected or failed item.
 const anywhere = -1
 
-// firstShown is the first item that an opened fold shows, from 1; 0: it is folded.
+// firstShown returns the number of the first item that an expanded row shows, from 1, or 0 if it is
+// folded.
 func (t *timelinePage) firstShown(l line) int {
 	first := t.open[l.fold]
 	if first != anywhere {
@@ -135,7 +138,7 @@ func (t *timelinePage) firstShown(l line) int {
 	return i/foldPage*foldPage + 1
 }
 
-// foldOf is the link that shows what is below a row, or hides it.
+// foldOf sets the link that expands or folds a row.
 func (t *timelinePage) foldOf(row *StepRow, l line) {
 	if l.fold == "" {
 		return

@@ -6,15 +6,15 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// Timeline is the steps of a run over time: one table, each row with a bar.
+// Timeline is the timeline of a run: a table in which each row has a bar.
 type Timeline struct {
-	Counts  []kit.Link // by state; each filters
-	Windows []kit.Link // what part of the run is shown
-	Follow  *kit.Link  // goes along with what runs
-	Chain   string     // the critical path in words
-	Idle    *kit.Link  // shows or cuts idle time
+	Counts  []kit.Link // filters by state
+	Windows []kit.Link // time ranges
+	Follow  *kit.Link  // follows the active step
+	Chain   string     // description of the critical path
+	Idle    *kit.Link  // shows or hides idle time
 	Outside string
-	// SortTook and SortStatus order the rows, or take their order back.
+	// SortTook and SortStatus sort the rows, or restore their order.
 	SortTook, SortStatus kit.Link
 	Ticks                []Tick
 	Cuts                 []Cut
@@ -22,19 +22,19 @@ type Timeline struct {
 	Pages                kit.RowPages
 }
 
-// Marked reports that a row shows how long its step usually takes.
+// Marked reports whether a row marks the median duration of its step.
 func (t Timeline) Marked() bool {
 	return slices.ContainsFunc(t.Rows, func(r StepRow) bool { return r.Median != "" })
 }
 
-// StepRow is one visit of a node in the timeline, or several in one row.
+// StepRow is one step of the timeline, or several in one row.
 type StepRow struct {
 	Name     string
 	Href     string
 	Kind     string
 	Notes    string
-	Due      *Countdown // that its notes end with
-	Waits    string     // the reasons of its waits, for those who cannot see the bars
+	Due      *Countdown // countdown at the end of Notes
+	Waits    string     // reasons of its waits, for screen readers
 	Status   kit.Status
 	Selected bool
 	Dim      bool
@@ -44,38 +44,38 @@ type StepRow struct {
 	Since    int64
 	Bars     []Bar
 	Labels   []BarLabel
-	Median   string // where a mark shows how long it usually takes; empty: unknown
-	// Fold shows or hides what is below the row.
+	Median   string // position of the median duration, or empty if unknown
+	// Fold expands or folds the row.
 	Fold *kit.Link
 	Open bool
-	// Items names the shown items of an opened foreach, ItemPages leads to the others.
+	// Items is the range of the shown items of an expanded foreach. ItemPages link to the others.
 	Items     string
 	ItemPages []kit.Link
 }
 
-// Bar is a segment of a timeline row; positions are percent of the axis.
+// Bar is a segment of a row. Positions are in percent of the axis.
 type Bar struct {
 	X, W, Y, H string
 	Class      string
 	Hatch      bool
-	Notch      string // where a notch is, or ""
-	Diamond    string // where a diamond is, or ""
+	Notch      string // position of a notch, or empty
+	Diamond    string // position of a diamond, or empty
 }
 
-// BarLabel is a text among the bars of a row; Due is a time that it ends with.
+// BarLabel is a text between the bars of a row. Due is a countdown at its end, or nil.
 type BarLabel struct {
 	X, Anchor, Text string
 	Due             *Countdown
 }
 
-// Countdown is a time in ms that a page counts down to, and what is left of it.
+// Countdown is the end of a countdown in Unix milliseconds, and the remaining time as text.
 type Countdown struct {
 	Until int64
 	Left  string
 }
 
-// Tick is a mark on the time axis; choosing it sets the window.
+// Tick is a mark on the time axis. Its link sets the time range.
 type Tick struct{ X, Label, Href, Does string }
 
-// Cut is idle time that the axis leaves out.
+// Cut is idle time that the axis omits.
 type Cut struct{ X, W, Label, Text string }

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// shown are the lines that are in the window, each followed by those below it.
+// shown returns the rows within the time range, each followed by the rows below it.
 func (t *timelinePage) shown(v *Timeline, lines []line) []line {
 	out := make([]line, 0, len(lines))
 	outside := 0
@@ -31,8 +31,8 @@ func (t *timelinePage) shown(v *Timeline, lines []line) []line {
 	return out
 }
 
-// inWindow reports whether a line has something to draw in the window: a step from when it was ready until
-// it ended. Results that were taken over are drawn at the origin.
+// inWindow reports whether a row has a segment in the time range. A step begins when it is ready.
+// Reused results are drawn at the start.
 func (t *timelinePage) inWindow(l line) bool {
 	shown := t.axis.Span()
 	return slices.ContainsFunc(l.steps, func(st *record.Step) bool {
@@ -47,7 +47,7 @@ func (t *timelinePage) inWindow(l line) bool {
 	})
 }
 
-// selected reports whether a line is that of the chosen step or node.
+// selected reports whether a row contains the selected step.
 func (t *timelinePage) selected(l line) bool {
 	switch {
 	case l.never != "":
@@ -58,7 +58,7 @@ func (t *timelinePage) selected(l line) bool {
 	return l.steps[0] == t.Chosen
 }
 
-// row draws a line.
+// row converts a line to a row.
 func (t *timelinePage) row(l line) StepRow {
 	if l.never != "" {
 		return t.neverRow(l)
@@ -110,7 +110,7 @@ func (t *timelinePage) row(l line) StepRow {
 	return row
 }
 
-// callRow is the row of a call inside of a step.
+// callRow fills the row of a call within a step.
 func (t *timelinePage) callRow(row *StepRow, l line, d *rowBars) {
 	row.Kind = t.T("call")
 	row.Href = t.Href(url.Values{"step": {strconv.FormatInt(l.steps[0].Seq, 10)}, "tab": {"calls"}, "try": nil, "node": nil}) + "#inspector"
@@ -126,11 +126,12 @@ func (t *timelinePage) callRow(row *StepRow, l line, d *rowBars) {
 	row.Bars = d.drawn()
 }
 
-// median marks how long a step usually takes, from its start; empty: unknown, or not on the axis.
+// median returns the position of the step's median duration, or an empty string if it is unknown or
+// not on the axis.
 func (t *timelinePage) median(st *record.Step) string {
 	flow, err := t.Flow()
 	n := flow.Nodes[st.Node]
-	if err != nil || n == nil || n.Settled <= n.Failed || st.Reused || st.Status == domain.NodeSkipped { // a hint
+	if err != nil || n == nil || n.Settled <= n.Failed || st.Reused || st.Status == domain.NodeSkipped { // on an error, omit the mark
 		return ""
 	}
 	from, at := t.axis.X(st.Started), t.axis.X(st.Started.Add(n.P50))
@@ -140,7 +141,7 @@ func (t *timelinePage) median(st *record.Step) string {
 	return kit.Percent(at)
 }
 
-// statusOf is the state of a line: of many, that which must be seen first.
+// statusOf returns the state of a row, or the most important state of several steps.
 func (t *timelinePage) statusOf(l line) kit.Status { return t.loudestOf(l).Shown() }
 
 func (t *timelinePage) loudestOf(l line) *record.Step {
@@ -153,7 +154,7 @@ func (t *timelinePage) loudestOf(l line) *record.Step {
 	return loud
 }
 
-// notes are the texts of a row beside the name, and a time that the last of them counts down to.
+// notes returns the texts next to the name, and the countdown at their end.
 func (t *timelinePage) notes(st *record.Step) (string, *Countdown) {
 	var out []string
 	most := 1
@@ -208,7 +209,7 @@ func (t *timelinePage) notes(st *record.Step) (string, *Countdown) {
 	return strings.Join(out, " · "), due
 }
 
-// forks reports whether a node leads to more than one other.
+// forks reports whether a step has several outgoing edges.
 func (t *timelinePage) forks(node string) bool {
 	i, ok := t.Program.Index[node]
 	return ok && len(t.Program.Nodes[i].Out) > 1
@@ -222,7 +223,7 @@ func (t *timelinePage) tokenText(u domain.Usage) string {
 	return t.T("%s tokens", t.Display.Lang.Decimal(float64(n)/1000, 1)+"k")
 }
 
-// groupNotes counts the states of many steps.
+// groupNotes returns the number of steps in each state.
 func (t *timelinePage) groupNotes(steps []*record.Step) string {
 	count := map[string]int{}
 	for _, st := range steps {
@@ -237,8 +238,8 @@ func (t *timelinePage) groupNotes(steps []*record.Step) string {
 	return strings.Join(out, " · ")
 }
 
-// notStarted are the lines of nodes without a step: one that failed first, those not taken last, with the
-// reason; with only, just those.
+// notStarted returns the rows of steps that did not start, with the reasons. The failed step is
+// first, and those that were not taken are last. only filters by state.
 func (t *timelinePage) notStarted(only string) []line {
 	var failed, open, gone []line
 	for _, id := range t.Missing() {
@@ -257,7 +258,7 @@ func (t *timelinePage) notStarted(only string) []line {
 	return slices.Concat(failed, open, gone)
 }
 
-// neverRow is the row of a node without a step.
+// neverRow returns the row of a step that did not start.
 func (t *timelinePage) neverRow(l line) StepRow {
 	row := StepRow{Name: l.name, Kind: t.Does(l.node), Status: record.WordOf(l.never), Notes: l.why, Selected: t.selected(l),
 		Dim: l.never != "failed", Href: t.Href(url.Values{"node": {l.node}, "step": nil, "try": nil, "tab": nil}) + "#inspector"}

@@ -1,4 +1,4 @@
-// Package timeline has the view of the steps of a run over time.
+// Package timeline contains the timeline view of a run.
 package timeline
 
 import (
@@ -17,35 +17,34 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// timelinePage builds the timeline of a run.
+// timelinePage builds the timeline view.
 type timelinePage struct {
 	*record.Record
 	now    time.Time
 	axis   *timeline.Axis
 	origin time.Time
-	chain  map[*record.Step]bool // the critical path, if asked for
-	open   map[string]int        // opened folds: the first shown item, from 1, or anywhere
-	all    timeline.Span         // from the run's creation to its end, or now
+	chain  map[*record.Step]bool // critical path, or nil unless requested
+	open   map[string]int        // expanded rows, with the number of the first shown item, or anywhere
+	all    timeline.Span         // from the run's creation to its end, or until now
 }
 
-// line is a row before it is drawn: a step, or several folded into one, or a
-// call inside of a step.
+// line is a row before it is drawn: a step, a group of steps, or a call within a step.
 type line struct {
 	steps []*record.Step
-	node  string // of which all steps are; empty: of several
+	node  string // step of the plan, or empty if the line has several
 	name  string
-	fold  string // what opens it; "": there is nothing to open
+	fold  string // key that expands the row, or empty
 	child bool
 	call  *domain.Entry
 	below []line
-	// before means that it stands for the completed steps before the one that needs attention.
+	// before is set for the group of completed steps before the one that needs attention.
 	before bool
-	from   int // first shown item below it, from 1; 0: it is folded
-	// never is the state of a node without a step, and why is its reason.
+	from   int // number of the first item below it, from 1, or 0 if folded
+	// never is the state of a step that did not start, and why the reason.
 	never, why string
 }
 
-// Of is the timeline of a run.
+// Of returns the timeline of a run.
 func Of(b *record.Record) *Timeline {
 	t := &timelinePage{Record: b, now: b.Site.Now(), open: map[string]int{}}
 	for _, fold := range strings.Split(b.Query("open"), ",") {
@@ -70,7 +69,7 @@ func Of(b *record.Record) *Timeline {
 	t.sort(v, lines)
 	lines = append(t.shown(v, t.foldBefore(lines)), t.notStarted(b.Query("only"))...)
 	from, to, pages := ui.RowPage(t.Context, len(lines), pageRows, slices.IndexFunc(lines, t.selected), t.Href)
-	for _, l := range lines[from:to] { // only these are drawn
+	for _, l := range lines[from:to] { // draw only the rows of this page
 		v.Rows = append(v.Rows, t.row(l))
 	}
 	v.Pages = pages
@@ -78,17 +77,17 @@ func Of(b *record.Record) *Timeline {
 	return v
 }
 
-// whole is the time from the run's creation to its end, or now.
+// whole returns the time from the run's creation to its end, or until now.
 func (t *timelinePage) whole() timeline.Span {
 	run := t.Detail.Run
 	all := timeline.Span{From: run.CreatedAt, To: t.now}
 	switch {
 	case !run.EndedAt.IsZero():
 		all.To = run.EndedAt
-	case t.Detail.Damage != nil: // it reports nothing more
+	case t.Detail.Damage != nil: // the journal ends at the damage
 		all.To = run.CreatedAt.Add(time.Millisecond)
 	}
-	for _, st := range t.Steps { // clocks are read one after the other
+	for _, st := range t.Steps { // runs and steps read the clock separately
 		if !st.Reused && st.Started.Before(all.From) {
 			all.From = st.Started
 		}
@@ -99,7 +98,7 @@ func (t *timelinePage) whole() timeline.Span {
 	return all
 }
 
-// scale makes the axis: of the whole run or a window of it, idle gaps cut.
+// scale builds the axis of the whole run or of a time range, without idle gaps.
 func (t *timelinePage) scale(v *Timeline) {
 	all := t.all
 	t.origin = all.From
@@ -131,7 +130,7 @@ func (t *timelinePage) scale(v *Timeline) {
 	t.windows(v, all, hasTo)
 }
 
-// windows are what part of the run is shown: all, from the failure on, its end, or its critical path.
+// windows adds links to time ranges: all, from the failure, the last minute, and the critical path.
 func (t *timelinePage) windows(v *Timeline, all timeline.Span, hasTo bool) {
 	from, critical := t.Query("from"), t.chain != nil
 	choice := func(text, key, value string, current bool) {
@@ -158,8 +157,8 @@ func (t *timelinePage) windows(v *Timeline, all timeline.Span, hasTo bool) {
 	}
 }
 
-// ticks are round times; choosing one begins a window there, choosing a later one
-// ends it.
+// ticks adds marks at round times. A click on the first mark sets the start of the range, and a
+// click on a later one its end.
 func (t *timelinePage) ticks(v *Timeline, hasFrom, hasTo bool) {
 	for _, tick := range t.axis.Ticks(t.origin, 20) {
 		k := Tick{X: kit.Percent(tick.X), Label: roundTime(tick.At)}
@@ -180,7 +179,7 @@ func (t *timelinePage) ticks(v *Timeline, hasFrom, hasTo bool) {
 	}
 }
 
-// roundTime is a time since the start as the axis shows it: 0, 30 s, 2m, 1h 30m.
+// roundTime formats a time since the start: 0, 30 s, 2m, 1h 30m.
 func roundTime(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -197,7 +196,7 @@ func roundTime(d time.Duration) string {
 	return text
 }
 
-// cuts reports what the axis leaves out, and for what the run waited meanwhile.
+// cuts adds the gaps that the axis omits, with what the run waited for.
 func (t *timelinePage) cuts(v *Timeline, idle bool) {
 	type why struct {
 		record.Pause
@@ -239,7 +238,7 @@ func (t *timelinePage) cuts(v *Timeline, idle bool) {
 	}
 }
 
-// critical finds the chain of steps that decided when the run was over.
+// critical finds the critical path: the chain of steps that determined the end of the run.
 func (t *timelinePage) critical(v *Timeline) {
 	if len(t.Steps) < 2 || t.Query("critical") == "" {
 		return
@@ -267,8 +266,8 @@ func (t *timelinePage) critical(v *Timeline) {
 	v.Chain = t.T("%s: %s of work in a run of %s.", strings.Join(names, " → "), kit.Took(sum), kit.Took(t.all.Len()))
 }
 
-// counts reports how many steps are in which state; each count filters. A foreach is one step,
-// in the state of it that must be seen first.
+// counts adds the number of steps in each state, with links that filter by it. A foreach counts as
+// one step, in the most important state of its items.
 func (t *timelinePage) counts(v *Timeline) {
 	only := t.Query("only")
 	count := map[string]int{}
@@ -307,8 +306,8 @@ func (t *timelinePage) counts(v *Timeline) {
 	}
 }
 
-// lines are the rows of the steps: one per step; items of a foreach below their
-// visit; one per node when there are very many.
+// lines returns the rows: one per step, with the items of a foreach below it. For very many
+// executions, it returns one row per step of the plan.
 func (t *timelinePage) lines() []line {
 	only := t.Query("only")
 	var groups [][]*record.Step
@@ -344,7 +343,7 @@ func (t *timelinePage) lines() []line {
 	return out
 }
 
-// sort puts the rows in order of start, time taken, or state.
+// sort orders the rows by start, duration, or state.
 func (t *timelinePage) sort(v *Timeline, lines []line) {
 	by := t.Query("sort")
 	head := func(key, text string) kit.Link {
@@ -370,7 +369,7 @@ func (t *timelinePage) sort(v *Timeline, lines []line) {
 	}
 }
 
-// tookOf is how long the work of a line took from first to last.
+// tookOf returns the duration of a row, from the first start to the last end.
 func (t *timelinePage) tookOf(l line) time.Duration {
 	if l.call != nil {
 		return l.call.At.Sub(record.TimeOr(l.call.StartedAt, l.call.At))
@@ -387,8 +386,7 @@ func (t *timelinePage) tookOf(l line) time.Duration {
 	return max(to.Sub(from), 0)
 }
 
-// tookText is how long the work of a line took; of a step that the damage of the
-// journal took, it is unknown.
+// tookText returns the duration of a row, or "–" if the damage of the journal hides it.
 func (t *timelinePage) tookText(l line) string {
 	if l.call == nil && len(l.steps) == 1 && l.steps[0].Status == record.NodeLost {
 		return "–"
