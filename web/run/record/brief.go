@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// Brief is a value as one short text.
+// Brief returns a value as one short text.
 func Brief(raw domain.RawJSON) string {
 	if raw == nil {
 		return ""
@@ -18,7 +18,7 @@ func Brief(raw domain.RawJSON) string {
 	return kit.Shorten(kit.Visible(jsonvalue.Text(v)))
 }
 
-// Short is a value in a line.
+// Short returns a value as one line.
 func Short(v any) string {
 	j, err := jsonvalue.Encode(v)
 	if err != nil {

@@ -8,10 +8,8 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// This file is on which step the page of a run opens: the answer.
-
-// choose is the step that was requested, else the one that the run's state makes the
-// answer.
+// choose returns the step that the page selects: the requested step, or the most relevant one for
+// the state of the run. It returns nil if there is none, and sets b.Node if the step did not start.
 func (b *Record) choose() *Step {
 	if s := b.Query("step"); s != "" {
 		if seq, err := strconv.ParseInt(s, 10, 64); err == nil && seq > 0 && seq <= int64(len(b.Detail.Journal)) {
@@ -36,7 +34,7 @@ func (b *Record) choose() *Step {
 			return nil
 		}
 	}
-	if e := b.Detail.Run.Error; b.Detail.Run.Status == domain.RunFailed && e != nil { // not one whose failure was handled
+	if e := b.Detail.Run.Error; b.Detail.Run.Status == domain.RunFailed && e != nil { // handled failures do not count
 		var worst *Step
 		for _, st := range b.Steps {
 			if st.Node == e.Node && st.Status == domain.NodeFailed && (worst == nil || st.Visit > worst.Visit) {
@@ -46,7 +44,7 @@ func (b *Record) choose() *Step {
 		if worst != nil {
 			return worst
 		}
-		if _, ok := b.Program.Index[e.Node]; ok && b.LastOf(e.Node) == nil { // it failed before it started
+		if _, ok := b.Program.Index[e.Node]; ok && b.LastOf(e.Node) == nil { // the step failed before its first attempt
 			b.Node = e.Node
 			return nil
 		}
@@ -56,7 +54,7 @@ func (b *Record) choose() *Step {
 			return b.Steps[i]
 		}
 	}
-	for _, st := range slices.Backward(b.Steps) { // what it ended with, not what it went past
+	for _, st := range slices.Backward(b.Steps) { // the last step that was not skipped
 		if st.Status != domain.NodeSkipped {
 			return st
 		}
@@ -67,8 +65,8 @@ func (b *Record) choose() *Step {
 	return nil
 }
 
-// answers are what is looked for among the steps of a run in its state, what answers
-// most first. A failure that the plan handled is none while the run continues.
+// answers returns conditions for the most relevant step, in order of priority. While the run
+// continues, active steps have priority over failed ones, whose failures the plan handled.
 func (b *Record) answers() []func(*Step) bool {
 	in := func(status domain.NodeStatus) func(*Step) bool {
 		return func(st *Step) bool { return st.Status == status }

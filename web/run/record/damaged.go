@@ -6,7 +6,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// DamagedParts say what of a run's own row is damaged, each with how it shows.
+// DamagedParts describes the damaged parts of a run row.
 func (r *Request) DamagedParts(parts []domain.DamagedPart) []string {
 	out := make([]string, len(parts))
 	for i, p := range parts {
@@ -15,8 +15,8 @@ func (r *Request) DamagedParts(parts []domain.DamagedPart) []string {
 	return out
 }
 
-// DamagedValue stands in place of a value of the run that is damaged; empty: it is
-// not.
+// DamagedValue returns the text that replaces a damaged part of the run, or an empty string if the
+// part is intact.
 func (r *Request) DamagedValue(run domain.Run, part domain.RunPart) string {
 	for _, p := range run.Damaged {
 		if p.Part == part || p.Part == domain.PartDetails {

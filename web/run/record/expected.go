@@ -8,9 +8,10 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// past is what the page of a run reads of runs before it, each at most once.
+// past reads data about earlier runs, at most once each.
 type past struct {
-	// Flow is how runs of the plan went through its nodes; good is the last successful one.
+	// Flow returns the statistics of the plan's steps over recent runs. Good returns the last
+	// completed run before this one.
 	Flow func() (domain.PlanFlow, error)
 	Good func() (domain.Run, error)
 }
@@ -25,12 +26,13 @@ func (r *Request) past(run domain.Run) past {
 			if err != nil || good.ID == "" {
 				return good, err
 			}
-			return r.Reader.FindRun(r.Context, good.ID) // a list has no input
+			return r.Reader.FindRun(r.Context, good.ID) // runs of lists have no input
 		}),
 	}
 }
 
-// ExpectedOf is the predicted duration and cost of an action, from earlier runs of the plan; nil without any.
+// ExpectedOf returns the estimated duration and cost of an action from earlier runs of the plan, or
+// nil if there are none.
 func (b *Record) ExpectedOf(pre domain.Preview) (*domain.Expected, error) {
 	if !pre.Allowed || len(pre.Again)+len(pre.New) == 0 {
 		return nil, nil
@@ -42,7 +44,7 @@ func (b *Record) ExpectedOf(pre domain.Preview) (*domain.Expected, error) {
 	return flow.Expect(pre.Again, pre.New), nil
 }
 
-// Expected is the same in a sentence.
+// Expected describes the estimate in a sentence.
 func (b *Record) Expected(pre domain.Preview) (string, error) {
 	e, err := b.ExpectedOf(pre)
 	return part.Expectation(b.Context, e, 1), err

@@ -7,15 +7,16 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// NodeLost is the state of a step that the rows before the damage of a journal leave open.
+// NodeLost is the status of a step that was active at the damage of a journal, so that its end
+// cannot be read.
 const NodeLost domain.NodeStatus = "lost"
 
 func lostStatus() kit.Status {
 	return kit.Word("need", "i-doubt", locale.Mark("end unknown"), false)
 }
 
-// settleLost ends the steps of a damaged run that were in progress: none of them is at work,
-// and how they ended cannot be read.
+// settleLost ends the active steps of a run whose journal is damaged. They are not running, and
+// their outcome cannot be read.
 func (b *Record) settleLost() {
 	if b.Detail.Damage == nil {
 		return
@@ -33,7 +34,7 @@ func (b *Record) settleLost() {
 	}
 }
 
-// StepStatus is a step's state as operators read it.
+// StepStatus returns the status of a step for display.
 func StepStatus(s domain.NodeStatus) kit.Status {
 	if s == NodeLost {
 		return lostStatus()

@@ -11,10 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// This file describes the nodes of a run by its plan: what leads to them, and whether the run may still reach
-// them.
-
-// Before names what a node waits for, and what leads to it.
+// Before returns the dependencies of a step, and the steps with an edge to it.
 func (b *Record) Before(node string) (needs, edges []string) {
 	i, ok := b.Program.Index[node]
 	if !ok {
@@ -26,7 +23,7 @@ func (b *Record) Before(node string) (needs, edges []string) {
 	return needs, b.sources()[i]
 }
 
-// sources are the nodes with an edge to each node.
+// sources returns the ids of the steps with an edge to each step.
 func (b *Record) sources() map[int][]string {
 	if b.into == nil {
 		b.into = map[int][]string{}
@@ -41,7 +38,7 @@ func (b *Record) sources() map[int][]string {
 	return b.into
 }
 
-// Missing are the nodes with no step.
+// Missing returns the steps of the plan that did not start.
 func (b *Record) Missing() []string {
 	if b.never == nil {
 		b.never = []string{}
@@ -58,7 +55,7 @@ func (b *Record) Missing() []string {
 	return b.never
 }
 
-// StepsOfNode are the steps of a node, in order.
+// StepsOfNode returns the executions of a step, in order.
 func (b *Record) StepsOfNode(node string) []*Step {
 	if b.byNode == nil {
 		b.byNode = map[string][]*Step{}
@@ -69,8 +66,8 @@ func (b *Record) StepsOfNode(node string) []*Step {
 	return b.byNode[node]
 }
 
-// ahead are the nodes that the run may still come to, or could have: all behind
-// what is not over, or did not go well.
+// ahead returns the steps that the run may still reach, or could have reached: all steps after
+// those that have not completed.
 func (b *Record) ahead() map[int]bool {
 	if b.front != nil {
 		return b.front
@@ -134,8 +131,9 @@ func (b *Record) ahead() map[int]bool {
 	return b.front
 }
 
-// NoStep is what became of a node without a step, as the key of a word: the run failed there before a step
-// began, went past it, or may still come there. why is empty for the last.
+// NoStep returns the state of a step that did not start, as a key of StepStates. It is "failed" if
+// the run failed there, Passed if the run went past the step, or Todo if it may still reach it. why
+// is the reason, or empty for Todo.
 func (b *Record) NoStep(node string) (state, why string) {
 	if e := b.Detail.Run.Error; b.Detail.Run.Status == domain.RunFailed && e != nil && e.Node == node {
 		return "failed", kit.Visible(kit.Cut(e.Message, 120))
@@ -146,8 +144,8 @@ func (b *Record) NoStep(node string) (state, why string) {
 	return Todo, ""
 }
 
-// notTaken reports why the run went past a node; false: it may still come there, or
-// could have.
+// notTaken returns why the run went past a step. It returns false if the run may still reach it, or
+// could have reached it.
 func (b *Record) notTaken(node string) (string, bool) {
 	i, ok := b.Program.Index[node]
 	if !ok || b.ahead()[i] {
@@ -196,7 +194,7 @@ func (b *Record) Kind(node string) string {
 	return n.Type
 }
 
-// Does is what a node does, in a word: its tool, its agent, or its type.
+// Does returns the tool, the agent, the plan, or the type of a step.
 func (b *Record) Does(node string) string {
 	i, ok := b.Program.Index[node]
 	if !ok {
@@ -213,7 +211,7 @@ func (b *Record) TypeOf(node string) string {
 	return ""
 }
 
-// Conversations reports whether a node asks a model.
+// Conversations reports whether a step calls a model.
 func (b *Record) Conversations(node string) bool {
 	switch b.TypeOf(node) {
 	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeGenerator:
@@ -222,7 +220,7 @@ func (b *Record) Conversations(node string) bool {
 	return false
 }
 
-// TargetOf is what a step called: the host of its address, else its tool.
+// TargetOf returns what a step called: the host of its URL, or its tool.
 func (b *Record) TargetOf(node string) string {
 	st := b.LastOf(node)
 	if st == nil {
@@ -245,7 +243,7 @@ func (b *Record) TargetOf(node string) string {
 	return ""
 }
 
-// LastOf is the newest failed step of a node, else its newest.
+// LastOf returns the newest failed execution of a step, or the newest one if none failed.
 func (b *Record) LastOf(node string) *Step {
 	var last *Step
 	for _, st := range b.Steps {

@@ -1,4 +1,4 @@
-// Package record is a run as its pages read it: its row, journal, plan, and steps.
+// Package record reads a run for its pages: its row, journal, plan, and steps.
 package record
 
 import (
@@ -16,27 +16,26 @@ import (
 	"github.com/kairosd/kairosd/web/part/value"
 )
 
-// Record is a run as its pages read it. Each part of a page is a type of its own that
-// shows some of it.
+// Record is a run as its pages read it. The types that build the parts of a page embed it.
 type Record struct {
 	*Request
 	past
 	Detail  domain.RunDetail
 	Program *walk.Program
-	Effects []walk.Effect // what its nodes may do
+	Effects []walk.Effect // side-effect classes of the steps
 	Steps   []*Step
-	Tab     tab // which the address names
+	Tab     tab // selected by the address
 	Chosen  *Step
-	Node    string // chosen, when it has no step
+	Node    string // selected step if it did not start
 
-	Preview func() (domain.Preview, error) // of a resume; computed once
-	never   []string                       // nodes without a step
+	Preview func() (domain.Preview, error) // preview of a resume, computed once
+	never   []string                       // steps that did not start
 	byNode  map[string][]*Step
-	into    map[int][]string // sources of the edges to a node
-	front   map[int]bool     // nodes that the run may still come to
+	into    map[int][]string // ids of the steps with an edge to each step
+	front   map[int]bool     // steps that the run may still reach
 }
 
-// Open reads a run, and chooses what its page shows of it.
+// Open reads a run, and selects the view and the step of its page.
 func (r *Request) Open(id string) (*Record, error) {
 	d, resume, err := r.Engine.Look(r.Context, r.Who.Actor(), id)
 	if err != nil {
@@ -63,32 +62,31 @@ func (r *Request) Open(id string) (*Record, error) {
 	return b, nil
 }
 
-// Refresh is how a part of the page that follows events asks for itself.
+// Refresh returns how a live region of the page is updated.
 func (b *Record) Refresh() Refresh {
 	return Refresh{Topic: "run-" + b.Detail.Run.ID, Address: b.Href(nil)}
 }
 
-// Resumable reports whether the run has ended so that it may be resumed, and the reader
-// may do it.
+// Resumable reports whether the run has failed or was cancelled, and the user may resume it.
 func (b *Record) Resumable() bool {
 	run := b.Detail.Run
 	return b.Detail.Damage == nil && b.Who.Role.Includes(domain.RoleOperator) &&
 		(run.Status == domain.RunFailed && run.Error != nil || run.Status == domain.RunCancelled && run.PurgedAt.IsZero())
 }
 
-// Resume is what resuming would do; nil where that is not allowed.
+// Resume returns the preview of a resume, or nil if it is not possible.
 func (b *Record) Resume() *domain.Preview {
 	if !b.Resumable() {
 		return nil
 	}
 	pre, err := b.Preview()
-	if err != nil || !pre.Allowed { // the head of the page reports why
+	if err != nil || !pre.Allowed { // the head of the page shows the reason
 		return nil
 	}
 	return &pre
 }
 
-// Hopeless reports whether a resume is refused, so that only a fork or a new run helps.
+// Hopeless reports whether a resume would be refused, so that only a fork or a new run helps.
 func (b *Record) Hopeless() bool {
 	if !b.Resumable() {
 		return false
@@ -97,10 +95,10 @@ func (b *Record) Hopeless() bool {
 	return err == nil && !pre.Allowed
 }
 
-// Href is this page with some parameters changed.
+// Href returns the address of this page with some parameters changed.
 func (b *Record) Href(set url.Values) string { return part.At(b.Context, b.Detail.Run.ID, set) }
 
-// StepAt is the step that a journal row belongs to; else the last of its node.
+// StepAt returns the step of a journal row, or the last execution of a step if the row has none.
 func (b *Record) StepAt(seq int64, node string) *Step {
 	if seq > 0 && seq <= int64(len(b.Detail.Journal)) {
 		e := &b.Detail.Journal[seq-1]
@@ -118,7 +116,7 @@ func (b *Record) StepAt(seq int64, node string) *Step {
 	return nil
 }
 
-// StepOf finds the step that a row number is of.
+// StepOf returns the step of a journal row, or an error of code not_found.
 func (b *Record) StepOf(number string) (*Step, error) {
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || seq < 1 || seq > int64(len(b.Detail.Journal)) {
@@ -140,7 +138,7 @@ func (b *Record) StepLink(st *Step) kit.Link {
 	}
 }
 
-// ValueOf shows a value of a journal row, with ways to the rest of it.
+// ValueOf shows a value of a journal row, with links to the rest of a long value.
 func (b *Record) ValueOf(id, title string, j domain.RawJSON, seq int64, part string) kit.Block {
 	v := b.Reading().Block(id, title, j, fmt.Sprintf("/runs/%s/raw/%d/%s", b.Detail.Run.ID, seq, part))
 	if v.Note != "" {
@@ -150,7 +148,7 @@ func (b *Record) ValueOf(id, title string, j domain.RawJSON, seq int64, part str
 	return v
 }
 
-// Reading is how this page's address reports that values are read.
+// Reading returns the part and the search text that the address selects.
 func (b *Record) Reading() value.Reading {
 	nth, err := strconv.Atoi(b.Query("nth"))
 	if err != nil || nth < 0 {
@@ -170,7 +168,7 @@ func (b *Record) Reading() value.Reading {
 	}
 }
 
-// FindForm looks for a text in values; nil when there is nothing to look into.
+// FindForm returns the form that searches the values, or nil if they are short.
 func (b *Record) FindForm(blocks []kit.Block) *kit.FindForm {
 	f := &kit.FindForm{Action: "/runs/" + b.Detail.Run.ID, Find: strings.TrimSpace(b.Query("find")), Clear: b.Href(url.Values{"find": nil})}
 	n, lines := 0, 0
@@ -192,10 +190,10 @@ func (b *Record) FindForm(blocks []kit.Block) *kit.FindForm {
 	return f
 }
 
-// findFrom is from how many lines of values on one looks for a text in them.
+// findFrom is the minimum number of lines for which the search form is shown.
 const findFrom = 12
 
-// WayHere is the way to the page of the run.
+// WayHere returns the breadcrumb of the run's page.
 func (b *Record) WayHere() []kit.Link {
 	run := b.Detail.Run
 	return []kit.Link{
@@ -205,5 +203,5 @@ func (b *Record) WayHere() []kit.Link {
 	}
 }
 
-// Refresh is how a part of the page that follows events asks for itself.
+// Refresh contains the event topic and the address with which a live region is updated.
 type Refresh struct{ Topic, Address string }

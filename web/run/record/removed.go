@@ -8,13 +8,11 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// This file is what stands in place of what retention removed: when it
-// went, and the digest that the audit log keeps of it.
-
-// shownKept bounds how many digests are listed.
+// shownKept is the maximum number of listed digests.
 const shownKept = 100
 
-// wasRemoved reports that a value is gone, and what is kept of it.
+// wasRemoved returns the text that replaces a removed value. kept describes its digest, or is
+// empty.
 func (r *Request) wasRemoved(run domain.Run, kept string) string {
 	text := r.T("Removed by retention on %s.", r.Time(run.PurgedAt).Title)
 	if kept == "" {
@@ -23,7 +21,7 @@ func (r *Request) wasRemoved(run domain.Run, kept string) string {
 	return text + " " + kept
 }
 
-// keptOfRow is the digest that covers a row of the journal.
+// keptOfRow describes the digest of a journal row.
 func (r *Request) keptOfRow(k domain.RetainedDigests, row int64) string {
 	d, ok := k.Of(row)
 	if !ok {
@@ -35,7 +33,7 @@ func (r *Request) keptOfRow(k domain.RetainedDigests, row int64) string {
 	return r.T("The digest of rows %d to %d, with it, is kept: sha256:%s (event %d of the audit log).", d.First, d.Last, d.Digest, d.Event)
 }
 
-// keptInput is the digest that covers a run's input.
+// keptInput describes the digest of a run's input.
 func (r *Request) keptInput(k domain.RetainedDigests) string {
 	if k.Created == "" {
 		return ""
@@ -43,8 +41,8 @@ func (r *Request) keptInput(k domain.RetainedDigests) string {
 	return r.T("The digest of the run's settings, including its input, is kept: sha256:%s.", k.Created)
 }
 
-// RemovedBlocks are the places of the input and the output, and with rows those of
-// every checkpoint.
+// RemovedBlocks returns the blocks that replace the removed input and output, or with rows, the
+// removed input and journal rows.
 func (b *Record) RemovedBlocks(rows bool) ([]kit.Block, error) {
 	run := b.Detail.Run
 	k, err := b.Reader.Kept(b.Context, run.ID)
@@ -69,8 +67,8 @@ func (b *Record) RemovedBlocks(rows bool) ([]kit.Block, error) {
 	), nil
 }
 
-// Removed reports that what was requested was there until retention took it, and which
-// digest is kept of it; row 0 is the run itself.
+// Removed renders an error page for a value that retention removed, with its digest. Row 0 is the
+// run itself.
 func (r *Request) Removed(run domain.Run, row int64) error {
 	k, err := r.Reader.Kept(r.Context, run.ID)
 	if err != nil {

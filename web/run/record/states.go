@@ -8,14 +8,13 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// stepState is a word of the vocabulary of steps, by the key under which a
-// timeline shows only such.
+// stepState is a state of steps. Key is also its value in the timeline's filter.
 type stepState struct {
 	Key    string
 	Status kit.Status
 }
 
-// StepStates are all of them, in the order in which a timeline counts them.
+// StepStates are all states, in the order of the timeline's counts.
 var StepStates = []stepState{
 	{"ok", StepStatus(domain.NodeCompleted)},
 	{"reused", kit.Word("ok", "i-reuse", locale.Mark("reused"), true)},
@@ -32,14 +31,14 @@ var StepStates = []stepState{
 	{Passed, kit.Word("idle", "i-skip", locale.Mark("not taken"), true)},
 }
 
-// The keys of nodes with no step: those that the run may still come to, and those
-// that it went past.
+// Keys of the states of steps that did not start: the run may still reach the step, or went past
+// it.
 const (
 	Todo   = "todo"
 	Passed = "passed"
 )
 
-// State is the key of a step's word.
+// State returns the key of the step's state.
 func (st *Step) State() string {
 	switch st.Status {
 	case domain.NodeCompleted:
@@ -71,7 +70,7 @@ func (st *Step) State() string {
 	return Todo
 }
 
-// WaitsFor is for what a step waits; empty: for nothing.
+// WaitsFor returns what a step waits for, or an empty string if it does not wait.
 func (st *Step) WaitsFor() domain.WaitReason {
 	if st.Status != domain.NodeWaiting || len(st.waits) == 0 {
 		return ""
@@ -79,7 +78,7 @@ func (st *Step) WaitsFor() domain.WaitReason {
 	return domain.WaitReason(st.waits[len(st.waits)-1].Reason)
 }
 
-// Shown is a step's state in words.
+// Shown returns the status of a step for display.
 func (st *Step) Shown() kit.Status {
 	return WordOf(st.State())
 }
@@ -88,7 +87,7 @@ func WordOf(key string) kit.Status {
 	return StepStates[slices.IndexFunc(StepStates, func(l stepState) bool { return l.Key == key })].Status
 }
 
-// LoudStates are the keys in the order in which they must be seen.
+// LoudStates are the keys of states, most important first.
 var LoudStates = []string{
 	"lost",
 	"interrupted",
@@ -103,13 +102,13 @@ var LoudStates = []string{
 	"skipped",
 }
 
-// Is reports whether a step passes a timeline's filter.
+// Is reports whether a step passes the timeline's filter. An unknown filter passes all steps.
 func (st *Step) Is(only string) bool {
 	known := slices.ContainsFunc(StepStates, func(l stepState) bool { return l.Key == only })
 	return !known || st.State() == only
 }
 
-// Loudest are the states of a step, what must be seen first.
+// Loudest are the statuses of steps, most important first.
 var Loudest = []domain.NodeStatus{
 	NodeLost,
 	domain.NodeInDoubt,

@@ -13,21 +13,22 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Step is one visit, or one item of it, put together from journal rows.
+// Step is one execution of a step of the plan, or of one item of a foreach, assembled from journal
+// rows.
 type Step struct {
 	Node           string
 	Visit, Item    int
-	Seq            int64 // of its first row: its address
-	number         int   // its place among the visits, from 1
+	Seq            int64 // number of its first row, which identifies it in addresses
+	number         int   // number of the execution in the run, from 1
 	Status         domain.NodeStatus
 	Attempts       []Attempt
 	waits          []*domain.Entry
-	Calls          []*domain.Entry // of models and tools inside its attempts
+	Calls          []*domain.Entry // model and tool calls within its attempts
 	Started, ended time.Time
-	Last           *domain.Entry // newest row; one without content where only calls are there
+	Last           *domain.Entry // newest row, or &noEntry if there are only calls
 	Final          *domain.Entry
-	taken          *walk.Decision // of the final row, once it was read
-	// Reused reports that a fork took it over; it ran in the other run.
+	taken          *walk.Decision // decision of the final row, once decoded
+	// Reused is set if a fork took over the result, so that the step ran in the original run.
 	Reused bool
 }
 
@@ -40,15 +41,16 @@ type Attempt struct {
 	Input          domain.RawJSON
 	Log            domain.RawJSON
 	Key            string // idempotency key
-	// Resolved is when a person resolved it; zero: it was never in doubt, or still is. Its times
-	// stay those of the call, and its status is what the person said.
+	// Resolved is when a person resolved the attempt, or zero if it was never in doubt, or still
+	// is. Started and Ended remain the times of the call. Status is the resolved status.
 	Resolved time.Time
 }
 
-// InDoubt reports whether the outcome of the attempt was unknown at some time.
+// InDoubt reports whether the attempt is or was in doubt.
 func (a Attempt) InDoubt() bool { return a.Status == domain.NodeInDoubt || !a.Resolved.IsZero() }
 
-// VisitKey names a visit, or an item of it.
+// VisitKey identifies an execution of a step, or of one item of a foreach. Item is negative for
+// other steps.
 type VisitKey struct {
 	Node        string
 	Visit, Item int
@@ -56,10 +58,11 @@ type VisitKey struct {
 
 func (st *Step) key() VisitKey { return VisitKey{st.Node, st.Visit, st.Item} }
 
-// noEntry stands for the rows of a step of which only calls are there.
+// noEntry is the last row of a step that has only calls.
 var noEntry domain.Entry
 
-// Decision is what the walk decided at the step's final row; it is read once.
+// Decision returns the decision that the engine recorded in the step's final row. It decodes the
+// row once.
 func (st *Step) Decision() walk.Decision {
 	if st.Final == nil {
 		return walk.Decision{}
@@ -70,11 +73,11 @@ func (st *Step) Decision() walk.Decision {
 	return *st.taken
 }
 
-// StepsOf folds a run's journal into what its pages show.
+// StepsOf assembles the steps of a run from its journal.
 func StepsOf(run domain.Run, journal []domain.Entry) []*Step {
 	at := make(map[VisitKey]*Step, len(journal)/2)
 	out := make([]*Step, 0, len(journal)/2)
-	numbers := map[VisitKey]int{} // of visits: the items of a foreach have the number of theirs
+	numbers := map[VisitKey]int{} // all items of a foreach have the same number
 	for i := range journal {
 		e := &journal[i]
 		if e.Kind == domain.EntryReplan {
@@ -122,7 +125,8 @@ func StepsOf(run domain.Run, journal []domain.Entry) []*Step {
 	return out
 }
 
-// numberOf is the number of the visit that a row is of; a new one has the next.
+// numberOf returns the number of the execution to which a row belongs. It assigns the next number
+// to a new execution.
 func numberOf(numbers map[VisitKey]int, e *domain.Entry) int {
 	k := VisitKey{e.Node, e.Visit, -1}
 	if numbers[k] == 0 {
@@ -139,7 +143,7 @@ func TimeOr(a, b time.Time) time.Time {
 }
 
 func (st *Step) add(e *domain.Entry) {
-	if e.Substep > 0 { // a call inside an attempt
+	if e.Substep > 0 { // a call within an attempt
 		st.ended = e.At
 		if e.Kind == domain.EntrySubstep {
 			st.Calls = append(st.Calls, e)
@@ -200,8 +204,8 @@ func (st *Step) add(e *domain.Entry) {
 	}
 }
 
-// after completes an attempt by what its earlier rows recorded. The row that resolves an attempt
-// in doubt has no times of its own.
+// after completes an attempt with the data of its earlier rows. The row that resolves an attempt in
+// doubt does not contain the times of the call.
 func (a Attempt) after(earlier Attempt) Attempt {
 	if a.Input == nil {
 		a.Input = earlier.Input
@@ -223,7 +227,7 @@ func (st *Step) replanned(e *domain.Entry, status domain.NodeStatus, failure *do
 	st.Status, st.ended, st.Final, st.taken = status, e.At, &final, nil
 }
 
-// Attempt is the one with a number, or the last.
+// Attempt returns the attempt with a number, or the last one. It returns nil if there is none.
 func (st *Step) Attempt(number string) *Attempt {
 	for n := range st.Attempts {
 		if strconv.Itoa(st.Attempts[n].Number) == number {
@@ -247,7 +251,7 @@ func (st *Step) Label() string {
 	return l
 }
 
-// Until is when the step was over; now, while it is not.
+// Until returns when the step ended, or now if it is active.
 func (st *Step) Until(now time.Time) time.Time {
 	if st.Final != nil {
 		return st.Final.At
@@ -259,28 +263,28 @@ func (st *Step) Until(now time.Time) time.Time {
 	return st.ended
 }
 
-// Took is how long it took in all, its waits included.
+// Took returns the duration of the step, including waits.
 func (st *Step) Took(now time.Time) time.Duration { return max(st.Until(now).Sub(st.Started), 0) }
 
-// Failed reports whether its last word is a failure, or that it is unknown.
+// Failed reports whether the step failed or is in doubt.
 func (st *Step) Failed() bool {
 	return st.Status == domain.NodeFailed || st.Status == domain.NodeInDoubt
 }
 
-// Led is the node that its decision led to.
+// Led returns the step to which the decision led, or an empty string.
 func (st *Step) Led() string {
 	return st.Decision().To
 }
 
-// Pause is a time in which a step waited, and for what.
+// Pause is a time in which a step waited.
 type Pause struct {
 	timeline.Span
 	Reason  domain.WaitReason
-	Due     time.Time // zero: it waits for no time
+	Due     time.Time // zero if it does not wait for a time
 	Attempt int
 }
 
-// Pauses are its waits, each until the next attempt, wait or end.
+// Pauses returns the waits of a step. Each ends with the next attempt, the next wait, or the step.
 func (st *Step) Pauses(now time.Time) []Pause {
 	var out []Pause
 	for i, w := range st.waits {
@@ -298,7 +302,7 @@ func (st *Step) Pauses(now time.Time) []Pause {
 	return out
 }
 
-// Usage is what a step's calls and result used.
+// Usage returns the total usage of a step's calls and result.
 func (st *Step) Usage() domain.Usage {
 	var u domain.Usage
 	for _, c := range st.Calls {
@@ -310,7 +314,7 @@ func (st *Step) Usage() domain.Usage {
 	return u
 }
 
-// DecisionOf reads the walk's decision of a row.
+// DecisionOf decodes the decision of a row. It returns an empty decision if there is none.
 func DecisionOf(j domain.RawJSON) *walk.Decision {
 	d := &walk.Decision{}
 	if len(j) > 0 && json.Unmarshal(j, d) != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// tab names one way to look at a run.
+// tab is a view of a run.
 type tab struct {
 	ID, Title string
-	// Steps reports that it shows steps: one of them always stands beside it.
+	// Steps reports whether the view shows steps. Such a view always has a step next to it.
 	Steps bool
 }
 
-// Tabs are all of them, in their order.
+// Tabs are all views, in their order.
 var Tabs = []tab{
 	{ID: "timeline", Title: locale.Mark("Timeline"), Steps: true},
 	{ID: "graph", Title: locale.Mark("Graph"), Steps: true},
@@ -25,7 +25,7 @@ var Tabs = []tab{
 	{ID: "lineage", Title: locale.Mark("Lineage")},
 }
 
-// tabNamed is the tab with an id, else the first.
+// tabNamed returns the tab with an id, or the first one.
 func tabNamed(id string) tab {
 	return Tabs[max(0, slices.IndexFunc(Tabs, func(t tab) bool { return t.ID == id }))]
 }

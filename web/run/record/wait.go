@@ -5,7 +5,7 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// Reason is a wait reason as people read it.
+// Reason returns a wait reason in the user's language.
 func (r *Request) Reason(w domain.WaitReason) string { return r.T(reasonWords[w]) }
 
 var reasonWords = map[domain.WaitReason]string{domain.WaitQuarantined: locale.Mark("quarantined"), domain.WaitHeld: locale.Mark("held"),
