@@ -531,7 +531,7 @@ func View(t Timeline) templ.Component {
 	})
 }
 
-// timelineRemarks are the critical path, and what the axis leaves out.
+// timelineRemarks renders the critical path, and the gaps that the axis omits.
 func timelineRemarks(t Timeline) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -834,7 +834,7 @@ func axis(t Timeline) templ.Component {
 	})
 }
 
-// stepName is the first cell of a row: what opens it, its state, its name, and what else there is to say.
+// stepName renders the first cell of a row: the fold link, the state, the name, and notes.
 func stepName(s StepRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
