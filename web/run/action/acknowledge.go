@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/failure"
 )
 
-// ackRunPage shows the form that acknowledges one failed run and can resume it at a set time.
+// ackRunPage renders the form that acknowledges one failed run and can resume it at a given time.
 
 func (r *request) ackRunPage() error { return r.showAckRun(http.StatusOK, "") }
 
@@ -62,7 +62,7 @@ func (r *request) ackRun() error {
 	return r.acknowledged(run.ID, err)
 }
 
-// acknowledged is where it leads: to the run, or to the form with what is wrong.
+// acknowledged redirects to the run, or renders the form with the error.
 func (r *request) acknowledged(run string, err error) error {
 	switch domain.CodeOf(err) {
 	case "":

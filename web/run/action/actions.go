@@ -20,13 +20,13 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// actionText describes an operator's action on a page. The words name action and object: a button never reads OK.
+// actionText describes an action. Buttons name the action and the object, never just "OK".
 type actionText struct {
 	action  domain.Action
 	button  string // with %s for the run's short id
 	text    string
 	danger  bool
-	preview bool // the engine computes what would happen
+	preview bool // the engine previews the effect
 }
 
 var actionTexts = []actionText{
@@ -101,7 +101,7 @@ func actionTextOf(name string) (actionText, bool) {
 	return actionTexts[i], true
 }
 
-// actionRequest reads what a form or a link asks for.
+// actionRequest reads the request of a form or link.
 func (r *request) actionRequest(v actionText) (domain.ActionRequest, error) {
 	value := func(key string) string { return strings.TrimSpace(r.Field(key)) }
 	req := domain.ActionRequest{Run: r.Param("run"), Action: v.action, Reason: value("reason"), Digest: value("digest")}
@@ -151,8 +151,8 @@ func (r *request) actionRequest(v actionText) (domain.ActionRequest, error) {
 	return req, nil
 }
 
-// limits reads the limits that a form changes: a number replaces one, a number with
-// a plus sign is added to it.
+// limits reads changed limits from a form. A number sets a limit, and a number with a plus sign
+// raises it.
 func (r *request) limits() (set, raise domain.Limits, err error) {
 	read := func(key string, into func(l *domain.Limits, s string) error) {
 		s := strings.TrimSpace(r.Field(key))
@@ -174,7 +174,7 @@ func (r *request) limits() (set, raise domain.Limits, err error) {
 	return set, raise, err
 }
 
-// previewPage shows what an action would do; it is safe to open (GET).
+// previewPage renders the preview of an action. It handles GET requests and changes nothing.
 func (r *request) previewPage() error {
 	v, ok := actionTextOf(r.Param("action"))
 	if !ok {
@@ -213,7 +213,7 @@ func (r *request) preview(code int, v actionText, req domain.ActionRequest, prob
 		},
 		Verdict: Verdict{Allowed: true, Sentence: r.T(v.text), Error: problem},
 	}
-	began := run.Version // the version that "the same" is
+	began := run.Version // version that a new run uses by default
 	if len(r.wrong) > 0 && problem == "" {
 		n := len(r.wrong)
 		if w, ok := r.wrong["labels"]; ok {
@@ -225,7 +225,7 @@ func (r *request) preview(code int, v actionText, req domain.ActionRequest, prob
 		}
 	}
 	var pre domain.Preview
-	if !v.preview { // what it does needs no list; whether it can be done now is said before
+	if !v.preview { // no list of steps, but whether the action is possible now
 		now, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.ActionRequest{Run: run.ID, Action: v.action})
 		if err != nil {
 			return err
@@ -237,7 +237,7 @@ func (r *request) preview(code int, v actionText, req domain.ActionRequest, prob
 	if v.preview {
 		pre, err = r.App.Runs.Preview(r.Context, r.Who.Actor(), req)
 		if domain.CodeOf(err) == domain.CodeInvalid && (req.Input != nil || len(req.Edits) > 0 || len(req.Instead) > 0 || asksMore(req)) {
-			// The typed value is invalid: show why beside it, and continue without.
+			// The submitted value is invalid, so show the error next to it, and preview without it.
 			p.Error, p.InputError, code = r.Sentence(err), true, http.StatusUnprocessableEntity
 			without := req
 			without.Input, without.Edits, without.Instead = nil, nil, nil
@@ -292,14 +292,14 @@ func (r *request) preview(code int, v actionText, req domain.ActionRequest, prob
 	switch {
 	case r.Target() != "check":
 		return r.Render(code, Preview(p))
-	case !p.Allowed: // since the form was opened
+	case !p.Allowed: // no longer possible since the form was opened
 		r.Echo.Response().Header().Set("HX-Retarget", "#preview")
 		return r.Render(code, PreviewPanel(p))
 	}
 	return r.Render(code, previewCheck(p))
 }
 
-// nextAttempts shows which attempts no longer wait, and how long they would have.
+// nextAttempts shows which attempts start immediately, and how long they would have waited.
 func (r *request) nextAttempts(p *PreviewPage, d domain.RunDetail) error {
 	program, err := r.Engine.Program(r.Context, d.Run.Hash)
 	if err != nil {
@@ -338,7 +338,7 @@ func nonZero(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// fill copies the engine's prediction into the page.
+// fill copies the engine's preview to the page.
 func (r *request) fill(p *PreviewPage, pre domain.Preview) {
 	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, kit.Begun(
 		r.Message(pre.Refusal),
@@ -407,8 +407,8 @@ func (r *request) fill(p *PreviewPage, pre domain.Preview) {
 	}
 }
 
-// act does what was previewed. If the run has moved on since, the same page
-// comes back with the new facts (409).
+// act performs the previewed action. If the run has changed since the preview, it responds with an
+// updated preview and status 409.
 func (r *request) act() error {
 	v, ok := actionTextOf(r.Param("action"))
 	if !ok {
@@ -427,12 +427,12 @@ func (r *request) act() error {
 		return r.preview(http.StatusUnprocessableEntity, v, req, "")
 	}
 	if v.action == domain.ActionFork || v.action == domain.ActionRerun || asksMore(req) {
-		// The form may have been edited since its digest was made; what counts is
-		// the run's revision, and a fresh prediction of exactly this request.
+		// The form may have been edited after the preview, so the digest does not apply. The
+		// revision of the run is still checked, and the engine previews exactly this request.
 		req.Digest = ""
 	}
 	if v.action == domain.ActionPause || v.action == domain.ActionUnpause {
-		req.Rev = 0 // progress since its page was made does not refuse it
+		req.Rev = 0 // later progress of the run does not matter
 	}
 	run, err := r.App.Runs.Act(r.Context, app.ActRequest{Meta: r.Meta(), ActionRequest: req})
 	if err == nil && v.action == domain.ActionDelete {
@@ -453,7 +453,7 @@ func (r *request) act() error {
 	return err
 }
 
-// resolve settles an attempt that may or may not have happened.
+// resolve resolves an attempt in doubt.
 func (r *request) resolve() error {
 	number := func(key string) int {
 		n, err := strconv.Atoi(r.Field(key))

@@ -16,18 +16,16 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// This file is the editor of what a fork keeps: checked by the server while it is
-// typed, or by a button, and never lost over a mistake.
-
 const (
-	// editableBytes is up to which length an output can be edited on a page.
+	// editableBytes is the maximum size of an output that can be edited on a page.
 	editableBytes = 8 << 10
-	// shownEdits is how many outputs can be, the last before the fork point.
+	// shownEdits is the maximum number of editable outputs, which are the last before the fork
+	// point.
 	shownEdits = 20
 )
 
-// beforeFailure is the last checkpoint before the step that failed; 0: no step failed, or none was
-// completed before it.
+// beforeFailure returns the last checkpoint before the failed step. It returns 0 if no step failed,
+// or if none completed before it.
 func (r *request) beforeFailure(req domain.ActionRequest) (int64, error) {
 	d, err := r.Engine.Detail(r.Context, req.Run)
 	if err != nil || d.Damage != nil {
@@ -57,7 +55,8 @@ func (r *request) beforeFailure(req domain.ActionRequest) (int64, error) {
 	return at, err
 }
 
-// edits reads the edited outputs. A value that is not JSON is kept as typed and marked.
+// edits reads the edited outputs. If a value is not JSON, its text is kept and the error is
+// recorded.
 func (r *request) edits(req *domain.ActionRequest) {
 	for key := range r.Echo.Request().Form {
 		node, ok := strings.CutPrefix(key, "edit.")
@@ -73,7 +72,7 @@ func (r *request) edits(req *domain.ActionRequest) {
 	}
 }
 
-// changed is a typed value; nil if it equals the previous one or is not JSON.
+// changed returns a submitted value, or nil if it equals the previous one or is not JSON.
 func (r *request) changed(name, text, was string) domain.RawJSON {
 	j, err := form.JSON(text)
 	if err != nil {
@@ -89,10 +88,10 @@ func (r *request) changed(name, text, was string) domain.RawJSON {
 	return j
 }
 
-// typed is a text that cannot be used, and why.
+// typed is an invalid text, and the error.
 type typed struct{ text, why string }
 
-// field is a value that may be edited, as it stands.
+// field returns the field of an editable value with its current text.
 func (r *request) field(name, was string, edited domain.RawJSON) EditField {
 	f := EditField{Name: name, Value: was, Was: was}
 	if edited != nil {
@@ -104,21 +103,21 @@ func (r *request) field(name, was string, edited domain.RawJSON) EditField {
 	return f
 }
 
-// change is what an edit does to a value.
+// change returns the diff of an edited value.
 func (r *request) change(name string, a, z domain.RawJSON) kit.Block {
 	b := kit.Block{ID: "change-" + kit.SafeName(name), Title: name}
 	b.Diff, b.Note = value.Diff(r.Display.Lang, a, z)
 	return b
 }
 
-// reads reports whether something that would run may look at a node's output: by
-// its name, or because it follows it.
+// reads reports whether a step that would run depends on the output of a node, by a reference or as
+// its successor.
 func reads(p *walk.Program, node string, pre domain.Preview) bool {
 	for _, list := range [][]domain.PreviewStep{pre.Again, pre.New} {
 		for _, s := range list {
 			i, ok := p.Index[s.Node]
 			if !ok {
-				return true // another version
+				return true // a step of another version
 			}
 			of, ok := p.Index[node]
 			if !ok {
@@ -133,7 +132,7 @@ func reads(p *walk.Program, node string, pre domain.Preview) bool {
 	return false
 }
 
-// choices adds what a fork or rerun lets one change.
+// choices adds the values that a fork or rerun can change.
 func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest, pre domain.Preview, run domain.Run, began int) error {
 	p.Check = r.T("Show what would happen")
 	was := "null"
@@ -165,7 +164,7 @@ func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest
 	}
 	p.Versions = []kit.Option{{Value: "0", Text: r.T("the same, v%d", began), Selected: req.Version == 0}}
 	if began != run.Version {
-		// It was replanned for that one run.
+		// The run was replanned, so its version exists only for this run.
 		p.Versions = append(
 			p.Versions,
 			kit.Option{
@@ -181,7 +180,7 @@ func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest
 	if v.action != domain.ActionFork || req.At == 0 {
 		return nil
 	}
-	// The kept outputs up to the fork point may be edited, small ones here.
+	// Small kept outputs up to the fork point can be edited here.
 	d, err := r.Engine.Detail(r.Context, run.ID)
 	if err != nil {
 		return err

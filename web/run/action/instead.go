@@ -12,15 +12,11 @@ import (
 	"github.com/kairosd/kairosd/web/part/value"
 )
 
-// This file is the part of a fork's preview where a person chooses the override of each step that would
-// repeat a side effect.
-
-// shownItems is up to how many items of a step have a choice of their own.
+// shownItems is the maximum number of items of a step that have separate choices.
 const shownItems = 20
 
-// overrides reads which results stand in for steps of a fork. What is chosen for a
-// step that runs once per item is for those of its items that have no choice of
-// their own.
+// overrides reads the overrides of a fork's steps from the form. The choice for a foreach applies
+// to all items without a choice of their own.
 func (r *request) overrides(req *domain.ActionRequest) {
 	chosen, items := map[string]string{}, map[string][]string{}
 	for key := range r.Echo.Request().Form {
@@ -42,7 +38,7 @@ func (r *request) overrides(req *domain.ActionRequest) {
 			r.override(req, name, how, name)
 			continue
 		}
-		for _, item := range items[name] { // all but those that run
+		for _, item := range items[name] { // items without a choice of their own
 			if chosen[item] == "" {
 				r.override(req, item, how, name)
 			}
@@ -50,7 +46,7 @@ func (r *request) overrides(req *domain.ActionRequest) {
 	}
 }
 
-// override applies one choice; a stub is the text typed beside it.
+// override adds the override of one step. The stub is the text in the field for typedAt.
 func (r *request) override(req *domain.ActionRequest, name, how, typedAt string) {
 	said := domain.Override{}
 	switch how {
@@ -79,8 +75,8 @@ func (r *request) override(req *domain.ActionRequest, name, how, typedAt string)
 	req.Instead[name] = said
 }
 
-// repeats are the steps whose side effects would happen a second time, each with
-// what may stand in for it.
+// repeats adds the steps whose side effects would happen a second time, with the possible
+// overrides.
 func (r *request) repeats(p *PreviewPage, pre domain.Preview) {
 	for _, s := range pre.Repeats {
 		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
@@ -93,7 +89,7 @@ func (r *request) repeats(p *PreviewPage, pre domain.Preview) {
 		if s.Unrecorded {
 			v.Choices = slices.DeleteFunc(v.Choices, func(o kit.Option) bool { return o.Value == "recorded" })
 		}
-		if r.Field("instead."+name) != "" { // what is chosen, though items go their own way
+		if r.Field("instead."+name) != "" { // the submitted choice, even if items have their own
 			v = r.chosen(v, r.Field("instead."+name))
 		}
 		if len(s.Items) <= shownItems {
@@ -112,8 +108,7 @@ func (r *request) repeats(p *PreviewPage, pre domain.Preview) {
 	}
 }
 
-// repeat is the choice for one step; first is the value of the one that stands
-// when nothing is chosen.
+// repeat returns the choices for one step. first is the default.
 func (r *request) repeat(name, label, given, first string) Repeat {
 	v := Repeat{Name: name, Label: label, Stub: r.Field("stub." + name), Wrong: r.wrong["stub."+name].why}
 	if first == "" {
@@ -134,7 +129,7 @@ func (r *request) repeat(name, label, given, first string) Repeat {
 	return r.chosen(v, given)
 }
 
-// chosen marks one of the choices.
+// chosen selects a choice.
 func (r *request) chosen(v Repeat, value string) Repeat {
 	for i := range v.Choices {
 		v.Choices[i].Selected = v.Choices[i].Value == value

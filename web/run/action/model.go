@@ -8,7 +8,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// PreviewPage shows what an action would do, before it is done.
+// PreviewPage is the preview of an action.
 type PreviewPage struct {
 	kit.Shell
 	Verdict
@@ -18,103 +18,103 @@ type PreviewPage struct {
 	Action, Button, Run, RunHref string
 }
 
-// Verdict is whether the action is allowed, and its effect in a sentence.
+// Verdict reports whether the action is allowed, with its effect in a sentence.
 type Verdict struct {
 	Allowed             bool
 	Refusal, Suggestion string
-	Instead             []kit.Link // what is possible where it is not allowed
+	Instead             []kit.Link // alternatives if the action is not allowed
 	Sentence            string
-	Damage              string // what of the run's journal cannot be trusted
+	Damage              string // damage of the run's journal
 	Error               string
 }
 
-// Form is what is sent to do it.
+// Form is the form that performs the action.
 type Form struct {
 	Post              string
 	Idem, Rev, Digest string
 	Danger            bool
 	Reason            bool
-	Reset             string // address of this page without what was edited
-	InputError        bool   // the error is about what was typed
+	Reset             string // address of this page without the edits
+	InputError        bool   // Error concerns a submitted value
 	Check             string
 }
 
-// Options are further choices of the action.
+// Options are the options of the action.
 type Options struct {
 	Points      []kit.Option
 	Versions    []kit.Option
 	Input       *EditField
 	Labels      *EditField
-	Edits       []EditField // the last is the nearest to what runs
+	Edits       []EditField // in order, the last is closest to the fork point
 	Resume      *ResumeForm
 	Limits      bool
 	LimitValues map[string]string
 }
 
-// Outcome is what would happen.
+// Outcome is the predicted effect of the action.
 type Outcome struct {
 	Groups     []PreviewGroup
 	Effects    []string
-	Around     []string    // what would make it fail the same way
-	Wait       kit.Link    // to waiting until that is over
-	Changes    []kit.Block // what edits change
+	Around     []string    // causes that would make it fail again
+	Wait       kit.Link    // link that resumes when the cause is resolved
+	Changes    []kit.Block // diffs of the edited values
 	Repeats    []Repeat    // side effects that would happen a second time
-	Decisions  []string    // where the run would go, as far as it is known
-	Newer      string      // that there is a newer version
+	Decisions  []string    // predicted path
+	Newer      string      // note about a newer version
 	NewerLinks []kit.Link
 }
 
-// Edited reports that a kept output other than the last was edited, well or not.
+// Edited reports whether a kept output other than the last was edited, even with an invalid value.
 func (o Options) Edited() bool {
 	return slices.ContainsFunc(o.Edits[:len(o.Edits)-1], EditField.Changed)
 }
 
-// PreviewGroup is a list of steps with one fate.
+// PreviewGroup is a group of steps with the same outcome.
 type PreviewGroup struct {
 	Title string
 	Steps []string
 	Note  string
 }
 
-// ResumeForm are the choices of a resume besides continuing.
+// ResumeForm contains the options of a resume.
 type ResumeForm struct {
 	Only              []kit.Option
 	Timeout, Attempts string
-	Open              bool // its limits are shown
+	Open              bool // expand the limits
 }
 
 // Repeat is a step whose side effects would happen a second time.
 type Repeat struct {
 	Name, Label, What string
-	Doubtful          bool // in doubt whether they happened the first time
+	Doubtful          bool // unknown whether they happened the first time
 	Choices           []kit.Option
 	Stub, Wrong       string
-	// Items of a step that runs once per item may have their own overrides; Own is true if some do. Each
-	// names its stub.
+	// Items are the items of a foreach, which may have their own overrides. Own is set if some do.
+	// Each is the label of the stub for each item.
 	Items []Repeat
 	Own   bool
 	Each  string
 }
 
-// EditField is a kept output that a fork may replace.
+// EditField is a kept output that a fork can replace.
 type EditField struct {
 	Name, Value, Was string
-	Wrong            string // why it cannot be used
+	Wrong            string // error of an invalid value
 }
 
-// Changed reports whether the value was edited, well or not.
+// Changed reports whether the value was edited, even with an invalid value.
 func (f EditField) Changed() bool { return f.Wrong != "" || f.Value != f.Was }
 
-// NotePage asks for a note.
+// NotePage is the form for a note.
 type NotePage struct {
 	kit.Shell
 	Run, RunHref string
-	Text         string // as it was typed
+	Text         string // submitted text
 	Idem, Error  string
-	Notes        []part.Note // there already
+	Notes        []part.Note // existing notes
 }
 
-// checks makes a field update the preview when it changes.
+// checks returns htmx attributes that update the preview when a field changes.
 func checks(address string) templ.Attributes {
 	return templ.Attributes{
 		"hx-post":    address,

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// notePage shows the form for a note about a run.
+// notePage renders the form for a note about a run.
 func (r *request) notePage() error { return r.showNote(http.StatusOK, "") }
 
 func (r *request) showNote(code int, problem string) error {
@@ -34,7 +34,7 @@ func (r *request) showNote(code int, problem string) error {
 	return r.Render(code, NoteForm(p))
 }
 
-// note keeps it.
+// note adds a note.
 func (r *request) note() error {
 	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), r.Param("run"))
 	if err != nil {

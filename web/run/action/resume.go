@@ -13,10 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// This file holds the choices in the preview of a resume: only one step, and other limits for what runs
-// again, off each time.
-
-// resumeOptions reads them from the form.
+// resumeOptions reads the options of a resume from the form.
 func (r *request) resumeOptions(req *domain.ActionRequest) error {
 	value := func(key string) string { return strings.TrimSpace(r.Field(key)) }
 	req.Only = value("only")
@@ -38,13 +35,12 @@ func (r *request) resumeOptions(req *domain.ActionRequest) error {
 	return nil
 }
 
-// asksMore reports whether a resume has choices besides continuing.
+// asksMore reports whether a resume has options.
 func asksMore(req domain.ActionRequest) bool {
 	return req.Only != "" || req.Timeout != 0 || req.Attempts != 0
 }
 
-// resumeChoices adds what a resume lets one choose, and what a newer version
-// would do instead.
+// resumeChoices adds the options of a resume, and a note about a newer version.
 func (r *request) resumeChoices(p *PreviewPage, req domain.ActionRequest, run domain.Run) error {
 	if run.Status != domain.RunFailed && run.Status != domain.RunCancelled || !p.Allowed {
 		return nil
@@ -102,8 +98,8 @@ func (r *request) resumeChoices(p *PreviewPage, req domain.ActionRequest, run do
 	return nil
 }
 
-// waitInstead shows before a resume what would make it fail the same way, and offers to wait until that is
-// over.
+// waitInstead adds the causes that would make a resume fail again, and a link that resumes when
+// they are resolved.
 func (r *request) waitInstead(p *PreviewPage, run domain.Run) error {
 	d, err := r.Engine.Detail(r.Context, run.ID)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package action has the pages on which operators act on a run: a preview of what would
-// happen, and the form that does it.
+// Package action contains the pages with which operators act on a run: the preview of an action,
+// and the form that performs it.
 package action
 
 import (
@@ -12,43 +12,43 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of the package.
 type Ports struct {
 	App    *app.App
 	Reader Reader
 	Engine Engine
 }
 
-// Reader is what these pages read of the store.
+// Reader reads from the store.
 type Reader interface {
-	// Uses lists agents, tools and providers that took part in a run.
+	// Uses returns the agents, tools, and providers that a run used.
 	Uses(ctx context.Context, run string) ([]domain.Use, error)
 }
 
-// Engine is what these pages ask the engine.
+// Engine executes runs.
 type Engine interface {
-	// Detail folds a run: its waits, where it stands.
+	// Detail returns a run with its journal and waits.
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
-	// Program compiles a stored version (cached).
+	// Program returns a compiled version, which is cached.
 	Program(ctx context.Context, hash string) (*walk.Program, error)
 }
 
 type section struct{ Ports }
 
-// request is one request to these pages.
+// request is a request of these pages.
 type request struct {
 	*ui.Context
 	*section
-	// wrong is what was typed into a form and cannot be used.
+	// wrong contains the invalid texts of the form by field.
 	wrong map[string]typed
 }
 
-// page opens a request for a handler.
+// page returns a handler that calls handle with a request.
 func (s *section) page(handle func(*request) error) func(*ui.Context) error {
 	return func(c *ui.Context) error { return handle(&request{Context: c, section: s}) }
 }
 
-// Section returns the pages.
+// Section returns the routes of the pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Done: done, Routes: []ui.Route{
@@ -64,7 +64,7 @@ func Section(p Ports) ui.Section {
 	}}
 }
 
-// done is what pages say after an action.
+// done are the confirmations after actions.
 var done = []ui.Done{
 	{
 		Name:    "run-paused",

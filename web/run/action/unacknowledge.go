@@ -10,7 +10,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// unackPage asks before the acknowledgment of a run is withdrawn.
+// unackPage renders the form that withdraws the acknowledgment of a run.
 func (r *request) unackPage() error { return r.showUnack(http.StatusOK, "") }
 
 func (r *request) showUnack(code int, problem string) error {

@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// shownCalls bounds the calls of a step in the inspector.
+	// shownCalls is the maximum number of calls in the inspector.
 	shownCalls = 40
-	// shownLog bounds the lines of a log in the inspector.
+	// shownLog is the maximum number of log lines in the inspector.
 	shownLog = 200
 )
 
-// blocks are what a tab of the inspector shows.
+// blocks returns the content of a tab of the inspector.
 func (b inspectorPart) blocks(st *record.Step, a *record.Attempt, tab string) []kit.Block {
 	switch tab {
 	case "error":
@@ -62,7 +62,7 @@ func (b inspectorPart) blocks(st *record.Step, a *record.Attempt, tab string) []
 	return []kit.Block{out}
 }
 
-// source leads from a value that a fork took over to the step that it is of.
+// source adds a link from a reused result to the step in the original run.
 func (b inspectorPart) source(st *record.Step, v kit.Block) kit.Block {
 	if from := b.Detail.Run.ForkedFrom; st.Reused && from != "" {
 		v.More = append(
@@ -110,7 +110,7 @@ func (b inspectorPart) errorBlocks(a *record.Attempt) []kit.Block {
 	return append(out, b.ValueOf("in", b.T("Input"), a.Input, a.Entry.Seq, "input"))
 }
 
-// decisionBlocks say who decided, or which condition was true and what it saw.
+// decisionBlocks returns who decided, or which condition was true with which values.
 func (b inspectorPart) decisionBlocks(st *record.Step) []kit.Block {
 	var lines []string
 	if b.TypeOf(st.Node) == walk.TypeApproval {
@@ -153,7 +153,7 @@ func (b inspectorPart) decisionBlocks(st *record.Step) []kit.Block {
 	}
 }
 
-// callBlocks are the calls of models and tools inside a step: request, response, and duration.
+// callBlocks returns the model and tool calls of a step, with request, response, and duration.
 func (b inspectorPart) callBlocks(st *record.Step) []kit.Block {
 	var out []kit.Block
 	for n, c := range st.Calls {
@@ -201,8 +201,8 @@ func (b inspectorPart) callBlocks(st *record.Step) []kit.Block {
 	return out
 }
 
-// stepLog is what an attempt has logged, the newest lines; while it runs, it is
-// followed live.
+// stepLog returns the newest lines of an attempt's log. While the attempt runs, the log is updated
+// live.
 func (b inspectorPart) stepLog(st *record.Step, a *record.Attempt) log.StepLog {
 	kept := domain.ReadLog(a.Log)
 	v := log.StepLog{
@@ -219,7 +219,7 @@ func (b inspectorPart) stepLog(st *record.Step, a *record.Attempt) log.StepLog {
 	return v
 }
 
-// logProgress is how far an attempt reports that it is, and what of its log is not kept.
+// logProgress describes the progress of an attempt, and how many log lines were dropped.
 func (b inspectorPart) logProgress(l domain.AttemptLog) string {
 	var out []string
 	if p := l.Progress; p != nil {
@@ -235,8 +235,8 @@ func (b inspectorPart) logProgress(l domain.AttemptLog) string {
 	return strings.Join(out, " · ")
 }
 
-// changeBlock is what a step's checkpoint changed of the state: its output, against
-// that of the visit before.
+// changeBlock returns the change of the state at a step's checkpoint: the diff between the output
+// of the previous iteration and its output.
 func (b inspectorPart) changeBlock(st *record.Step) kit.Block {
 	var before domain.RawJSON
 	name := b.T("nothing")
@@ -254,7 +254,7 @@ func (b inspectorPart) changeBlock(st *record.Step) kit.Block {
 	return v
 }
 
-// definition is a node as the plan has it.
+// definition returns the definition of a step in the plan.
 func (b inspectorPart) definition(node string) kit.Block {
 	v := kit.Block{ID: "def", Title: b.T("Definition in v%d", b.Detail.Run.Version)}
 	i, ok := b.Program.Index[node]
@@ -304,18 +304,18 @@ func (b inspectorPart) definition(node string) kit.Block {
 	return v
 }
 
-// comparedSteps bounds the runs of which a step's input is compared.
+// comparedSteps is the maximum number of steps of the run with which an input is compared.
 const comparedSteps = 500
 
-// markDifferences marks what in the input of a failed step differs from the same step of the
-// last successful run.
+// markDifferences marks the differences between the input of a failed step and its input in the
+// last completed run.
 func (b inspectorPart) markDifferences(blocks []kit.Block, st *record.Step, a *record.Attempt) {
 	if b.Detail.Run.Status != domain.RunFailed || !st.Failed() || a == nil {
 		return
 	}
 	i := slices.IndexFunc(blocks, func(k kit.Block) bool { return k.ID == "in" && k.JSON != nil })
 	good, err := b.Good()
-	if i < 0 || err != nil || good.ID == "" || good.Steps > comparedSteps { // a hint: the page does not fail for it
+	if i < 0 || err != nil || good.ID == "" || good.Steps > comparedSteps { // omit the marks on an error
 		return
 	}
 	journal, err := b.Reader.JournalPage(b.Context, good.ID, 0, 0)

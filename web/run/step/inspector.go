@@ -1,4 +1,5 @@
-// Package step has what stands beside a view of a run: one step, its attempts and values. It is also a page of its own.
+// Package step contains the inspector, which shows one step with its attempts and values next to a
+// view of a run, and the page of a step.
 package step
 
 import (
@@ -37,16 +38,16 @@ var tabWords = map[string]string{
 	"definition": locale.Mark("Definition"),
 }
 
-// inspectorPart makes what stands beside a view: one step, its attempts and its values.
+// inspectorPart builds the inspector.
 type inspectorPart struct{ *record.Record }
 
-// Of shows the chosen step.
+// Of returns the inspector of the selected step.
 func Of(b *record.Record) Inspector { return inspectorPart{b}.inspector() }
 
-// OfNode shows a node without a step.
+// OfNode returns the inspector of a step that did not start.
 func OfNode(b *record.Record, node string) Inspector { return inspectorPart{b}.nodeInspector(node) }
 
-// inspector shows the chosen step; tabs are links.
+// inspector returns the inspector of the selected step. Its tabs are links.
 func (b inspectorPart) inspector() Inspector {
 	st := b.Chosen
 	seq := strconv.FormatInt(st.Seq, 10)
@@ -104,7 +105,7 @@ func (b inspectorPart) inspector() Inspector {
 	}
 	tabs := b.tabs(st, a)
 	tab := b.Query("tab")
-	for was, is := range map[string]string{"calls": "prompt", "decision": "evaluation"} { // as other steps call it
+	for was, is := range map[string]string{"calls": "prompt", "decision": "evaluation"} { // names of the tabs on other steps
 		if tab == was && !slices.Contains(tabs, was) && slices.Contains(tabs, is) {
 			tab = is
 		}
@@ -179,7 +180,7 @@ func (b inspectorPart) inspector() Inspector {
 	return i
 }
 
-// doubtOf reports how it came that it is unknown whether an attempt had its effect.
+// doubtOf describes why it is unknown whether an attempt had its effect.
 func (b inspectorPart) doubtOf(st *record.Step, a *record.Attempt) string {
 	what := b.Kind(st.Node)
 	if what == "" {
@@ -207,7 +208,7 @@ func (b inspectorPart) doubtOf(st *record.Step, a *record.Attempt) string {
 	)
 }
 
-// callsInDoubt are the calls of a step's conversation whose outcome is not known.
+// callsInDoubt returns the calls in doubt within a step's conversation.
 func (b inspectorPart) callsInDoubt(st *record.Step) []DoubtCall {
 	var out []DoubtCall
 	for _, w := range b.Detail.Waits {
@@ -225,7 +226,7 @@ func (b inspectorPart) callsInDoubt(st *record.Step) []DoubtCall {
 	return out
 }
 
-// tabs are the parts of a step that there are, the answer first.
+// tabs returns the tabs of a step, most relevant first.
 func (b inspectorPart) tabs(st *record.Step, a *record.Attempt) []string {
 	var tabs []string
 	if a != nil && a.Entry.Failure != nil {
@@ -258,7 +259,7 @@ func (b inspectorPart) tabs(st *record.Step, a *record.Attempt) []string {
 	return append(tabs, "definition")
 }
 
-// aboutNode is what a node is, in a line.
+// aboutNode summarizes a step in one line.
 func (b inspectorPart) aboutNode(node string) string {
 	out := []string{b.Kind(node)}
 	if i, ok := b.Program.Index[node]; ok {
@@ -276,7 +277,7 @@ func (b inspectorPart) aboutNode(node string) string {
 	return strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), " · ")
 }
 
-// inspectorFacts are the attempt's times, in both forms, and what it used.
+// inspectorFacts adds the times and the usage of an attempt, and the agents, models, and tools.
 func (b inspectorPart) inspectorFacts(i *Inspector, st *record.Step, a *record.Attempt) {
 	main := func(term, text string) {
 		if text != "" {
@@ -298,7 +299,7 @@ func (b inspectorPart) inspectorFacts(i *Inspector, st *record.Step, a *record.A
 			main(b.T("Total"), kit.Took(st.Took(b.Site.Now())))
 		}
 	}
-	if flow, err := b.Flow(); err == nil { // a hint: the page does not fail for it
+	if flow, err := b.Flow(); err == nil { // omit the median on an error
 		if n := flow.Nodes[st.Node]; n != nil && n.Settled > n.Failed {
 			main(b.T("Usually"), kit.Took(n.P50))
 		}
@@ -318,8 +319,7 @@ func (b inspectorPart) inspectorFacts(i *Inspector, st *record.Step, a *record.A
 	b.participants(st, a, agent, add)
 }
 
-// fate reports what resuming would do with a step: it comes from the same preview
-// that the act is done by.
+// fate describes what resuming would do with a step, according to the preview of the resume.
 func (b inspectorPart) fate(st *record.Step) string {
 	pre := b.Resume()
 	if pre == nil {
@@ -348,7 +348,7 @@ func (b inspectorPart) fate(st *record.Step) string {
 	return ""
 }
 
-// reopens reports whether a resume opens the step again because of itself.
+// reopens reports whether the step itself is a reason for its repetition in a resume.
 func (b inspectorPart) reopens(st *record.Step) bool {
 	pre := b.Resume()
 	return pre != nil && slices.ContainsFunc(pre.Again, func(s domain.PreviewStep) bool {
@@ -356,7 +356,7 @@ func (b inspectorPart) reopens(st *record.Step) bool {
 	})
 }
 
-// nodeInspector shows a node with no step: what it is, and why it did not run.
+// nodeInspector returns the inspector of a step that did not start: its definition, and the reason.
 func (b inspectorPart) nodeInspector(node string) Inspector {
 	i := Inspector{Detail: detail.Detail{Name: node, Key: "node-" + node, Sub: b.aboutNode(node)}}
 	state, why := b.NoStep(node)

@@ -9,45 +9,46 @@ import (
 // Inspector shows one step.
 type Inspector struct {
 	detail.Detail
-	Step     string     // its number in addresses
-	Main     []kit.Fact // the four facts that say most
-	Advice   string     // what its error means, and what helps
+	Step     string     // journal row that identifies the step in addresses
+	Main     []kit.Fact // most important facts
+	Advice   string     // meaning and remedy of its error
 	Attempts []kit.Link
 	Tabs     []kit.Link
-	Prompt   *Prompt // the request to models; its messages are the blocks
+	Prompt   *Prompt // requests to models, without the messages in Blocks
 	Log      *log.StepLog
 	Find     *kit.FindForm
 	Actions  []kit.Link
 	Doubt    *DoubtForm
-	Resume   string // what resuming would do with it
+	Resume   string // effect of a resume on the step
 }
 
-// Prompt is what a step asks of a model, apart from the messages.
+// Prompt describes the requests of a step to models, without the messages.
 type Prompt struct {
 	Facts []kit.Fact
-	Tools []string // that are offered, in order
+	Tools []string // offered tools, in order
 	Text  string
-	More  string // how many messages are not shown
-	File  string // address of the whole
+	More  string // number of messages that are not shown
+	File  string // address of the complete conversation
 }
 
-// DoubtForm settles an attempt that may or may not have happened.
+// DoubtForm resolves an attempt in doubt.
 type DoubtForm struct {
-	// What reports how it came to be unknown.
+	// What describes why the outcome is unknown.
 	What                       string
 	Action                     string
 	CSRF, Idem, Rev            string
 	Node, Visit, Item, Attempt string
-	// Key, Target, and Sent are what the call is looked up by in the other system.
+	// Key, Target, and Sent identify the call in the other system.
 	Key, Target, Sent string
-	// Together resolves the other steps in doubt of the node, too; empty: there are none.
+	// Together links to a form that also resolves the other calls in doubt of the step. It is empty
+	// if there are none.
 	Together kit.Link
-	// Calls are those of a conversation whose outcome is not known; none: the
-	// step's own call.
+	// Calls are the calls in doubt within a conversation. If there are none, the call of the step
+	// itself is in doubt.
 	Calls []DoubtCall
 }
 
-// DoubtCall is one call inside a step whose outcome is not known.
+// DoubtCall is a call in doubt within a conversation.
 type DoubtCall struct {
 	Tool, Arguments, Key, Sent string
 }

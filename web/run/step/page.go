@@ -12,11 +12,11 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// window is how much of a long value one page shows.
+// window is the number of bytes of a long value on one page.
 const window = 64 << 10
 
-// Show is a step as a page of its own: to link to, to print, and to read long
-// values on, part by part.
+// Show handles requests for the page of a step. The page is for links, for printing, and for
+// reading long values in parts.
 func Show(r *record.Request) error {
 	b, err := r.Open(r.Param("run"))
 	if err != nil {
@@ -27,14 +27,14 @@ func Show(r *record.Request) error {
 	}
 	seq, err := strconv.ParseInt(r.Param("seq"), 10, 64)
 	if err != nil {
-		return err // stepOf has read it
+		return err // StepOf has already parsed it
 	}
 	e := &b.Detail.Journal[seq-1]
 	run := b.Detail.Run
 	p := StepPage{Shell: r.Shell("runs", b.Chosen.Label()+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Way: wayTo(b, b.Chosen),
 		RunHref: fmt.Sprintf("/runs/%s?step=%d", run.ID, b.Chosen.Seq), Inspector: inspectorPart{b}.inspector()}
 	if l := p.Inspector.Log; l != nil {
-		l.Topic = "" // this page stands still
+		l.Topic = "" // this page has no live updates
 	}
 	if part := r.Query("part"); part != "" {
 		blk, err := inspectorPart{b}.window(e, part)
@@ -44,14 +44,14 @@ func Show(r *record.Request) error {
 		p.Inspector.Blocks, p.Inspector.Tabs = []kit.Block{blk}, nil
 	}
 	tabs := inspectorPart{b}.tabs(b.Chosen, b.Chosen.Attempt(r.Query("try")))
-	for i := range p.Inspector.Tabs { // stay on this page
+	for i := range p.Inspector.Tabs { // links to this page
 		t := &p.Inspector.Tabs[i]
 		t.Href = fmt.Sprintf("/runs/%s/steps/%d?tab=%s", run.ID, b.Chosen.Seq, tabs[i])
 	}
 	return r.Render(http.StatusOK, Step(p))
 }
 
-// wayTo is the way to the page of a step, and to that of the next one.
+// wayTo returns the breadcrumb of a step's page, with a link to the next step.
 func wayTo(b *record.Record, st *record.Step) kit.Crumbs {
 	at := func(st *record.Step) string { return fmt.Sprintf("/runs/%s/steps/%d", b.Detail.Run.ID, st.Seq) }
 	way := kit.Crumbs{Way: append(b.WayHere(), kit.Link{Text: st.Label(), Href: at(st)})}
@@ -62,7 +62,7 @@ func wayTo(b *record.Record, st *record.Step) kit.Crumbs {
 	return way
 }
 
-// window is a part of a long value as it is stored.
+// window returns a part of a long value, as it is stored.
 func (b inspectorPart) window(e *domain.Entry, part string) (kit.Block, error) {
 	var j domain.RawJSON
 	switch part {

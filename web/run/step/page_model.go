@@ -2,7 +2,7 @@ package step
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// StepPage is one step as a page of its own.
+// StepPage is the page of one step.
 type StepPage struct {
 	kit.Shell
 	Way       kit.Crumbs

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// RawPart downloads a part of a step, of the requested attempt or its last one, as an attachment that no browser
-// runs.
+// RawPart handles the download of a part of a step, from the requested or the last attempt. The
+// response is an attachment that browsers do not execute.
 func RawPart(r *record.Request) error {
 	b, err := r.Open(r.Param("run"))
 	if err != nil {
@@ -82,7 +82,7 @@ func RawPart(r *record.Request) error {
 	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", data)
 }
 
-// errorText is the full text of a failure, its parts from the outside in.
+// errorText returns the complete text of a failure, from the outermost to the innermost cause.
 func errorText(f *domain.Failure) []string {
 	out := []string{f.Code + ": " + f.Message}
 	for _, more := range append(append([]string{f.Suggestion, f.Detail}, f.Causes...), f.Stack) {

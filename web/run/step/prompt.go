@@ -18,11 +18,12 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// shownMessages bounds the messages of a step in the inspector; the file has all.
+// shownMessages is the maximum number of messages in the inspector. The download contains all
+// messages.
 const shownMessages = 60
 
-// callsOf are the rows of the calls of an attempt, by number: its own, and those before it that survived a
-// crash.
+// callsOf returns the rows of the calls in an attempt's conversation, by number. It includes
+// earlier calls whose results survived a crash.
 func callsOf(st *record.Step, a *record.Attempt) map[int]*domain.Entry {
 	first, last := 0, int(^uint(0)>>1)
 	if a != nil {
@@ -30,7 +31,7 @@ func callsOf(st *record.Step, a *record.Attempt) map[int]*domain.Entry {
 		for i := range st.Attempts {
 			p := &st.Attempts[i]
 			if p.Number < a.Number && p.Status == domain.NodeFailed && !changed(st, first, p.Number) {
-				first = p.Number // an error retry starts over
+				first = p.Number // a retry after a failure starts over
 			}
 		}
 	}
@@ -43,15 +44,15 @@ func callsOf(st *record.Step, a *record.Attempt) map[int]*domain.Entry {
 	return rows
 }
 
-// changed reports whether a non-idempotent call completed in the attempts after
-// first up to last: an error retry then continues behind it.
+// changed reports whether a non-idempotent call completed in the attempts after first up to last.
+// In that case, a retry continues after the call.
 func changed(st *record.Step, first, last int) bool {
 	return slices.ContainsFunc(st.Calls, func(c *domain.Entry) bool {
 		return c.Attempt > first && c.Attempt <= last && c.Effect == string(walk.EffectUnsafe) && c.Status == domain.NodeCompleted
 	})
 }
 
-// promptOf is the conversation of an attempt.
+// promptOf returns the conversation of an attempt.
 func promptOf(st *record.Step, a *record.Attempt) prompt.Conversation {
 	input := st.Last.Input
 	if a != nil {
@@ -68,8 +69,8 @@ var speakerWords = map[string]string{
 	"handoff":   locale.Mark("Handoff"),
 }
 
-// promptTab shows the conversation of an attempt: the model and its request, with which tools, and every
-// message in order.
+// promptTab shows the conversation of an attempt: the model, its parameters, the offered tools, and
+// the messages in order.
 func (b inspectorPart) promptTab(i *Inspector, st *record.Step, a *record.Attempt) {
 	p := promptOf(st, a)
 	v := &Prompt{File: fmt.Sprintf("/runs/%s/steps/%d/raw/prompt", b.Detail.Run.ID, st.Seq)}
@@ -127,7 +128,7 @@ func (b inspectorPart) promptTab(i *Inspector, st *record.Step, a *record.Attemp
 	i.Prompt = v
 }
 
-// messageBlock is one message: its number and role, and what there is to know of it.
+// messageBlock returns one message, with its number, role, and metadata.
 func (b inspectorPart) messageBlock(p *prompt.Conversation, n int) kit.Block {
 	m := &p.Messages[n]
 	title := []string{fmt.Sprintf("%d · %s", n+1, b.T(cmp.Or(speakerWords[m.Role], locale.Mark("Message"))))}

@@ -12,14 +12,15 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// RawValue downloads a journal row's value: as an attachment that no browser runs.
+// RawValue handles the download of a journal row's value. The response is an attachment that
+// browsers do not execute.
 func RawValue(r *record.Request) error {
 	seq, err := strconv.ParseInt(r.Param("seq"), 10, 64)
 	if err != nil || seq < 0 {
 		return domain.Errorf(domain.CodeNotFound, "no such row")
 	}
 	parts := map[string]domain.RawJSON{}
-	if seq == 0 { // of the run itself
+	if seq == 0 { // values of the run itself
 		run, err := r.Reader.FindRun(r.Context, r.Param("run"))
 		if err != nil {
 			return err
@@ -42,7 +43,7 @@ func RawValue(r *record.Request) error {
 		parts["input"], parts["output"] = rows[0].Input, rows[0].Output
 	}
 	j := parts[r.Param("part")]
-	if path := r.Query("path"); path != "" { // a part of it
+	if path := r.Query("path"); path != "" { // a part of the value
 		if j, err = partOf(j, path); err != nil {
 			return err
 		}
@@ -56,8 +57,7 @@ func RawValue(r *record.Request) error {
 	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", j)
 }
 
-// partOf is what a path leads to in a value: a text as it is, anything else as
-// JSON.
+// partOf returns the part of a value at a path: text unquoted, anything else as JSON.
 func partOf(j domain.RawJSON, path string) (domain.RawJSON, error) {
 	v, err := jsonvalue.Decode(j)
 	if err != nil {
@@ -73,7 +73,8 @@ func partOf(j domain.RawJSON, path string) (domain.RawJSON, error) {
 	return jsonvalue.Encode(v)
 }
 
-// safePart keeps a path parameter out of a header unless it is known.
+// safePart returns the file name for a part of a row. It never returns unknown input, which would
+// be part of a header.
 func safePart(p string) string {
 	if p == "input" || p == "output" {
 		return p

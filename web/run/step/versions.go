@@ -11,15 +11,15 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// activeVersions are the active versions at a time, from the audit log: kairosd itself, and the agents by their
+// activeVersions are the versions that were active at a time: of kairosd itself, and of the agents'
 // prompts.
 type activeVersions struct {
 	kairosd string
 	agents  map[string]string
 }
 
-// activeAt reads the last start, or applied configuration, before a time. Errors are logged: a step matters
-// more than the versions that executed it.
+// activeAt reads the versions at a time from the last earlier start or configuration reload in the
+// audit log. It logs errors, because the page is useful without the versions.
 func (b inspectorPart) activeAt(at time.Time) (f activeVersions) {
 	var since time.Time
 	for _, action := range []string{"daemon.start", "config.reload"} {
@@ -49,8 +49,8 @@ func (b inspectorPart) activeAt(at time.Time) (f activeVersions) {
 	return f
 }
 
-// participants adds the agent, the models and the tool of a step, as far as there are records
-// each with the version that it was of when the step began.
+// participants adds the agent, the models, and the tool of a step, with the versions that were
+// active when the step started, if known.
 func (b inspectorPart) participants(st *record.Step, a *record.Attempt, agent string, add func(term, text string)) {
 	tool := ""
 	if i, ok := b.Program.Index[st.Node]; ok {
@@ -83,7 +83,7 @@ func (b inspectorPart) participants(st *record.Step, a *record.Attempt, agent st
 	}
 }
 
-// toolVersion reports where a tool is from, which is what its version depends on.
+// toolVersion returns the name of a tool with its MCP server, or with the version of kairosd if it is built in.
 func (b inspectorPart) toolVersion(name string, f activeVersions) string {
 	source := ""
 	if tools, err := b.App.Tools.List(b.Context, b.Who.Actor()); err == nil {
