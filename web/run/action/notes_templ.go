@@ -13,7 +13,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// NoteForm asks for a note about a run.
+// NoteForm renders the form for a note about a run.
 func NoteForm(p NotePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -993,7 +993,7 @@ func PreviewPanel(p PreviewPage) templ.Component {
 	})
 }
 
-// resumeForm is what a resume may be asked for; nothing of it is chosen at first.
+// resumeForm renders the options of a resume. By default, none is set.
 func resumeForm(p PreviewPage, o ResumeForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1207,7 +1207,7 @@ func resumeForm(p PreviewPage, o ResumeForm) templ.Component {
 	})
 }
 
-// repeatField chooses what stands in for a step.
+// repeatField renders the override of a step.
 func repeatField(p PreviewPage, k Repeat) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1355,7 +1355,7 @@ func repeatField(p PreviewPage, k Repeat) templ.Component {
 	})
 }
 
-// repeatChoice is what one step, or an item of it, does in the new run.
+// repeatChoice renders the choices of one step or item in the new run.
 func repeatChoice(p PreviewPage, k Repeat) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1573,7 +1573,7 @@ func repeatChoice(p PreviewPage, k Repeat) templ.Component {
 	})
 }
 
-// previewCheck is what would happen; while values are edited it is refreshed.
+// previewCheck renders the predicted effect. It is updated while values are edited.
 func previewCheck(p PreviewPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1913,7 +1913,7 @@ func previewCheck(p PreviewPage) templ.Component {
 	})
 }
 
-// openSteps is up to how many steps a list is open.
+// openSteps is the maximum length of a list that is expanded at first.
 const openSteps = 8
 
 func stepList(g PreviewGroup) templ.Component {
@@ -1987,7 +1987,7 @@ func stepList(g PreviewGroup) templ.Component {
 	})
 }
 
-// editOutput is a kept output to edit.
+// editOutput renders the field of a kept output.
 func editOutput(p PreviewPage, e EditField) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2017,7 +2017,7 @@ func editOutput(p PreviewPage, e EditField) templ.Component {
 	})
 }
 
-// editField is a value to edit, with what it was to the left of it, or above.
+// editField renders the field of a value, next to its original.
 func editField(p PreviewPage, e EditField, name, was, label, hint string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -260,7 +260,7 @@ func inspectorBody(i Inspector) templ.Component {
 	})
 }
 
-// attempts are links to the attempts of the step, if there is more than one.
+// attempts renders links to the attempts of the step, if there are several.
 func attempts(i Inspector) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -490,7 +490,7 @@ func stepTabs(i Inspector) templ.Component {
 	})
 }
 
-// stepContent is what the chosen tab shows.
+// stepContent renders the content of the selected tab.
 func stepContent(i Inspector) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -584,7 +584,7 @@ func stepContent(i Inspector) templ.Component {
 	})
 }
 
-// promptHead is what was asked of which model, and with which tools.
+// promptHead renders the model, its parameters, and the offered tools.
 func promptHead(p Prompt) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
