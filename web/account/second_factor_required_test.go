@@ -12,9 +12,9 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// If a role requires a second factor, every address redirects a user without one to the page that
-// sets it up, and the API rejects the session. Afterwards all pages are available, and the user
-// cannot turn it off.
+// If a role requires a second factor, every page redirects a user without one to the page that sets
+// it up. The API rejects the session. Afterwards all pages are available, and the user cannot turn
+// the second factor off.
 func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewWith(t, storetest.Open(t), auth.Config{SecondFactorFor: []domain.Role{domain.RoleAuthor}})

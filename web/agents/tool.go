@@ -173,9 +173,9 @@ func (s toolPages) toolPage(c *ui.Context) error {
 // plansSearched is the maximum number of plans that a page searches.
 const plansSearched = 500
 
-// plansWith returns links to the plans whose newest version has a node that satisfies has, with the
-// number of such nodes, the last changed first. It calls each, if not nil, for every plan. searched
-// states how many plans were read, and is empty if all were.
+// plansWith returns links to the plans whose newest version has matching nodes, with the number of
+// these nodes. The last changed plan comes first. If each is not nil, it is called for every plan.
+// searched states how many plans were read, and is empty if all were.
 func (s *section) plansWith(
 	c *ui.Context,
 	has func(*walk.ProgramNode) bool,

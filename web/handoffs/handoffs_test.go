@@ -98,8 +98,8 @@ func TestAllHandoffs(t *testing.T) {
 	}
 }
 
-// oneHandoff checks that the page of a handoff is linked from the run's other handoffs, and shows
-// the input, the tools, the result, and how the input became the result.
+// oneHandoff checks the page of a handoff. It shows the input, the tools, the result, and how the
+// input became the result. The other handoffs of the run link to it.
 func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.Handoff) {
 	t.Helper()
 	sum := sha256.Sum256([]byte("compute 6*7"))

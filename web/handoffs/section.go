@@ -22,7 +22,8 @@ type Reader interface {
 	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error)
 	// Handoff returns a handoff, or CodeNotFound.
 	Handoff(ctx context.Context, id string) (domain.HandoffSummary, error)
-	// HandoffsLike returns handoffs whose IDs have a similar beginning.
+	// HandoffsLike returns at most limit handoffs whose ids share the longest possible prefix with
+	// id.
 	HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSummary, error)
 	// Conversation returns the messages between the agents of a run, in order.
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)

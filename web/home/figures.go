@@ -80,8 +80,8 @@ func (t tally) all() int64 { return t.ok + t.failed }
 
 func (t tally) rate() float64 { return float64(t.ok) / float64(max(t.all(), 1)) }
 
-// tallies returns the counts of the 24 hours before from, of the 24 hours after it, and of each of
-// the equal parts of the latter.
+// tallies counts the runs of the 24 hours before from and of the 24 hours after it. series splits
+// the latter into equal parts.
 func tallies(outcomes []domain.Outcome, from time.Time, parts int) (before, day tally, series []tally) {
 	series = make([]tally, parts)
 	for _, o := range outcomes {

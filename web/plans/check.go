@@ -53,8 +53,8 @@ func (s *section) check(c *ui.Context, p *PlanForm) *planner.Document {
 	return doc
 }
 
-// draw fills in the graph, whose boxes link to their lines in the text, and the non-idempotent
-// steps.
+// draw fills in the graph and the list of non-idempotent steps. The boxes of the graph link to
+// their lines in the text.
 func (s *section) draw(c *ui.Context, p *PlanForm, program *walk.Program) {
 	effects := graph.EffectsIn(s.Engine.Catalog(), program)
 	p.Graph = graph.Written(c, s.Layouts, program, effects)

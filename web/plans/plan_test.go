@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The page of a plan shows the results of its runs: key figures, the graph, a table, and for a
-// selected step its recent failures and slowest attempts. Other tabs show the rest.
+// The page of a plan shows the results of its runs as key figures, a graph, and a table. For a
+// selected step, it shows recent failures and the slowest attempts. Other tabs show the rest.
 func TestAPlanShowsHowItsRunsWent(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

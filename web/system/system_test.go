@@ -196,9 +196,9 @@ func TestEncryptedBackupsAreShown(t *testing.T) {
 	}
 }
 
-// The pages about the server show jobs with their last error, tables by size, the daemon log by
-// level and text, and the configuration with the source of each value. Text is escaped, and tabs
-// that a user may not open are hidden.
+// The pages about the server show jobs with their last error, tables by size, and the daemon log by
+// level and text. They also show the configuration with the source of each value. Text is escaped,
+// and tabs that a user may not open are hidden.
 func TestPartsOfTheSystem(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
