@@ -69,7 +69,7 @@ func callState(t domain.ToolInfo) kit.Status {
 	return toolState(t.State)
 }
 
-// callFacts returns facts about the calls of the last 24 hours.
+// callFacts returns the last call, the failures in the last hour, and the durations of calls.
 func (s *section) callFacts(c *ui.Context, a domain.Activity) []kit.Fact {
 	p := s.pulse(c, a)
 	facts := []kit.Fact{

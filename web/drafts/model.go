@@ -36,7 +36,7 @@ type DraftPage struct {
 	Status                  kit.Status
 	Facts                   []kit.Fact
 	CanStart, CanDiscard    bool
-	Open, Archived          bool // Open waits for acceptance; Archived was discarded
+	Open, Archived          bool // Open if it waits for acceptance; Archived if it was discarded
 	// Reason explains why an agent answers without a plan. If it is empty, the reason of the
 	// version is shown.
 	Reason           string

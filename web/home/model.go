@@ -21,8 +21,8 @@ type HomePage struct {
 	New             bool // few runs have started yet
 }
 
-// SituationSection summarizes the situation. Well is set if there is no problem. Last is then the
-// time of the last failure.
+// SituationSection summarizes the situation. If nothing needs attention, Well is set, and Last is a
+// sentence with the time of the last failure.
 type SituationSection struct {
 	Sentence, Last string
 	Well           bool

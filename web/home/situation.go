@@ -45,8 +45,8 @@ func (f facts) state(c *ui.Context) string {
 	return c.T("All well")
 }
 
-// situationSection builds the section with the situation. If there is no problem, it includes the
-// time of the last failure.
+// situationSection builds the section with the situation. If nothing needs attention, it includes
+// the time of the last failure.
 func (s *section) situationSection(c *ui.Context) (templ.Component, error) {
 	counts, err := s.Reader.RunCounts(c)
 	if err != nil {

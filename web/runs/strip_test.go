@@ -10,7 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The path summary of a run highlights the active step. Steps that have not started are dashed.
+// The path summary of a run shows which step is active or retrying. Steps that have not started are
+// dashed.
 func TestThePathSummaryShowsWhatHasNotStarted(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
