@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// One run is acknowledged with a note for the next shift, and resumed at a set time; the note shows on home
-// and on the run's page.
+// A run is acknowledged with a note and resumed at a set time. Home and the page of the run show
+// the note.
 func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -44,12 +44,12 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	}
 	webtest.HasTexts(t, b.Get(run), http.StatusOK, "waiting for quota")
 	form = b.Get(run + "/ack").Hidden()
-	if p := b.Post(run+"/ack", form); p.Location != run { // a repetition changes nothing
+	if p := b.Post(run+"/ack", form); p.Location != run { // repeating the request changes nothing
 		t.Errorf("acknowledged twice: %d %s", p.Code, p.Body)
 	}
 	webtest.HasTexts(t, b.Get("/runs/"+seed.Completed.ID+"/ack"), http.StatusOK, "it has not failed")
 
-	// The next shift.
+	// Another operator reads the note.
 	paul := domain.Actor{Name: "paul", Role: domain.RoleOperator}
 	if _, err := site.App.Runs.AddNote(t.Context(), app.NoteRequest{Meta: app.Meta{By: paul}, Run: seed.Completed.ID,
 		Text: "look at the totals"}); err != nil {
@@ -66,7 +66,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	}
 }
 
-// A run that is to start later can start at once.
+// A scheduled run can be started immediately.
 func TestAScheduledRunStartsNow(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -94,8 +94,7 @@ func TestAScheduledRunStartsNow(t *testing.T) {
 	}
 }
 
-// A preview reports what the work ahead will cost and take, as soon as runs
-// before tell, and nothing where none does.
+// A preview shows the estimated time and cost if there are earlier runs.
 func TestPreviewsSayWhatIsExpected(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// actions are the verbs that the run's state allows; what the role may never do
-// is not shown.
+// actions returns links to the actions that the state of the run allows, or nil if the user's role
+// allows none.
 func (b *headPart) actions() []kit.Link {
 	if !b.Who.Role.Includes(domain.RoleOperator) {
 		return nil
@@ -56,7 +56,7 @@ func (b *headPart) actions() []kit.Link {
 	now := func(text, action string, primary bool) kit.Link {
 		return kit.Link{Text: text, Form: "once-" + action, Do: "act", Primary: primary}
 	}
-	add := func(text, action string) { out = append(out, link(text, action, len(out) == 0)) } // the first is what the state asks for
+	add := func(text, action string) { out = append(out, link(text, action, len(out) == 0)) } // the first action is primary
 	pausable := false
 	switch {
 	case run.WaitReason == domain.WaitPaused || run.Paused:
@@ -83,8 +83,8 @@ func (b *headPart) actions() []kit.Link {
 	return append(out, link(b.T("Cancel…"), "cancel", false))
 }
 
-// instead are the actions of a run that cannot be resumed: the answer to a call in doubt, a fork, or a new
-// run. Nothing is there to fork if no step began.
+// instead returns the actions for a run that cannot be resumed: the decision about a call in doubt,
+// a fork, or a rerun. A fork is primary only if a step has started.
 func (b *headPart) instead(link func(text, action string, primary bool) kit.Link) (out []kit.Link) {
 	if at := b.decideAt(); at != "" {
 		out = append(out, kit.Link{Text: b.T("Decide"), Href: at, Primary: true})
@@ -97,7 +97,8 @@ func (b *headPart) instead(link func(text, action string, primary bool) kit.Link
 	return append(out, rerun, fork)
 }
 
-// actionAt is where an act at one click is sent to: it comes back to what is looked at.
+// actionAt returns the address to which a one-click action is posted. It keeps the query, so that
+// the user returns to the same view.
 func (b *headPart) actionAt(action string) string {
 	at, query, found := strings.Cut(b.Href(nil), "?")
 	if at += "/" + action; found {
@@ -106,8 +107,8 @@ func (b *headPart) actionAt(action string) string {
 	return at
 }
 
-// decideAt is where on this page a person answers the open request of the run: the form of an approval, or
-// that of an attempt in doubt; empty: there is none.
+// decideAt returns the link to the form that decides the pending request of the run: a call in
+// doubt, or an approval request. It returns an empty string if there is none.
 func (b *headPart) decideAt() string {
 	for _, st := range b.Steps {
 		if st.Status == domain.NodeInDoubt {

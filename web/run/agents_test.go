@@ -22,7 +22,7 @@ func TestTheRunPageShowsAgents(t *testing.T) {
 	p := b.Get("/runs/" + run.ID + "?view=handoffs")
 	text := webtest.Words(p.Body)
 	for _, want := range []string{
-		"answer desk 4 1 330 33 0.3960", // two answers of each agent, one calculation
+		"answer desk 4 1 330 33 0.3960", // two responses of each agent, one tool call
 		"All steps 4 1 330 33 0.3960",
 		"handoff:accountant completed", "tool:calculator completed", "The answer: &lt;i&gt;42&lt;/i&gt;",
 		"request desk accountant answer acknowledged", "ack accountant desk", "response accountant desk",
@@ -89,7 +89,7 @@ func TestAReplannedRunIsMarked(t *testing.T) {
 	}
 }
 
-// A handoff that was not made leaves a row with the reason.
+// A rejected handoff has a row with the reason.
 func TestARefusedHandoffHasARow(t *testing.T) {
 	t.Parallel()
 	s := tell(t, "01jr8k2mf0s0000000007qh1", "id: talk\nnodes:\n  answer: {type: agent, agent: desk, input: x}\n")

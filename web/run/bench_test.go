@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// largeRuns are runs of many steps: one after the other, and items of one step.
+// largeRuns returns runs with many steps in a row, and with many items of one step.
 func largeRuns(tb testing.TB) map[string]*story {
 	return map[string]*story{
 		"1,000 steps":  wideStory(tb, "01jr8k2mf0s0000000007qx1", 1000),
@@ -15,7 +15,7 @@ func largeRuns(tb testing.TB) map[string]*story {
 	}
 }
 
-// runPart asks for the page of a run, or for a part of it that follows events.
+// runPart requests the page of a run, or one of its live regions.
 func runPart(tb testing.TB, site http.Handler, s *story, part string) []byte {
 	tb.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/runs/"+s.run.ID, nil)
@@ -31,7 +31,7 @@ func runPart(tb testing.TB, site http.Handler, s *story, part string) []byte {
 	return w.Body.Bytes()
 }
 
-// The page of a run stays small, however many steps the run has.
+// The page of a run stays small, regardless of the number of steps.
 func TestLargeRunsAreSmallPages(t *testing.T) {
 	t.Parallel()
 	const kb = 1024
@@ -48,7 +48,7 @@ func TestLargeRunsAreSmallPages(t *testing.T) {
 	}
 }
 
-// BenchmarkRunPage measures what a request for the page of a large run, or for a part of it, sends and allocates.
+// BenchmarkRunPage measures the size and the allocations of a large run's page and live regions.
 func BenchmarkRunPage(b *testing.B) {
 	for name, s := range largeRuns(b) {
 		site := (&storyServer{runs: []*story{s}}).serve(b)
@@ -65,8 +65,8 @@ func BenchmarkRunPage(b *testing.B) {
 	}
 }
 
-// Only the rows of the shown page of a timeline are drawn: a step on another page costs a fraction of one that
-// is drawn. Allocations are counted, because times depend on the machine.
+// Only the rows on the requested page of a timeline are drawn. A step on another page costs a
+// fraction of a drawn one. The test counts allocations, because times depend on the machine.
 func TestOnlyTheRowsOfAPageAreDrawn(t *testing.T) {
 	cost := func(steps int) float64 {
 		s := wideStory(t, "01jr8k2mf0s0000000007qx1", steps)

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Before a run is cancelled the page reports what that does to what is at work: a
-// payment in progress may happen all the same.
+// The preview of a cancellation shows its effect on running steps. A payment in progress may still
+// complete.
 func TestACancelListsActiveSteps(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

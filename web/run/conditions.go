@@ -12,10 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/run/events"
 )
 
-// This file is what has to be so before a run continues: each condition met or not,
-// with what there is to see of it.
-
-// met and unmet are the marks of conditions, as word and shape.
+// met and unmet are the statuses of conditions.
 var (
 	met   = kit.Word("ok", "i-ok", locale.Mark("met"), true)
 	unmet = kit.Word("idle", "i-queued", locale.Mark("not met"), false)
@@ -28,7 +25,7 @@ func condition(is bool, text string) Condition {
 	return Condition{Mark: unmet, Text: text}
 }
 
-// untilStart adds what has to be so before the run starts.
+// untilStart adds the conditions for the start of the run.
 func (b *headPart) untilStart(w *Why) error {
 	run := b.Detail.Run
 	now := b.Site.Now()
@@ -74,7 +71,7 @@ func (b *headPart) untilStart(w *Why) error {
 	return nil
 }
 
-// wanted reports for what a run waits, by the reason; %s is the step.
+// wanted describes the condition for each wait reason. %s is the step.
 var wanted = map[domain.WaitReason]string{
 	domain.WaitQuarantined: locale.Mark("A person releases the run"), domain.WaitHeld: locale.Mark("A person releases the run"),
 	domain.WaitPaused: locale.Mark("The run is resumed"), domain.WaitInDoubt: locale.Mark("The outcome of %s is confirmed"),
@@ -84,9 +81,9 @@ var wanted = map[domain.WaitReason]string{
 	), domain.WaitRetry: locale.Mark("The next attempt of %s"), domain.WaitTimer: locale.Mark("The time of %s"),
 }
 
-// untilOn adds what has to be so before a run that waits continues.
+// untilOn adds the conditions for a waiting run to continue.
 func (b *headPart) untilOn(w *Why) {
-	listed := map[string]int{} // of each node, which has one condition for all
+	listed := map[string]int{} // number of calls in doubt by step, which share one condition
 	for _, wait := range b.Detail.Waits {
 		if wait.Reason == domain.WaitInDoubt {
 			if listed[wait.Node]++; listed[wait.Node] > 1 {
@@ -94,7 +91,7 @@ func (b *headPart) untilOn(w *Why) {
 			}
 		}
 		if len(b.Detail.Waits) == 1 && wait.Due.IsZero() && kit.Visible(wait.Message) == w.Headline && wait.Reason != domain.WaitBudget {
-			break // the headline has it all
+			break // the headline shows the same
 		}
 		if wait.Reason == domain.WaitBudget {
 			b.untilWithin(w)
@@ -130,7 +127,7 @@ func (b *headPart) untilOn(w *Why) {
 	}
 }
 
-// pausedBy reports who paused the run, when, and why.
+// pausedBy describes who paused the run, when, and why.
 func (b *headPart) pausedBy() string {
 	for i := len(b.Detail.Journal) - 1; i >= 0; i-- {
 		e := &b.Detail.Journal[i]
@@ -146,7 +143,7 @@ func (b *headPart) pausedBy() string {
 	return ""
 }
 
-// untilWithin adds the run's limits, each with what is used of it.
+// untilWithin adds the limits of the run, each with the used amount.
 func (b *headPart) untilWithin(w *Why) {
 	run := b.Detail.Run
 	add := func(name string, limited, within bool, used, limit string) {

@@ -12,8 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The head of a run that waits reports what to do first, and what has to be so before it
-// continues, with what there is to see of it.
+// The head of a waiting run shows the next action and the conditions for the run to continue.
 func TestAWaitingRunShowsItsConditions(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -27,7 +26,7 @@ func TestAWaitingRunShowsItsConditions(t *testing.T) {
 		!strings.Contains(p.Body, "#inspector") {
 		t.Error("from the log of a run in doubt nothing leads to the decision")
 	}
-	// Paused by a person, with their word.
+	// A run paused by a user, with the reason.
 	path := "/runs/" + seed.Waiting.ID + "/pause"
 	form := b.Get(path).Hidden()
 	form.Set("do", "act")
@@ -40,7 +39,7 @@ func TestAWaitingRunShowsItsConditions(t *testing.T) {
 			t.Errorf("a paused run does not say %q\n%s", want, text)
 		}
 	}
-	// One that is to start later reports when, and that there is room.
+	// A scheduled run shows its start time, and that a slot is free.
 	later, err := site.Engine.Start(
 		t.Context(),
 		site.Admin,
@@ -62,7 +61,7 @@ func TestAWaitingRunShowsItsConditions(t *testing.T) {
 	}
 }
 
-// A run that is over its limits shows each with what is used of it.
+// A run that exceeds its limits shows each limit with the used amount.
 func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -90,8 +89,8 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	}
 }
 
-// While a run continues, its page opens on what it does, not on a failure that the plan
-// has handled; once it has succeeded, on what it ended with, not on what it went past.
+// The page of an active run selects the active step, not a handled failure. The page of a completed
+// run selects its last step, not a skipped one.
 func TestTheRunPageOpensOnWhatIsNow(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -113,14 +112,14 @@ edges:
 	}
 }
 
-// inspected is the name of the step that a page shows.
+// inspected returns the name of the step in the inspector.
 func inspected(body string) string {
 	_, after, _ := strings.Cut(body, `id="ih"`)
 	before, _, _ := strings.Cut(after, "</h2>")
 	return webtest.Words("<p" + before)
 }
 
-// A retry reports which attempt it is, how long it would wait, and what of many.
+// The preview of a retry shows the number of the attempt, the remaining wait, and the maximum.
 func TestRetryNowShowsTheAttempt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -147,8 +146,8 @@ func TestRetryNowShowsTheAttempt(t *testing.T) {
 	}
 }
 
-// A rerun takes over labels unless other ones are typed; what cannot be one is said
-// beside what was typed.
+// A rerun copies the labels unless others are entered. An invalid label is reported next to the
+// field.
 func TestARerunTakesLabels(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

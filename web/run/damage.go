@@ -9,10 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// This file is what the pages say of a run whose journal is damaged.
-
-// damaged is the banner of a run whose journal is damaged: which row it is, what the
-// last good checkpoint is, and what can be done.
+// damaged returns the banner of a run whose journal is damaged: the damaged row, the last intact
+// checkpoint, and the possible actions.
 func (b *headPart) damaged() *Why {
 	d, run := b.Detail.Damage, b.Detail.Run
 	w := &Why{}
@@ -54,7 +52,7 @@ func (b *headPart) damaged() *Why {
 	return w
 }
 
-// forkFrom names the act that continues.
+// forkFrom returns the label of the fork.
 func (b *headPart) forkFrom(d *domain.Damage) string {
 	if d.Checkpoint.Seq == 0 {
 		return b.T("Fork from the input…")
@@ -62,7 +60,7 @@ func (b *headPart) forkFrom(d *domain.Damage) string {
 	return b.T("Fork from checkpoint %d…", d.Checkpoint.Seq)
 }
 
-// damagedActions are the acts that a damaged run allows.
+// damagedActions returns links to the actions that a damaged run allows.
 func (b *headPart) damagedActions(link func(text, action string, primary bool) kit.Link) []kit.Link {
 	d, run := b.Detail.Damage, b.Detail.Run
 	var out []kit.Link

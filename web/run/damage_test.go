@@ -15,14 +15,14 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// damagedSite is an installation with one run whose journal was damaged while it
-// waited for an answer.
+// damagedSite returns a site with one run whose journal was damaged while it waited for an
+// approval.
 func damagedSite(t *testing.T) (site *webtest.Site, run string) {
 	t.Helper()
 	return damagedBy(t, `UPDATE step_results SET output = '"receipt 4712"' WHERE node = 'pay' AND final = 1`)
 }
 
-// damagedBy is the same, damaged by a statement.
+// damagedBy is like damagedSite, with the statement that causes the damage.
 func damagedBy(t *testing.T, statement string) (site *webtest.Site, run string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kairos.db")
@@ -49,9 +49,8 @@ func damagedBy(t *testing.T, statement string) (site *webtest.Site, run string) 
 	return webtest.NewOn(t, storetest.OpenAt(t, path)), r.ID
 }
 
-// An operator finds a run with a damaged journal: home and the list say that it waits,
-// its page reports which row it is, resuming is refused
-// with the way on, and a fork from the last good checkpoint continues.
+// Home and the list show that a run with a damaged journal waits, and its page shows the damaged
+// row. A resume is refused with a suggestion, and a fork from the last intact checkpoint continues.
 func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	t.Parallel()
 	site, run := damagedSite(t)
@@ -80,7 +79,7 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	webtest.HasTexts(t, b.Get(page+"/peek"), http.StatusOK, "billing")
 
 	quarantined := func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }
-	if _, err := site.Engine.WaitFor(t.Context(), run, quarantined); err != nil { // being looked at was enough
+	if _, err := site.Engine.WaitFor(t.Context(), run, quarantined); err != nil { // the view of the page quarantined the run
 		t.Fatal(err)
 	}
 	webtest.HasTexts(t, b.Get("/"), http.StatusOK, page, fmt.Sprintf("journal row %d is damaged", d.Damage.Row))
@@ -156,8 +155,8 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	webtest.HasTexts(t, b.Get(page), http.StatusOK, "fails its checksum", "Delete…")
 }
 
-// No step of a damaged run is shown at work: the end of what the rows before the damage
-// leave open is unknown, in the timeline, on the graph and in the inspector.
+// No step of a damaged run is shown as active. The timeline, the graph, and the inspector show that
+// the end of an unfinished step is unknown.
 func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 	t.Parallel()
 	site, run := damagedSite(t)
@@ -178,8 +177,8 @@ func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 	}
 }
 
-// The request of a damaged run waits for no one: it is in no inbox and no count, and its own page reports
-// why, with a link to the run.
+// The approval request of a damaged run is in no inbox and no count. Its own page shows the reason
+// and links to the run.
 func TestADamagedRunRequestsNoApproval(t *testing.T) {
 	t.Parallel()
 	site, run := damagedSite(t)
@@ -189,7 +188,7 @@ func TestADamagedRunRequestsNoApproval(t *testing.T) {
 		t.Fatal(list.Items, err)
 	}
 	question := "/approvals/" + list.Items[0].ID
-	webtest.HasTexts(t, b.Get("/runs/"+run), http.StatusOK, "fails its checksum") // being looked at is enough
+	webtest.HasTexts(t, b.Get("/runs/"+run), http.StatusOK, "fails its checksum") // viewing the page quarantines the run
 	if _, err := site.Engine.WaitFor(t.Context(), run,
 		func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
 		t.Fatal(err)
@@ -212,9 +211,8 @@ func TestADamagedRunRequestsNoApproval(t *testing.T) {
 	)
 }
 
-// A run that has lost its input or its settings answers everywhere: what is damaged
-// and what to do stands on its page, in lists and over the API, beside all the rest
-// of it.
+// A run without its input or its settings is still shown. Its page, lists, and the API show the
+// damage and all intact data.
 func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ statement, says, part string }{
@@ -295,7 +293,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 				t.Errorf("cancel: %d %s", p.Code, webtest.Words(p.Body))
 			}
 			webtest.HasTexts(t, b.Get(page), http.StatusOK, c.says, "Delete…")
-			if c.part != "input" { // which lists have not
+			if c.part != "input" { // lists do not read the input
 				webtest.HasTexts(t, b.Get("/runs"), http.StatusOK, c.says)
 			}
 		})

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// doubtStory is a run with a call of which kairosd lost the answer: only the row that announced the
-// call has its idempotency key.
+// doubtStory is a run with a call whose response was lost. Only the intent row of the call contains
+// its idempotency key.
 func doubtStory(t *testing.T) *story {
 	t.Helper()
 	s := tell(t, "01jr8k2mf0s0000000007qd1", `
@@ -30,8 +30,8 @@ nodes:
 	return s
 }
 
-// A person who looks up a call in doubt in the other system needs its idempotency key, also after
-// kairosd crashed.
+// The idempotency key of a call in doubt, which users need to find the call in the other system, is
+// shown even after a crash.
 func TestAnAttemptInDoubtShowsItsKey(t *testing.T) {
 	t.Parallel()
 	page := (&storyServer{runs: []*story{doubtStory(t)}}).look(t, "/runs/01jr8k2mf0s0000000007qd1?step=1")
@@ -40,8 +40,8 @@ func TestAnAttemptInDoubtShowsItsKey(t *testing.T) {
 	}
 }
 
-// An attempt in doubt stays on the timeline after a person resolved it: the call, and how long it
-// waited for the person.
+// After a user resolves a call in doubt, the timeline still shows the call and the wait for the
+// user.
 func TestAResolvedDoubtStaysOnTheTimeline(t *testing.T) {
 	t.Parallel()
 	for _, status := range []domain.NodeStatus{domain.NodeCompleted, domain.NodeSkipped, domain.NodeFailed} {

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// unansweredPayouts are runs that pay three people each, and of which the bank answers no call.
+// unansweredPayouts starts runs with three payments each, to which the bank does not respond.
 func unansweredPayouts(t *testing.T, site *webtest.Site, runs int) (out []domain.Run) {
 	t.Helper()
 	bank := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
@@ -39,7 +39,7 @@ nodes:
 
 var doubtField = regexp.MustCompile(`name="doubt" value="([^"]+)"`)
 
-// answerDoubts fills the form of a page of calls in doubt.
+// answerDoubts returns the filled form of a page with calls in doubt.
 func answerDoubts(p webtest.Page, action string) url.Values {
 	form := p.Hidden()
 	for _, m := range doubtField.FindAllStringSubmatch(p.Body, -1) {
@@ -51,8 +51,8 @@ func answerDoubts(p webtest.Page, action string) url.Values {
 	return form
 }
 
-// The calls of one step that are in doubt are decided together: of one run, or of all runs of the plan. Each
-// is checked, and each outcome is named.
+// The calls in doubt of one step are resolved together, in one run or in all runs of the plan. All
+// of them are selected at first, and the page shows each outcome.
 func TestCallsInDoubtAreDecidedTogether(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -89,7 +89,7 @@ func TestCallsInDoubtAreDecidedTogether(t *testing.T) {
 	webtest.HasTexts(t, b.Post("/doubts", form), http.StatusUnprocessableEntity, "Choose at least one call.")
 }
 
-// settled waits until no call of a run is in doubt any more, and it has ended.
+// settled waits until a run ends, and checks that it has completed.
 func settled(t *testing.T, site *webtest.Site, id string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

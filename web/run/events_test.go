@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A step that was chosen stays beside every view.
+// The selected step stays selected in all views.
 func TestTheInspectorStaysWhileViewsChange(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -29,7 +29,7 @@ func TestTheInspectorStaysWhileViewsChange(t *testing.T) {
 	}
 }
 
-// The tab reports how many events its view lists.
+// The tab shows the number of events in its view.
 func TestTheTabCountsTheEvents(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -50,8 +50,8 @@ func TestTheTabCountsTheEvents(t *testing.T) {
 	}
 }
 
-// The events of a run are the whole truth: what the engine did, what people did,
-// under their names, and where the run stood, in order.
+// The events of a run include what the engine did, what users did, with their names, and the status
+// changes, in order.
 func TestEventsNameWhoDidWhat(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -88,7 +88,7 @@ func TestEventsNameWhoDidWhat(t *testing.T) {
 	}
 }
 
-// tableText is the text of the list of events, a blank between its cells.
+// tableText returns the text of the list of events, with spaces between cells.
 func tableText(body string) string {
 	_, rest, _ := strings.Cut(body, `<table class="list">`)
 	table, _, _ := strings.Cut(rest, "</table>")

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/value"
 )
 
-// triggerWords say through what a run was started.
+// triggerWords are the interfaces through which a run can be started.
 var triggerWords = map[string]string{
 	"ui": locale.Mark(
 		"this dashboard",
@@ -23,7 +23,7 @@ var triggerWords = map[string]string{
 	), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),
 }
 
-// facts are what else there is to know of the run, each in a word or two.
+// facts returns further properties of the run, each in a few words.
 func (b *headPart) facts() (out []kit.Fact) {
 	run := b.Detail.Run
 	add := func(term, text, href string) {
@@ -43,7 +43,7 @@ func (b *headPart) facts() (out []kit.Fact) {
 	}
 	mark("i-user", b.T("Started by"), kit.Visible(run.Actor), "")
 	mark("i-plan", b.T("Version"), fmt.Sprintf("v%d", run.Version), fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version))
-	if plan, err := b.Reader.Plan(b.Context, run.PlanID); err == nil && plan.Latest > run.Version { // a hint: the page does not fail for it
+	if plan, err := b.Reader.Plan(b.Context, run.PlanID); err == nil && plan.Latest > run.Version { // omit the hint on an error
 		mark(
 			"i-diff",
 			b.T("Newest version"),

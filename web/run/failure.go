@@ -22,10 +22,10 @@ import (
 	"github.com/kairosd/kairosd/web/run/timeline"
 )
 
-// shownDifferences bounds the values of the input that the card names.
+// shownDifferences is the maximum number of input differences on the card.
 const shownDifferences = 3
 
-// failure makes the card of a failed run.
+// failure sets the card of a failed run.
 func (b *headPart) failure(w *Why) error {
 	run := b.Detail.Run
 	f := &Failure{Title: w.Headline, Items: w.Items}
@@ -45,7 +45,7 @@ func (b *headPart) failure(w *Why) error {
 	return b.consequence(f)
 }
 
-// titles say by its code what happened to a step, and where.
+// titles describe the failure of a step by its code. The arguments are the step and its target.
 var titles = map[string]string{
 	"unreachable":       locale.Mark("%s could not reach %s"),
 	"timeout":           locale.Mark("%s got no answer from %s in time"),
@@ -59,7 +59,8 @@ var titles = map[string]string{
 	"tool_circuit_open": locale.Mark("%s did not call %s: its circuit is open"),
 }
 
-// failureTitle is a sentence made of the code and the target; empty: the status message has it.
+// failureTitle returns the title of the card, or an empty string if the status message is
+// sufficient.
 func (b *headPart) failureTitle(e *domain.RunError) string {
 	target := b.TargetOf(e.Node)
 	form := titles[e.Code]
@@ -72,7 +73,7 @@ func (b *headPart) failureTitle(e *domain.RunError) string {
 	return b.T(form, e.Node, target)
 }
 
-// failureTags are the code, the attempts, and the side-effect class.
+// failureTags returns the error code, the number of attempts, and the side-effect class.
 func (b *headPart) failureTags(e *domain.RunError) []kit.Tag {
 	out := []kit.Tag{{Text: e.Code, Class: "m fail"}}
 	i, ok := b.Program.Index[e.Node]
@@ -96,7 +97,7 @@ func (b *headPart) failureTags(e *domain.RunError) []kit.Tag {
 	return out
 }
 
-// failedStep draws the attempts and the waits of the step that failed, over its own time.
+// failedStep draws the attempts and waits of the failed step over its duration.
 func (b *headPart) failedStep(f *Failure) {
 	st := b.LastOf(b.Detail.Run.Error.Node)
 	if st == nil {
@@ -134,7 +135,7 @@ func (b *headPart) failedStep(f *Failure) {
 	}
 }
 
-// differences are what is not as it was in the last successful run of the plan.
+// differences adds what differs from the last completed run of the plan.
 func (b *headPart) differences(f *Failure) error {
 	run := b.Detail.Run
 	good, err := b.Good()
@@ -189,7 +190,8 @@ func (b *headPart) differences(f *Failure) error {
 	return nil
 }
 
-// inputDiffers is how the input differs from that of another run; empty: it does not.
+// inputDiffers describes the difference between the input and that of another run, or returns an
+// empty string if there is none.
 func (b *headPart) inputDiffers(other domain.Run) string {
 	was, err := jsonvalue.Decode(other.Input)
 	is, err2 := jsonvalue.Decode(b.Detail.Run.Input)
@@ -215,11 +217,11 @@ func (b *headPart) inputDiffers(other domain.Run) string {
 	return strings.Join(out, "; ")
 }
 
-// stripSteps bounds the cells of the strip of a resume.
+// stripSteps is the maximum number of cells in the strip of a resume.
 const stripSteps = 60
 
-// consequence is what a resume would do; or why it can do nothing, when the plan names what is
-// no longer configured.
+// consequence sets the effect of a resume, or the reason why it is impossible if the plan refers to
+// something that is no longer configured.
 func (b *headPart) consequence(f *Failure) error {
 	if !b.Resumable() {
 		return nil
@@ -238,7 +240,7 @@ func (b *headPart) consequence(f *Failure) error {
 		c.Text = part.Consequence(b.Context, pre)
 	}
 	if !pre.Allowed {
-		c.Text = strings.Replace(c.Text, ": "+kit.Visible(b.Detail.Run.Error.Message), "", 1) // the card has it already
+		c.Text = strings.Replace(c.Text, ": "+kit.Visible(b.Detail.Run.Error.Message), "", 1) // the card already shows it
 		c.Links = b.actions()
 		return nil
 	}
@@ -271,7 +273,7 @@ func (b *headPart) consequence(f *Failure) error {
 	return nil
 }
 
-// What a resume does with steps; their number stands before it.
+// Effects of a resume on steps, after their number.
 var (
 	stepKeeps     = locale.Mark("step keeps its result")
 	stepsKeep     = locale.Mark("steps keep their results")
@@ -281,7 +283,7 @@ var (
 	stepsAreNew   = locale.Mark("steps run for the first time")
 )
 
-// one is what follows a number of things.
+// one returns the singular or plural text for n.
 func (b *headPart) one(n int, one, other string) string {
 	if n == 1 {
 		return b.T(one)
@@ -289,7 +291,7 @@ func (b *headPart) one(n int, one, other string) string {
 	return b.T(other)
 }
 
-// resumeStrip has a cell for each step that is kept, run again, or run for the first time.
+// resumeStrip returns cells for the steps that are kept, repeated, or run for the first time.
 func resumeStrip(keep, again, fresh int) []part.Cell {
 	all := keep + again + fresh
 	if all == 0 {
@@ -311,7 +313,7 @@ func resumeStrip(keep, again, fresh int) []part.Cell {
 	return out
 }
 
-// otherResumes are the ways to resume besides the whole run now.
+// otherResumes returns links to the variants of a resume.
 func (b *headPart) otherResumes() (out []kit.Link) {
 	at := "/runs/" + b.Detail.Run.ID + "/resume"
 	if pre := b.Resume(); pre != nil {

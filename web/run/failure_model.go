@@ -6,28 +6,28 @@ import (
 	"github.com/kairosd/kairosd/web/run/timeline"
 )
 
-// Failure is the card of a failed run: what happened, what differs from the last successful
-// run, and what a resume would do.
+// Failure is the card of a failed run: the failure, the differences from the last completed run,
+// and the effect of a resume.
 type Failure struct {
 	Title string
-	Raw   string // the error as it was recorded; empty: the title has it
+	Raw   string // recorded error, or empty if Title contains it
 	Tags  []kit.Tag
-	// Step leads to the step that failed; Bars are its attempts and waits.
+	// Step links to the failed step. Bars are its attempts and waits.
 	Step kit.Link
 	Took string
 	Bars []timeline.Bar
-	// Similar leads to the runs that failed the same way; empty: there are no others.
+	// Similar links to the runs that failed in the same way. It is empty if there are none.
 	Similar kit.Link
-	// Good is the last successful run, and Compare puts both side by side.
+	// Good links to the last completed run, and Compare to the comparison with it.
 	Good, Compare kit.Link
 	Differences   []Difference
 	See           []kit.Link
-	Resume        *Consequence // nil: it cannot be resumed
-	Items         []string     // who acknowledged it
-	Addresses     []string     // in its error
+	Resume        *Consequence // nil if the run cannot be resumed
+	Items         []string     // acknowledgments
+	Addresses     []string     // addresses in the error
 }
 
-// Difference is one thing that differs from the last successful run, or that is the same.
+// Difference is a fact that differs from the last completed run, or the list of equal facts.
 type Difference struct {
 	Icon, Class string
 	Term        string
@@ -35,14 +35,14 @@ type Difference struct {
 	Link        kit.Link
 }
 
-// Consequence is what a resume would do, as a strip of steps and in numbers.
+// Consequence is the effect of a resume, as a strip of steps and in numbers.
 type Consequence struct {
-	Refused bool // then Text is why, and Links are what helps
+	Refused bool // the resume is refused, Text is the reason, and Links are alternatives
 	Strip   []part.Cell
 	Parts   []ConsequencePart
-	Text    string // the same in a sentence, with what else is to know
+	Text    string // additional information in sentences
 	Links   []kit.Link
 }
 
-// ConsequencePart is how many steps are kept, run again, or run for the first time.
+// ConsequencePart is the number of steps that are kept, repeated, or run for the first time.
 type ConsequencePart struct{ Class, Count, Text string }

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The card of a failed run has what happened, what differs from the last successful run, and
-// what a resume would do; the page counts its steps once, and a foreach is one step.
+// The card of a failed run shows the failure, the differences from the last completed run, and the
+// effect of a resume. The page counts each step once, and a foreach is one step.
 func TestTheFailureCardHasThreeCells(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -11,9 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// What a fork keeps is edited in a form that the server checks while it is typed:
-// it reports what the edit changes and what then runs, and never loses what was
-// typed over a mistake.
+// The server checks the edits of a fork while the user types. It shows the effect of the edits and
+// the steps that run, and keeps the text of invalid values.
 func TestAForkIsEditedAndChecked(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -30,7 +29,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 	path := "/runs/" + run.ID + "/fork"
 	page := b.Get(path + "?at=2")
 	webtest.HasTexts(t, page, http.StatusOK, `name="edit.a"`, `name="edit.b"`, `hx-target="#check"`, "Kept, not repeated (2)")
-	for _, name := range []string{"a", "b"} { // the original stands beside each, before anything is typed
+	for _, name := range []string{"a", "b"} { // the original is shown next to each field at first
 		webtest.HasTexts(t, page, http.StatusOK, `Output of `+name+` <span class="hint">Original value</span> <textarea readonly`)
 	}
 	form := page.Hidden()
@@ -57,7 +56,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		"Runs again (2)",
 		"it read the output of a",
 	)
-	// An unused value is marked as changing nothing.
+	// The page reports that an unused value has no effect.
 	webtest.HasTexts(
 		t,
 		b.Post(path, with("check", map[string]string{"edit.b": `{"twice": 8}`, "edit.a": form.Get("was.a")})),
@@ -83,7 +82,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		t.Fatalf("%s %v", after.Status, err)
 	}
 	webtest.HasTexts(t, b.Get(forked.Location+"?step=b&tab=output"), http.StatusOK, `class="n">7</span>`)
-	// A form that is sent unchanged edits nothing: line ends of browsers do not count.
+	// An unchanged form edits nothing, although browsers send other line breaks.
 	same := b.Post(
 		path,
 		with("check", map[string]string{"edit.a": strings.ReplaceAll(form.Get("was.a"), "\n", "\r\n"), "input": `{ "x": 1 }`}),
@@ -91,7 +90,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 	if strings.Contains(same.Body, "Effect of the edits") {
 		t.Error("an unchanged form is said to change something")
 	}
-	// An input that the plan does not take is said beside the form.
+	// An input that does not match the schema is reported in the form.
 	site.Plan(t, "id: strict\ninput: {type: object, required: [n], properties: {n: {type: number}}}\nnodes:\n  a: {type: set, input: 1}\n")
 	strict := site.Run(t, "strict", `{"n": 1}`)
 	path = "/runs/" + strict.ID + "/rerun"
@@ -105,8 +104,8 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 	)
 }
 
-// A fork starts before the failure, and shows the last output and those that were edited: a run of twenty
-// steps is not forty text areas.
+// By default, a fork starts before the failure, and shows only the last output and the edited ones,
+// even for a run of twenty steps.
 func TestAForkStartsBeforeTheFailure(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

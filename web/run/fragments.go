@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// fragments are these parts, each with no more than it shows.
+// fragments returns the live regions of the page. Each builds only what it shows.
 func (s *section) fragments() []ui.Fragment {
 	of := func(id string, build func(*page) (templ.Component, error)) ui.Fragment {
 		return ui.Fragment{
@@ -38,14 +38,13 @@ func headFragment(b *page) (templ.Component, error) {
 	return RunHead(h), err
 }
 
-// viewFragment comes with what else shows the same steps: the tabs, for their counts, and
-// the graph below a timeline.
+// viewFragment returns the view, with the tabs and their counts, and the graph above a timeline.
 func viewFragment(b *page) (templ.Component, error) {
 	v, err := b.shown()
 	return RunViewAlong(v, b.tabs()), err
 }
 
-// stepLogFragment is the log of the chosen step; nil: it has none any more.
+// stepLogFragment returns the log of the selected step, or nil if it has none.
 func stepLogFragment(b *page) (templ.Component, error) {
 	i := b.beside()
 	if i == nil || i.Log == nil {

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// parts that change from one request to the next, and mean nothing.
+// changing are parts of pages that differ between requests.
 var changing = []struct {
 	match *regexp.Regexp
 	as    string
@@ -23,8 +23,9 @@ var changing = []struct {
 	{regexp.MustCompile(`Rendered in \d+ ms`), "Rendered in … ms"},
 }
 
-// The pages of the stories' runs, word for word, their timelines and graphs included: look at what changed,
-// then run with -update. The clock stands still, so that they are the same at any time.
+// The pages of the stories' runs, with timelines and graphs, equal the golden files. After an
+// intended change, review the differences and run with -update. The clock is fixed, so that the
+// pages are reproducible.
 func TestRunPagesAreAsTheyWere(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{
@@ -67,7 +68,7 @@ func TestRunPagesAreAsTheyWere(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := o.look(t, "/runs/"+s.run.ID+"?"+query)
-			_, got, _ = strings.Cut(got, `<main id="main"`) // what is around it is every page's
+			_, got, _ = strings.Cut(got, `<main id="main"`) // all pages have the same layout around it
 			got, _, _ = strings.Cut(`<main id="main"`+got, "</main>")
 			for _, c := range changing {
 				got = c.match.ReplaceAllString(got, c.as)

@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// paints are what the shade of a node may say.
+// paints are the values that the shade of a box can show.
 var paints = []struct{ key, word string }{
 	{"", locale.Mark("Status")},
 	{"took", locale.Mark("Duration")},
@@ -27,11 +27,11 @@ var paints = []struct{ key, word string }{
 	{"attempts", locale.Mark("Attempts")},
 }
 
-// graphPart makes the view of the plan with what became of each node.
+// graphPart builds the graph view.
 type graphPart struct{ *record.Record }
 
-// graph is the plan's picture with what became of each node, or the run as it
-// went; in its own view it can be set.
+// graph returns the graph of the plan with the state of each step, or of the actual path. own is
+// set in the graph view, which has settings.
 func (b graphPart) graph(own bool) *graph.Graph {
 	o := diagram.Options{Focus: b.Node, Room: graph.Strip}
 	if own {
@@ -74,7 +74,7 @@ func (b graphPart) graph(own bool) *graph.Graph {
 	return g
 }
 
-// settings are links to the same graph, drawn otherwise.
+// settings adds links that change how the graph is drawn.
 func (b graphPart) settings(g *graph.Graph, d *diagram.Drawing) {
 	row := func(name, key string, links []kit.Link) {
 		g.Settings = append(g.Settings, graph.Setting{Name: name, Links: links})
@@ -95,7 +95,7 @@ func (b graphPart) settings(g *graph.Graph, d *diagram.Drawing) {
 	g.Zoom(b.Context, d, func(size string) string { return link("zoom", size, "").Href })
 }
 
-// takenEdges counts how often each edge of the document was taken.
+// takenEdges counts how often the run took each edge, by its index in the document.
 func (b graphPart) takenEdges() map[int]int {
 	taken := map[int]int{}
 	for _, st := range b.Steps {
@@ -112,7 +112,8 @@ func (b graphPart) takenEdges() map[int]int {
 	return taken
 }
 
-// states reports what became of each box: of many steps, what must be seen first.
+// states returns a function that returns the state of a box. If a box has several steps, it is the
+// most important state.
 func (b graphPart) states() func(*diagram.Node) graph.State {
 	steps := map[string][]*record.Step{}
 	for _, st := range b.Steps {
@@ -161,7 +162,8 @@ func (b graphPart) states() func(*diagram.Node) graph.State {
 	}
 }
 
-// shares are what part of the time of all nodes each took; of items at once, the longest counts.
+// shares returns each step's share of the total time, from 0 to 1. Only the longest item of a
+// foreach counts.
 func (b graphPart) shares(now time.Time) map[string]float64 {
 	took := map[record.VisitKey]time.Duration{}
 	for _, st := range b.Steps {
@@ -182,7 +184,7 @@ func (b graphPart) shares(now time.Time) map[string]float64 {
 	return out
 }
 
-// countsDown is when a waiting step continues automatically: "in 52 s".
+// countsDown adds the time until a waiting step continues automatically.
 func (b graphPart) countsDown(s *graph.State, st *record.Step) {
 	if reason := st.WaitsFor(); reason != domain.WaitRetry && reason != domain.WaitTimer {
 		return
@@ -195,7 +197,7 @@ func (b graphPart) countsDown(s *graph.State, st *record.Step) {
 	}
 }
 
-// times adds how often a node was passed through.
+// times adds the number of iterations of a step.
 func times(s *graph.State, n int) {
 	if s.Until.IsZero() {
 		s.Detail += fmt.Sprintf(" ×%d", n)
@@ -204,8 +206,8 @@ func times(s *graph.State, n int) {
 	s.Detail = fmt.Sprintf("×%d %s", n, s.Detail)
 }
 
-// latest is the step by which a node is judged: the last visit, and of its items
-// what must be seen first.
+// latest returns the execution that determines the state of a step: the last iteration, and the
+// item with the most important state.
 func (b graphPart) latest(list []*record.Step) *record.Step {
 	last := list[len(list)-1]
 	for _, st := range list {
@@ -216,7 +218,7 @@ func (b graphPart) latest(list []*record.Step) *record.Step {
 	return last
 }
 
-// groupState is the state of several nodes in one box, with a count.
+// groupState returns the state of several steps in one box, with a count.
 func (b graphPart) groupState(n *diagram.Node, steps map[string][]*record.Step) graph.State {
 	count := map[domain.NodeStatus]int{}
 	first, least := n.Members[0], len(record.Loudest)
@@ -244,7 +246,8 @@ func (b graphPart) groupState(n *diagram.Node, steps map[string][]*record.Step) 
 	return s
 }
 
-// heat sums the shaded figure per node: seconds, cost, or attempts; and the least and most of all.
+// heat returns the shaded value of each step (seconds, cost, or attempts), and the minimum and
+// maximum.
 func (b graphPart) heat(key string) (of map[string]float64, least, most float64) {
 	of = map[string]float64{}
 	if key == "" {
@@ -271,7 +274,7 @@ func (b graphPart) heat(key string) (of map[string]float64, least, most float64)
 	return of, least, most
 }
 
-// amount formats a shaded figure.
+// amount formats a shaded value.
 func (b graphPart) amount(key string, v float64) string {
 	switch key {
 	case "took":
@@ -282,8 +285,8 @@ func (b graphPart) amount(key string, v float64) string {
 	return b.N(int(v), "%s attempt", "%s attempts")
 }
 
-// asRan draws the run as it went: a box per visit, loops unrolled, the items of a
-// foreach in one.
+// asRan draws the actual path of the run, with one box per iteration. All items of a foreach are in
+// one box.
 func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 	var visits []diagram.Visit
 	of := map[string][]*record.Step{} // by label
@@ -308,7 +311,7 @@ func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 				visits[i].From = append(visits[i].From, j)
 			}
 		}
-		for j := i - 1; j >= 0 && len(needs) == 0; j-- { // the last that led here
+		for j := i - 1; j >= 0 && len(needs) == 0; j-- { // the last step that led to this one
 			if !used[j] && slices.Contains(edges, visits[j].Node) && (firsts[j].Led() == visits[i].Node || firsts[j].Led() == "") {
 				used[j] = true
 				visits[i].From = []int{j}
@@ -362,7 +365,7 @@ func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 	return p, len(visits)
 }
 
-// graphFile is a run's picture as a file, with what became of each node.
+// graphFile handles the download of a run's graph as SVG.
 func graphFile(r *record.Request) error {
 	b, err := r.Open(r.Param("run"))
 	if err != nil {

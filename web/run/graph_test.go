@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// look opens a page of a story's run.
+// look returns a page of the story server.
 func (o *storyServer) look(tb testing.TB, path string) string {
 	tb.Helper()
 	w := httptest.NewRecorder()
@@ -28,8 +28,8 @@ func (o *storyServer) look(tb testing.TB, path string) string {
 	return w.Body.String()
 }
 
-// The graph shows the outcome of each node by shape and word, which edges were taken and how often, and can
-// be shaded by what a node cost.
+// The graph shows the outcome of each step as an icon and a text, and which edges were taken how
+// often. Boxes can be shaded by cost and other values.
 func TestTheGraphShowsWhatRan(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{runs: []*story{failedStory(t), loopStory(t)}}
@@ -57,9 +57,9 @@ func TestTheGraphShowsWhatRan(t *testing.T) {
 	}
 }
 
-// What continues automatically counts down in its box, with how often it came by; the file,
-// which does not count, reports when it was drawn. Tab goes through the boxes as they
-// stand: by rank, not as the document lists them.
+// A box counts down until its step continues automatically, and shows the number of iterations. The
+// file shows the time at which it was drawn instead. The tab order follows the ranks of the boxes,
+// not the document.
 func TestTheGraphCountsDownAndIsInOrder(t *testing.T) {
 	t.Parallel()
 	s := tell(t, "01jr8k2mf0s0000000007qxd", `
@@ -102,8 +102,8 @@ edges: [{from: fetch, to: check}, {from: check, to: post}]
 	}
 }
 
-// A plan of 5,000 nodes is a picture of a few boxes around what matters, on a page
-// that is quickly there; all of it is one link away.
+// A plan of 5,000 steps is drawn as a few boxes around the selected one, on a page that loads
+// quickly. A link shows the complete graph.
 func TestLargeGraphsAreFolded(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{runs: []*story{wideStory(t, "01jr8k2mf0s0000000007qxb", 5000)}}
@@ -122,7 +122,7 @@ func TestLargeGraphsAreFolded(t *testing.T) {
 	}
 }
 
-// The picture as a file is well-formed, whatever a run's names are.
+// The SVG file is well-formed, regardless of the names in a run.
 func TestTheGraphAsAFile(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{runs: []*story{failedStory(t), hostileStory(t)}}
@@ -141,8 +141,8 @@ func TestTheGraphAsAFile(t *testing.T) {
 	}
 }
 
-// The picture as a file shows what the graph on the page shows: which edges were taken and how often, which
-// were not, and the attempts of each step.
+// The SVG file shows the same as the graph on the page: the edges that were taken, how often, and
+// the attempts of each step.
 func TestTheGraphAsAFileShowsTheSame(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{runs: []*story{failedStory(t), loopStory(t)}}

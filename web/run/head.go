@@ -11,23 +11,23 @@ import (
 	"github.com/kairosd/kairosd/web/static"
 )
 
-// headPart makes what stands above the views: the state of the run, what is wrong, and
-// what can be done.
+// headPart builds the head of the page, above the views: the state of the run, its problem, and the
+// actions.
 type headPart struct {
 	*record.Record
-	asked       []domain.Approval // open ones of the run
+	asked       []domain.Approval // pending approval requests of the run
 	related     []domain.Run
-	sameFailure string         // other runs of the failure group, for the summary
-	since       string         // what changed before, for the summary
-	trouble     []part.Trouble // what is still wrong around it
-	similar     kit.Link       // leads to the runs that failed the same way
-	all         []kit.Link     // act on all of them
+	sameFailure string         // summary of other runs of the failure group
+	since       string         // summary of the change before the failure
+	trouble     []part.Trouble // causes that still exist
+	similar     kit.Link       // link to the runs that failed in the same way
+	all         []kit.Link     // bulk actions on these runs
 }
 
 func newHead(b *record.Record) (*headPart, error) {
 	h := &headPart{Record: b}
 	var err error
-	if b.Detail.Damage == nil && !b.Detail.Run.Status.Final() { // else no answer can be taken
+	if b.Detail.Damage == nil && !b.Detail.Run.Status.Final() { // otherwise no request can be decided
 		list, err := b.App.Approvals.List(b.Context, b.Who.Actor(), domain.ApprovalFilter{Run: b.Detail.Run.ID, Status: "open"})
 		if err != nil {
 			return nil, err
@@ -38,7 +38,7 @@ func newHead(b *record.Record) (*headPart, error) {
 	return h, err
 }
 
-// build makes all of it.
+// build returns the complete head.
 func (b *headPart) build() (Head, error) {
 	run := b.Detail.Run
 	status := part.Status(b.Context, run)
@@ -78,12 +78,12 @@ func (b *headPart) build() (Head, error) {
 	h.Actions, h.More, h.Summary, h.Facts = b.actions(), b.more(), b.summary(), b.facts()
 	h.Primary, h.Actions = b.split(h.Actions)
 	if len(b.asked) == 1 && h.Why != nil && h.Why.Headline == kit.Visible(b.asked[0].Message) {
-		h.Why = nil // the request is shown below
+		h.Why = nil // the approval card shows the same message
 	}
 	return h, nil
 }
 
-// times reports since when the run is as it is.
+// times returns a label and the time of the run's end, creation, or start.
 func (b *headPart) times() (string, kit.Time) {
 	run := b.Detail.Run
 	switch {
@@ -95,7 +95,7 @@ func (b *headPart) times() (string, kit.Time) {
 	return b.T("started"), b.Time(run.CreatedAt)
 }
 
-// more are the actions that are requested less often.
+// more returns links to less frequent actions.
 func (b *headPart) more() (out []kit.Link) {
 	run := b.Detail.Run
 	if b.Who.Role.Includes(domain.RoleOperator) {
@@ -120,7 +120,7 @@ func (b *headPart) more() (out []kit.Link) {
 	return out
 }
 
-// split takes a resume out of the actions, with the ways to resume besides the whole run now.
+// split removes a resume from the actions, and returns it as a split button with its variants.
 func (b *headPart) split(actions []kit.Link) (*kit.SplitButton, []kit.Link) {
 	if len(actions) == 0 || actions[0].Key != "resume" || !b.Resumable() {
 		return nil, actions

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Where a run stands is said in the reader's language and zone; what an error or a
-// person said stays as it was said.
+// The status message is in the user's language and time zone. The texts of errors and users are not
+// translated.
 func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -45,7 +45,7 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 	}
 }
 
-// A run that is retried shows its attempt in the list.
+// The list shows the attempt of a run that is being retried.
 func TestARetryShowsTheAttempt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

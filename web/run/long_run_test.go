@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// long is a plan of which a node runs 50,000 times.
+// long is a plan with a step that runs 50,000 times.
 const long = `id: long
 start: a
 limits: {max_steps: 60000}

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// buttons are the texts of the buttons and links below the element with a class,
-// those in the menu apart.
+// buttons returns the texts of the buttons and links below the element with a class, and separately
+// those in the menu.
 func buttons(t *testing.T, page, class string) (shown, menu []string) {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(page))
@@ -30,7 +30,7 @@ func buttons(t *testing.T, page, class string) (shown, menu []string) {
 				text.WriteString(c.Data)
 			}
 		}
-		if text.Len() == 0 { // an icon: its name is its label
+		if text.Len() == 0 { // the label of an icon is its name
 			text.WriteString(webtest.Attributes(n)["aria-label"])
 		}
 		in, folded := false, false
@@ -50,8 +50,8 @@ func buttons(t *testing.T, page, class string) (shown, menu []string) {
 	return shown, menu
 }
 
-// The page of a failed run offers what it most likely needs; everything else is in a
-// menu, which needs no script.
+// The page of a failed run shows the most likely actions. All others are in a menu, which works
+// without scripts.
 func TestAFailedRunOffersThreeActionsAndAMenu(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -75,7 +75,7 @@ func TestAFailedRunOffersThreeActionsAndAMenu(t *testing.T) {
 	}
 }
 
-// A time is shown once; the exact time is in its tooltip.
+// A time is shown once, with the exact time in its tooltip.
 func TestATimeIsShownOnce(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -99,7 +99,7 @@ func TestATimeIsShownOnce(t *testing.T) {
 	}
 }
 
-// summaryIn is the hidden text that is copied.
+// summaryIn returns the hidden text that the button copies.
 func summaryIn(page string) string {
 	return regexp.MustCompile(`(?s)<span id="summary" hidden>.*?</span>|$`).FindString(page)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// similarRuns bounds the runs that are named beside one that is not there.
+// similarRuns is the maximum number of runs on the page of an unknown run.
 const similarRuns = 8
 
-// similar maps letters that ids never contain to the ones that were probably meant.
+// similarFailures replaces letters that ids never contain with the probably intended characters.
 var similarFailures = strings.NewReplacer("i", "1", "l", "1", "o", "0", "u", "v")
 
-// noRun reports that a run does not exist: whether the audit log contains it, and which ids are similar to
-// the requested one.
+// noRun renders the page of an unknown run: the last audit event if the run was deleted, and runs
+// with similar ids.
 func noRun(r *record.Request, id string, missing error) error {
 	e, ok := missing.(*domain.Error)
 	if !ok || e.Code != domain.CodeNotFound && e.Code != domain.CodeConflict {
@@ -74,13 +74,12 @@ func noRun(r *record.Request, id string, missing error) error {
 	return r.Render(max(p.Code, http.StatusNotFound), kit.Error(p))
 }
 
-// parts are the ends and beginnings of an id by which others like it are found,
-// the longest first.
+// parts returns suffixes and prefixes of an id with which to find similar ids, longest first.
 func parts(id string) []string {
 	var out []string
 	for n := min(len(id), domain.IDLength-1); n >= 4; n -= max(1, n/3) {
 		out = append(out, id[len(id)-n:])
-		if n >= 8 { // ids begin with their time: a short beginning identifies nothing
+		if n >= 8 { // ids begin with a time, so a short prefix matches too much
 			out = append(out, id[:n])
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/run/step"
 )
 
-// Why is the band that reports what is wrong and what acting will do.
+// Why is the section that shows the problem of the run, or what it waits for.
 type Why struct {
 	Class    string
 	Headline string
@@ -21,19 +21,19 @@ type Why struct {
 	Then     string
 	Items    []string
 	Links    []kit.Link
-	// Conditions have to be met before the run continues.
+	// Conditions must be met before the run continues.
 	Conditions []Condition
-	// Failure is the card of a failed run; nil: the run has not failed.
+	// Failure is the card of a failed run, or nil.
 	Failure *Failure
-	// Addresses are those in the message.
+	// Addresses are the addresses in the message.
 	Addresses []string
 }
 
-// tint is the class of its note: that of a failure, unless it is something else.
+// tint returns the CSS class of the note, which is that of a failure by default.
 func (w Why) tint() string { return cmp.Or(w.Class, "bad") }
 
-// Condition is one thing that has to be so; Mark reports whether it is, Seen what there
-// is to see of it.
+// Condition is a condition for the run to continue. Mark shows whether it is met. Seen contains
+// details.
 type Condition struct {
 	Mark kit.Status
 	Text string
@@ -41,7 +41,7 @@ type Condition struct {
 	Link kit.Link
 }
 
-// RunPage is one run.
+// RunPage is the page of one run.
 type RunPage struct {
 	kit.Shell
 	Way       kit.Crumbs
@@ -51,46 +51,47 @@ type RunPage struct {
 	Pane      Pane
 }
 
-// Head is what stands above the views.
+// Head is the head of the page, above the views.
 type Head struct {
 	record.Refresh
 	ID, Title     string
-	FaviconPath   string // icon of the tab that goes with the state
+	FaviconPath   string // favicon for the status of the run
 	Status        kit.Status
 	Plan, Version kit.Link
 	Sub           string
 	Ended         kit.Time
-	// Primary is a resume with its variants; nil: the first of the actions is the primary one.
+	// Primary is a resume with its variants, or nil if the first action is primary.
 	Primary *kit.SplitButton
 	Actions []kit.Link
-	More    []kit.Link // actions that are requested less often
+	More    []kit.Link // less frequent actions
 	Why     *Why
-	Answer  string // what the steps of a step plan add up to
+	Answer  string // combined result of a plan with an aggregation
 	Facts   []kit.Fact
 	Notes   []part.Note
 	Summary string
 }
 
-// Pane is one view with all that belongs to it. Choosing a view or a step swaps it.
+// Pane contains a view and everything that belongs to it. Selecting a view or a step swaps the
+// pane.
 type Pane struct {
 	View View
-	// Values can be searched and unfolded: they do not follow events.
+	// Values can be searched and expanded, so they are not updated live.
 	Values    templ.Component
 	Inspector *step.Inspector
-	Split     bool // there is room for a step beside the view
-	Reading   bool // the view is read: what is wrong with the run takes one line above it
+	Split     bool // a step is shown next to the view
+	Reading   bool // the head of the page is reduced to one line
 }
 
-// View is the part of a view that follows events, and what comes along with it.
+// View is the live region of a view, and what is updated with it.
 type View struct {
 	record.Refresh
 	Live      templ.Component
-	Graph     *graph.Graph    // small, below the view
-	Above     templ.Component // forms above the view, which do not follow events
-	Inspector *step.Inspector // what the view itself has beside it; nil: the chosen step
+	Graph     *graph.Graph    // small graph above the view
+	Above     templ.Component // forms above the view, which are not updated live
+	Inspector *step.Inspector // inspector of the view itself, or nil for the selected step
 }
 
-// Values are the input and the output of a run.
+// Values are the input and output of a run.
 type Values struct {
 	Find   *kit.FindForm
 	Blocks []kit.Block

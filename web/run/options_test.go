@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// fragment asks for a part of a page as htmx does.
+// fragment requests a fragment like htmx does.
 func fragment(t *testing.T, site *webtest.Site, b *webtest.Browser, path, target, at string) webtest.Page {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site.URL+path, nil)
@@ -23,7 +23,7 @@ func fragment(t *testing.T, site *webtest.Site, b *webtest.Browser, path, target
 	return b.Do(req)
 }
 
-// What a step has logged is on the page of its run, as the engine keeps it.
+// The page of a run shows the log of its steps.
 func TestTheLogOfARealRunIsShown(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -36,7 +36,7 @@ func TestTheLogOfARealRunIsShown(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"/log.txt"), http.StatusOK, "INFO  say: plain")
 }
 
-// A step, a view and a checkpoint are parts of the page at addresses of their own.
+// Steps, views, and checkpoints have addresses.
 func TestPartsOfARunHaveAddresses(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -69,8 +69,8 @@ func TestPartsOfARunHaveAddresses(t *testing.T) {
 	webtest.HasTexts(t, b.Get(at+"?view=state&nthcp=99"), http.StatusOK, "State at cp 5 after end")
 }
 
-// A value is read in parts: what is looked for is marked, long lists come in blocks
-// of a hundred, every part can be copied whole.
+// Values are shown in parts. Search matches are marked, long lists are split into blocks of a
+// hundred, and every part can be copied completely.
 func TestValuesAreReadInParts(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -108,8 +108,8 @@ func TestValuesAreReadInParts(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"/raw/0/input?path=.text"), http.StatusOK, "a needle in it")
 }
 
-// The preview of a resume lets one choose one step, and other limits; nothing is
-// chosen at first.
+// The preview of a resume offers to run only one step and to change limits. By default, nothing is
+// selected.
 func TestResumeOptionsThroughThePages(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -162,7 +162,7 @@ nodes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after.WaitReason != domain.WaitPaused { // it fails as before, and the rest waits
+	if after.WaitReason != domain.WaitPaused { // the step fails again, and the rest waits
 		t.Errorf("%s %s", after.Status, after.WaitReason)
 	}
 	rows, err := site.Store.JournalPage(t.Context(), run.ID, run.LastSeq, 0)
@@ -178,8 +178,7 @@ nodes:
 	webtest.HasTexts(t, b.Post(path, form), http.StatusUnprocessableEntity, "soon")
 }
 
-// A fork asks of each step that touches the world outside whether that shall
-// happen a second time, and predicts decisions.
+// A fork offers overrides for each step that would repeat side effects, and predicts decisions.
 func TestForkListsRepeatedSideEffects(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -233,8 +232,8 @@ edges:
 	webtest.HasTexts(t, b.Get(forked.Location), http.StatusOK, "a person gave a stub")
 }
 
-// Without a partner a run is compared with the last of its plan that went well; no
-// two runs start at the same time, and the page does not say so.
+// Without a second run, a run is compared with the last completed run of its plan. Start times are
+// not reported as a difference.
 func TestCompareFindsItsPartner(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -258,8 +257,7 @@ func TestCompareFindsItsPartner(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/runs/compare?a="+seed.Waiting.ID), http.StatusNotFound, "No completed run of refund")
 }
 
-// A damaged journal is shown as far as it can be read, and the page reports what is
-// left to do.
+// A damaged journal is shown up to the damage, with the possible actions.
 func TestADamagedJournalIsShown(t *testing.T) {
 	t.Parallel()
 	s := failedStory(t)
@@ -289,7 +287,7 @@ func TestADamagedJournalIsShown(t *testing.T) {
 	}
 }
 
-// A mistyped id gets a list of runs with a similar one.
+// The page of an unknown id lists runs with similar ids.
 func TestNoSuchRunNamesOthers(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

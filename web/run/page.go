@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/web/run/step"
 )
 
-// show is the page of a run, or the part of it that a link or the slider swaps.
+// show handles requests for the page of a run, or for a fragment of it.
 func show(r *record.Request) error {
 	found, err := r.Reader.FindRun(r.Context, r.Param("run"))
 	if err != nil {
@@ -30,11 +30,11 @@ func show(r *record.Request) error {
 	}
 	p := newPage(b)
 	switch r.Target() {
-	case "state": // another checkpoint, by the slider
+	case "state": // the slider selected another checkpoint
 		return p.checkpoint()
-	case "pane": // another view, step, attempt or tab
+	case "pane": // the user selected another view, step, attempt, or tab
 		return p.pane()
-	case "inspector": // the step that is at work now
+	case "inspector": // another step became active
 		i := p.beside()
 		if i == nil {
 			return r.Echo.NoContent(http.StatusNoContent)
@@ -48,20 +48,20 @@ func show(r *record.Request) error {
 	return r.Render(http.StatusOK, Run(whole))
 }
 
-// page is the page of one run: its head, the view, and the step beside it.
+// page builds the page of one run: its head, the view, and the inspector.
 type page struct {
 	*record.Record
-	events *events.Part // for its view, and for the count of its tab
+	events *events.Part // for the events view, and for the count in its tab
 }
 
 func newPage(b *record.Record) *page {
 	return &page{Record: b, events: events.New(b)}
 }
 
-// view makes what the chosen tab shows.
+// view returns the view of the selected tab.
 func (b *page) view() view { return views[b.Tab.ID] }
 
-// whole is all of it.
+// whole returns the complete page.
 func (b *page) whole() (p RunPage, err error) {
 	run := b.Detail.Run
 	top, err := newHead(b.Record)
@@ -77,7 +77,7 @@ func (b *page) whole() (p RunPage, err error) {
 	}
 	p.Live, p.Favicon, p.Notices = true, favicon(run.Status), append(p.Notices, b.notices()...)
 	if b.Who.Role.Includes(domain.RoleOperator) {
-		for _, act := range []string{"pause", "unpause"} { // whichever its head comes to offer
+		for _, act := range []string{"pause", "unpause"} { // the head may offer either of them after an update
 			p.Once = append(
 				p.Once,
 				kit.Once{ID: "once-" + act, Action: top.actionAt(act), Idem: kit.NewID(), Rev: strconv.FormatInt(run.LastSeq, 10)},
@@ -92,7 +92,7 @@ func (b *page) whole() (p RunPage, err error) {
 	return p, err
 }
 
-// pane is the view and the step, as a link swaps them.
+// pane renders the view and the inspector after the click on a link.
 func (b *page) pane() error {
 	shown, err := b.content()
 	if err != nil {
@@ -100,12 +100,12 @@ func (b *page) pane() error {
 	}
 	at, err := url.Parse(b.Echo.Request().Header.Get("HX-Current-URL"))
 	if err == nil && at.RequestURI() == b.Echo.Request().URL.RequestURI() {
-		b.Echo.Response().Header().Set("HX-Push-Url", "false") // it is in the history
+		b.Echo.Response().Header().Set("HX-Push-Url", "false") // the address is already in the history
 	}
 	return b.Render(http.StatusOK, RunPaneAlong(shown, b.tabs()))
 }
 
-// content is what stands below the tabs.
+// content returns the content below the tabs.
 func (b *page) content() (p Pane, err error) {
 	if p.View, err = b.shown(); err != nil {
 		return p, err
@@ -125,7 +125,7 @@ func (b *page) content() (p Pane, err error) {
 	return p, nil
 }
 
-// shown is the part of the view that follows events.
+// shown returns the live region of the view.
 func (b *page) shown() (View, error) {
 	v := View{}
 	if b.view().build != nil {
@@ -138,7 +138,7 @@ func (b *page) shown() (View, error) {
 	return v, nil
 }
 
-// tabs are the links to the views.
+// tabs returns the links to the views.
 func (b *page) tabs() (out []kit.Link) {
 	for _, t := range record.Tabs {
 		l := kit.Link{Text: b.T(t.Title), Href: b.Href(url.Values{"view": {t.ID}, "handoff": nil}), Current: t.ID == b.Tab.ID}
@@ -150,8 +150,8 @@ func (b *page) tabs() (out []kit.Link) {
 	return out
 }
 
-// beside is the step that stands beside the view: always beside the steps, and once
-// an operator chose one beside what else there is to read of the run.
+// beside returns the inspector, or nil. Views of steps always have one. Other views have one only
+// if the user selected a step.
 func (b *page) beside() *step.Inspector {
 	if !b.Tab.Steps && b.Query("step") == "" && b.Query("node") == "" {
 		return nil
@@ -161,7 +161,7 @@ func (b *page) beside() *step.Inspector {
 	case b.Chosen != nil:
 		i = step.Of(b.Record)
 		if b.view().values != nil {
-			i.Find = nil // what is looked for on the page is marked beside it, too
+			i.Find = nil // the search form of the page also applies to the inspector
 		}
 	case b.Node != "":
 		i = step.OfNode(b.Record, b.Node)
@@ -172,7 +172,7 @@ func (b *page) beside() *step.Inspector {
 	return &i
 }
 
-// notices are what retention, deletion and damage took of the run.
+// notices returns notices about retention, deletion, and damage.
 func (b *page) notices() (out []kit.Notice) {
 	run := b.Detail.Run
 	if !run.PurgedAt.IsZero() {
@@ -185,18 +185,18 @@ func (b *page) notices() (out []kit.Notice) {
 		out = append(out, kit.Notice{Text: b.T("This run was deleted on %s: no list shows it any more.", b.Time(run.DeletedAt).Text)})
 	}
 	if b.Detail.Damage == nil {
-		for _, text := range b.DamagedParts(run.Damaged) { // what ends nothing: its output
+		for _, text := range b.DamagedParts(run.Damaged) { // damage that does not stop the run, such as of its output
 			out = append(out, kit.Notice{Bad: true, Text: text})
 		}
 	}
 	return out
 }
 
-// manyPredictions bounds for how many open approvals of a run the page predicts where each
-// answer leads; the inbox does it for every one.
+// manyPredictions is the maximum number of pending approval requests whose answers are predicted on
+// the page. The inbox predicts the answers of each request.
 const manyPredictions = 5
 
-// approvals are the open ones of the run, each with the form that answers it.
+// approvals returns the cards of the run's pending approval requests.
 func (b *page) approvals(open []domain.Approval) (out []approval.Card, err error) {
 	for _, a := range open {
 		v, err := b.Cards.Card(b.Context, a)
@@ -219,7 +219,7 @@ func (b *page) approvals(open []domain.Approval) (out []approval.Card, err error
 	return out, nil
 }
 
-// checkpoint is the state at another checkpoint.
+// checkpoint renders the state at another checkpoint.
 func (b *page) checkpoint() error {
 	if b.Tab.ID != "state" {
 		return b.Echo.NoContent(http.StatusNoContent)
@@ -232,11 +232,11 @@ func (b *page) checkpoint() error {
 	return b.Render(http.StatusOK, state.StatePart(st))
 }
 
-// neighbors bounds how many runs that failed the same way are numbered.
+// neighbors is the maximum number of runs with the same failure that are counted.
 const neighbors = 50
 
-// way is the way to the page; of a failure with others like it, which of them it is, and the
-// way to the next.
+// way returns the breadcrumb. For a failure group, it includes the position in the group and a link
+// to the next run.
 func (b *page) way(top *headPart) (kit.Crumbs, error) {
 	run := b.Detail.Run
 	way := kit.Crumbs{Way: b.WayHere()}

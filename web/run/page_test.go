@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Two checkpoints of a run are compared: what changed, and what stayed.
+// Two checkpoints of a run are compared: the changed and the unchanged values.
 func TestTwoCheckpointsAreCompared(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -31,8 +31,7 @@ func TestTwoCheckpointsAreCompared(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"?view=state&cp=5&against=5"), http.StatusOK, "output.list", "compare")
 }
 
-// What a run came from and what came from it is a tree, whichever run of the
-// family one looks at.
+// The tree of related runs is the same for each of them.
 func TestLineageIsATree(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -65,8 +64,7 @@ func TestLineageIsATree(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/runs/zzzzzz?view=lineage"), http.StatusNotFound)
 }
 
-// Two runs are compared step by step; where an output differs, it is one link to
-// how.
+// Two runs are compared step by step. A link shows the difference of two outputs.
 func TestCompareShowsHowOutputsDiffer(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -91,8 +89,8 @@ func TestCompareShowsHowOutputsDiffer(t *testing.T) {
 	webtest.HasTexts(t, b.Get(path+"&step=a"), http.StatusOK, `id="difference">Output of a`, `.total</dt><dd>1</dd><dd>2</dd>`)
 }
 
-// Values and logs of any size and content stay small on the page, and all of them
-// can be reached: 5 MB in one line, 10,000 lines of log, control characters.
+// Pages stay small for values and logs of any size and content, and all of it is reachable: a line
+// of 5 MB, a log of 10,000 lines, and control characters.
 func TestPagesStayBounded(t *testing.T) {
 	t.Parallel()
 	s := tell(
@@ -153,7 +151,7 @@ func TestPagesStayBounded(t *testing.T) {
 				limit *= 2
 			}
 		}
-		if strings.Contains(query, "part=") { // every second character is written out
+		if strings.Contains(query, "part=") { // every second character is escaped
 			limit = 400 << 10
 		}
 		if len(body) > limit {
@@ -166,8 +164,8 @@ func TestPagesStayBounded(t *testing.T) {
 	}
 }
 
-// A comparison leads with the input that differs. A step of which only a date differs is not the
-// first difference.
+// A comparison first shows the difference of the inputs. A step that differs only in a date is not
+// the first difference.
 func TestCompareLeadsWithTheInput(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -182,7 +180,7 @@ edges: [{from: a, to: b}]
 	y := site.Run(t, "fetch", `{"date": "2026-11-24T05:45:23Z", "port": 18599}`)
 	b := site.Browser(t).Login()
 	path := "/runs/compare?a=" + x.ID + "&b=" + y.ID
-	// Two rows that are chosen in the list lead to the same page.
+	// Selecting two rows of the list leads to the same page.
 	chosen := b.Get("/bulk/new?do=compare&q=&run=" + x.ID + "&run=" + y.ID)
 	if chosen.Code != http.StatusSeeOther || chosen.Location != path {
 		t.Errorf("two chosen runs lead to %d %s", chosen.Code, chosen.Location)

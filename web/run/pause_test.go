@@ -12,8 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// button finds the button by which a page does an act at once: where it posts to, and
-// what it sends.
+// button finds the button of a one-click action, and returns its address and form values.
 func button(t *testing.T, b *webtest.Browser, path, id string) (to string, form url.Values) {
 	t.Helper()
 	p := b.Get(path)
@@ -33,9 +32,9 @@ func button(t *testing.T, b *webtest.Browser, path, id string) (to string, form 
 	return html.UnescapeString(to), form
 }
 
-// A run is paused and continued at one click, from what is looked at and back to it,
-// though it has gone on since its page was made; twice does no harm, and one that is over
-// is refused with the facts.
+// A run is paused and resumed with one click, and the view remains, even if the run has progressed
+// since the page was rendered. A second click has no effect. If the run has ended, the action is
+// refused with the reason.
 func TestARunIsPausedAtOneClick(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -43,7 +42,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 	b := site.Browser(t).Login()
 	at, view := "/runs/"+run.ID, "/runs/"+run.ID+"?view=events"
 	to, form := button(t, b, view, "pause")
-	form.Set("rev", "1") // of a page that is long out of date
+	form.Set("rev", "1") // the page is out of date
 	for range 2 {
 		if p := b.Post(to, form); p.Code != http.StatusSeeOther || p.Location != view {
 			t.Fatalf("pausing leads to %q: %d %s", p.Location, p.Code, webtest.Words(p.Body))
@@ -68,8 +67,8 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 	webtest.HasTexts(t, b.Post(at+"/pause", form), http.StatusConflict, "the run is cancelled")
 }
 
-// A failed run is acknowledged in one dialog, where a note may also be kept without; its
-// like is acknowledged on home. Each page reports what was done.
+// One dialog acknowledges a failed run, or only adds a note. Home acknowledges failure groups. Each
+// page confirms the action.
 func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -122,7 +121,7 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	}
 }
 
-// A plan is paused and unpaused at one click.
+// A plan is paused and resumed with one click.
 func TestAPlanIsPausedAtOneClick(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

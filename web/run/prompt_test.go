@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// What a step asked of models is shown as it was: every message in order with its
-// role, the tools that were offered and called, and what it took.
+// The conversation of a step is shown completely: every message in order with its role, the offered
+// and called tools, and the usage.
 func TestTheConversationOfAStepIsShown(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -90,7 +90,7 @@ func TestTheConversationOfAStepIsShown(t *testing.T) {
 	}
 }
 
-// The prompt of a call that failed is what one looks for first.
+// The prompt of a failed call is shown.
 func TestThePromptOfAFailedCallIsShown(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -115,7 +115,7 @@ func TestThePromptOfAFailedCallIsShown(t *testing.T) {
 	}
 }
 
-// Of a step that runs once per item, each item may be left out of a fork.
+// A fork can skip single items of a foreach.
 func TestAForkLeavesOutItems(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The page of the run shows where each answer leads and its side effects, and links to what the request is
-// based on. A viewer gets no buttons.
+// The page of the run shows the predicted effect of each answer, and links to the values on which
+// the request is based. A viewer gets no buttons.
 func TestARequestOnItsRunShowsWhereEachAnswerLeads(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

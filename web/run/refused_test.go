@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A run that failed at the condition of its first step shows that step as failed, and why. A resume would fail
-// the same way, so the page offers a new run and a fork instead.
+// A run that failed at the condition of its first step shows that step as failed, with the reason.
+// A resume would fail again, so the page offers a rerun and a fork instead.
 func TestAFailureBeforeTheFirstStep(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -42,7 +42,8 @@ func TestAFailureBeforeTheFirstStep(t *testing.T) {
 	}
 }
 
-// A run that failed at a decision after a step is forked: the step is there to edit.
+// A run that failed at a decision after a step can be forked, because the output of the step can be
+// edited.
 func TestAFailureAtADecisionIsForked(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

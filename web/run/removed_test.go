@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Where retention removed a value, its place reports when, and which digest is kept of
-// it: that of the last rows is the one that the audit log had.
+// In place of a removed value, pages show when retention removed it, and its digest. The digest of
+// the last rows is the one in the audit log.
 func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -59,7 +59,7 @@ func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	webtest.HasTexts(t, b.Get(page+"/raw/1/output"), http.StatusGone, "sha256:"+before.Rows[0].Digest)
 }
 
-// The page of a deleted run keeps its address: it shows that the run is deleted, and offers nothing that
+// The page of a deleted run remains. It shows that the run is deleted, and offers no action that
 // would be refused.
 func TestADeletedRunIsMarked(t *testing.T) {
 	t.Parallel()

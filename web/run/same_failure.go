@@ -9,11 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/part/failure"
 )
 
-// This file shows that a failed run is not the only one, and what changed before it.
-
-// failureLinks are what to look at beside a failure, and what can be done about all
-// that are fingerprint: the same one in other runs, what changed, the last run that went
-// well.
+// failureLinks adds information about a failure: other runs with the same fingerprint, the change
+// before it, the acknowledgment, and bulk actions.
 func (b *headPart) failureLinks(w *Why) error {
 	run := b.Detail.Run
 	ref, failed := run.Failure()
@@ -83,7 +80,7 @@ func (b *headPart) failureLinks(w *Why) error {
 	if !b.Who.Role.Includes(domain.RoleOperator) {
 		return nil
 	}
-	if g.Runs > 1 { // a single run is acknowledged and resumed in its head
+	if g.Runs > 1 { // the head has the actions for a single run
 		n := int(g.Runs)
 		b.all = []kit.Link{
 			{Text: b.N(n, "Resume %s…", "Resume all %s…"), Href: "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()},
@@ -93,7 +90,7 @@ func (b *headPart) failureLinks(w *Why) error {
 	return nil
 }
 
-// acknowledged shows who acknowledged a failure, and their note.
+// acknowledged adds who acknowledged a failure, and the note.
 func (b *headPart) acknowledged(w *Why, a domain.FailureAck) {
 	text := b.T("%s acknowledged it at %s", kit.Visible(a.Actor), b.Time(a.At).Text)
 	if a.Note != "" {

@@ -1,4 +1,4 @@
-// Package run has the pages of one run.
+// Package run contains the pages of one run.
 package run
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the dependencies of the package.
 type Ports = record.Ports
 
 type section struct{ Ports }
 
-// handle opens a request for a handler.
+// handle returns a handler that calls f with a request.
 func (s *section) handle(f func(*record.Request) error) func(*ui.Context) error {
 	return func(c *ui.Context) error { return f(&record.Request{Context: c, Ports: &s.Ports}) }
 }
 
-// Section returns the pages.
+// Section returns the routes and fragments of the pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Fragments: s.fragments(), Routes: []ui.Route{

@@ -13,8 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// why is the band that reports what is wrong, or for what the run waits, and what
-// resuming will do.
+// why returns the section that shows the problem of the run or what it waits for, or nil.
 func (b *headPart) why() (*Why, error) {
 	run := b.Detail.Run
 	if b.Detail.Damage != nil {
@@ -28,7 +27,7 @@ func (b *headPart) why() (*Why, error) {
 		}
 		w.Addresses = value.Addresses(kit.Visible(run.Error.Message))
 		if w.Message = kit.Visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
-			w.Message = "" // the headline has it all
+			w.Message = "" // the headline contains the message
 		}
 	case run.Status == domain.RunCancelled:
 		w.Class = "quiet"
@@ -78,8 +77,8 @@ func (b *headPart) why() (*Why, error) {
 	return w, nil
 }
 
-// predictResume reports what resuming would do; or why it can do nothing, when the plan
-// names what is no longer configured.
+// predictResume adds the effect of a resume, or the reason why it is impossible if the plan refers
+// to something that is no longer configured.
 func (b *headPart) predictResume(w *Why) error {
 	if !b.Resumable() {
 		return nil
@@ -100,7 +99,7 @@ func (b *headPart) predictResume(w *Why) error {
 	return nil
 }
 
-// troubles are what is still wrong around a failed run.
+// troubles reads the causes that would make a resume fail again.
 func (b *headPart) troubles() error {
 	uses, err := b.Reader.Uses(b.Context, b.Detail.Run.ID)
 	if err != nil {

@@ -39,14 +39,13 @@ edges:
   - {from: ask_human, to: post_ledger, condition: "last.approved==true"}
 `
 
-// limited is why the model's last attempts failed.
+// limited returns the failure of the model's last attempts.
 func limited() *domain.Failure {
 	return &domain.Failure{Code: "provider_429", Message: "provider error 429 from openai/gpt-5.2: rate limit reached, retry after 38 s",
 		Detail: "limit 30000 TPM, used 29811, requested 4120", Suggestion: "wait, or raise the limit of the provider"}
 }
 
-// failedStory is the run that an operator looks at in the middle of the night: a
-// model failed three times.
+// failedStory is a run that failed after three attempts of a model call.
 func failedStory(tb testing.TB) *story {
 	s := tell(tb, "01jr8k2mf0s0000000007qx2", triage)
 	sec := time.Second
@@ -133,7 +132,7 @@ func failedStory(tb testing.TB) *story {
 	return s
 }
 
-// waitingStory has waited for a person for 15 minutes.
+// waitingStory is a run that has waited for an approval for 15 minutes.
 func waitingStory(tb testing.TB) *story {
 	s := tell(tb, "01jr8k2mf0s0000000007qx3", triage)
 	sec := time.Second
@@ -187,7 +186,7 @@ func waitingStory(tb testing.TB) *story {
 	return s
 }
 
-// manyStory is a run with n items, of which a few failed.
+// manyStory is a run with n items, some of which failed.
 func manyStory(tb testing.TB, id string, n int) *story {
 	s := tell(tb, id, `
 id: mailing
@@ -220,7 +219,7 @@ nodes:
 	return s
 }
 
-// loopStory has gone round three times and continues: agents call models and tools.
+// loopStory is a run in its fourth iteration, in which agents call models and tools.
 func loopStory(tb testing.TB) *story {
 	s := tell(tb, "01jr8k2mf0s0000000007qx5", `
 id: letter
@@ -317,7 +316,7 @@ edges:
 	return s
 }
 
-// forkStory took half of the failed run over.
+// forkStory is a fork that reuses the first half of the failed run.
 func forkStory(tb testing.TB) *story {
 	s := failedStory(tb)
 	s.run.ID, s.run.ForkedFrom, s.run.ForkSeq = "01jr8k2mf0s0000000007qx6", s.run.ID, 11
@@ -340,7 +339,7 @@ func forkStory(tb testing.TB) *story {
 	return s
 }
 
-// hostileStory is full of text that would like to be markup, or invisible.
+// hostileStory is a run with markup and invisible characters in all texts.
 func hostileStory(tb testing.TB) *story {
 	s := tell(
 		tb,
@@ -367,7 +366,7 @@ func hostileStory(tb testing.TB) *story {
 	return s
 }
 
-// emptyStory waits for its first slot.
+// emptyStory is a run that waits for its first slot.
 func emptyStory(tb testing.TB) *story {
 	s := tell(tb, "01jr8k2mf0s0000000007qx8", triage)
 	s.run.StartedAt = time.Time{}
@@ -375,7 +374,7 @@ func emptyStory(tb testing.TB) *story {
 	return s
 }
 
-// wideStory is one step after the other.
+// wideStory is a run of n steps in a row.
 func wideStory(tb testing.TB, id string, n int) *story {
 	s := tell(tb, id, webtest.Wide("wide", n))
 	for i := range n {

@@ -24,14 +24,15 @@ import (
 	"github.com/kairosd/kairosd/web"
 )
 
-// storyStart is when all runs of the stories began, morning when their pages are viewed.
+// storyStart is the start of all stories' runs. morning is the time at which the pages are
+// rendered.
 var (
 	storyStart = time.Date(2026, 3, 9, 1, 43, 32, 0, time.UTC)
 	morning    = time.Date(2026, 3, 9, 2, 1, 0, 0, time.UTC)
 )
 
-// story is a run whose every moment is known, so that its page is always the
-// same: a plan, a journal, and what the engine would say of them.
+// story is a run with fixed times, so that its page is reproducible: a plan, a journal, and the
+// state that the engine would report.
 type story struct {
 	run      domain.Run
 	program  *walk.Program
@@ -44,7 +45,7 @@ type story struct {
 	damage   *domain.Damage
 }
 
-// tell begins the story of a run.
+// tell creates the story of a run.
 func tell(tb testing.TB, id, src string) *story {
 	tb.Helper()
 	doc, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))
@@ -72,7 +73,7 @@ func tell(tb testing.TB, id, src string) *story {
 	}
 }
 
-// row adds a journal row; what is left out is filled in.
+// row adds a journal row, and sets omitted fields to defaults.
 func (s *story) row(at time.Duration, e domain.Entry) *domain.Entry {
 	e.Seq, e.At = int64(len(s.journal)+1), storyStart.Add(at)
 	if e.Visit == 0 && e.Node != "" {
@@ -90,7 +91,7 @@ func (s *story) row(at time.Duration, e domain.Entry) *domain.Entry {
 	return &s.journal[len(s.journal)-1]
 }
 
-// try adds an attempt of a node, which ends in a status; "": it still runs.
+// try adds an attempt of a step with its final status, or "" if it is running.
 func (s *story) try(e domain.Entry, from, to time.Duration, status domain.NodeStatus, final bool) *domain.Entry {
 	e.StartedAt = storyStart.Add(from)
 	if e.Item == 0 {
@@ -109,7 +110,7 @@ func (s *story) try(e domain.Entry, from, to time.Duration, status domain.NodeSt
 	return s.row(to, e)
 }
 
-// done adds a node that went well and led to another.
+// done adds a completed step that leads to another one.
 func (s *story) done(node, to string, from, until time.Duration, output string) *domain.Entry {
 	e := domain.Entry{Node: node, Output: domain.RawJSON(output), Input: domain.RawJSON(`{"invoice_id":"INV-20981"}`)}
 	if to != "" {
@@ -118,7 +119,7 @@ func (s *story) done(node, to string, from, until time.Duration, output string) 
 	return s.try(e, from, until, domain.NodeCompleted, true)
 }
 
-// leads is the decision by which a node led to another.
+// leads returns the decision with which a step leads to another one.
 func (s *story) leads(node, to string) domain.RawJSON {
 	d := walk.Decision{To: to}
 	for _, e := range s.program.Nodes[s.program.Index[node]].Out {
@@ -138,7 +139,7 @@ func (s *story) leads(node, to string) domain.RawJSON {
 	return b
 }
 
-// ends closes the run.
+// ends sets the status of the run.
 func (s *story) ends(at time.Duration, status domain.RunStatus) {
 	s.run.Status = status
 	if status.Final() {
@@ -146,7 +147,7 @@ func (s *story) ends(at time.Duration, status domain.RunStatus) {
 	}
 }
 
-// audited serves stories as a server with nothing else in it.
+// storyServer serves the stories, without any other data.
 type storyServer struct {
 	web.Reader
 	web.Engine
@@ -196,7 +197,7 @@ func (o *storyServer) Program(_ context.Context, hash string) (*walk.Program, er
 	return nil, domain.Errorf(domain.CodeNotFound, "no version %s", hash)
 }
 
-// Effects are what the nodes say.
+// Effects returns the side-effect classes in the plan.
 func (o *storyServer) Effects(ctx context.Context, hash string) ([]walk.Effect, error) {
 	p, err := o.Program(ctx, hash)
 	if err != nil {
@@ -209,7 +210,7 @@ func (o *storyServer) Effects(ctx context.Context, hash string) ([]walk.Effect, 
 	return out, nil
 }
 
-// Preview reports that what failed and what never ran would run.
+// Preview reports that failed steps and steps that did not start would run.
 func (o *storyServer) Preview(_ context.Context, _ domain.Actor, req domain.ActionRequest) (domain.Preview, error) {
 	s, err := o.of(req.Run)
 	if err != nil {
@@ -258,12 +259,12 @@ func (o *storyServer) RunsCount(context.Context, domain.RunFilter, int) (int, bo
 	return 12, true, nil
 }
 
-// PlanFlow has no earlier runs.
+// PlanFlow reports that there are no earlier runs.
 func (o *storyServer) PlanFlow(context.Context, string, int, time.Time) (domain.PlanFlow, error) {
 	return domain.PlanFlow{}, nil
 }
 
-// FailureGroups reports that the failure of the first story's run is one of twelve.
+// FailureGroups reports that the first story's run is one of twelve with the same failure.
 func (o *storyServer) FailureGroups(context.Context, int) ([]domain.FailureGroup, error) {
 	run := o.runs[0].run
 	if run.Error == nil {
@@ -374,7 +375,7 @@ func (o *storyServer) Session(context.Context, string) (domain.User, error) {
 	return domain.User{ID: "u1", Name: "marta", Role: domain.RoleAdmin}, nil
 }
 
-// stories are what pages read of them through the application.
+// stories implements the part of the store that pages read through package app.
 type stories struct {
 	app.Store
 	server *storyServer
@@ -408,7 +409,7 @@ func (s stories) FailureAcks(ctx context.Context, since time.Time, limit int) ([
 	return s.server.FailureAcks(ctx, since, limit)
 }
 
-// serve is the dashboard over stories, for a user who is logged in.
+// serve returns the dashboard for a user with a session.
 func (o *storyServer) serve(tb testing.TB) http.Handler {
 	tb.Helper()
 	tools, err := tool.NewBox(tb.Context(), tool.BoxOptions{})
@@ -450,7 +451,7 @@ func (o *storyServer) serve(tb testing.TB) http.Handler {
 	})
 }
 
-// encoded is a text as JSON.
+// encoded returns a text as JSON.
 func encoded(text string) domain.RawJSON {
 	b, err := json.Marshal(text)
 	if err != nil {

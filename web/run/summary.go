@@ -13,11 +13,11 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// sameFailureCap bounds how many runs that failed as this one did are counted.
+// sameFailureCap is the maximum count of runs with the same failure.
 const sameFailureCap = 1000
 
-// summary is a text to send on, with times in both forms; secrets were masked
-// before anything was stored.
+// summary returns a text for sharing, with local times and UTC. It needs no redaction, because
+// secrets are masked before they are stored.
 func (b *headPart) summary() string {
 	run := b.Detail.Run
 	st := part.Status(b.Context, run)
@@ -40,7 +40,7 @@ func (b *headPart) summary() string {
 	if run.ForkedFrom != "" {
 		lines = append(lines, b.T("Forked from")+": "+run.ForkedFrom)
 	}
-	for _, e := range b.Detail.Journal { // what people did about it
+	for _, e := range b.Detail.Journal { // actions of users
 		if (e.Kind == domain.EntryReset || e.Kind == domain.EntryResolve) && e.Actor != "" && e.Actor != domain.System.Name {
 			t := b.Time(e.At)
 			said := strings.TrimSpace(events.Word(b.Record, &e) + " " + e.Node)
@@ -65,7 +65,7 @@ func (b *headPart) summary() string {
 	return strings.Join(append(lines, scheme+b.Echo.Request().Host+"/runs/"+run.ID), "\n")
 }
 
-// summaryFile is the summary as a file of its own, for a chat or a ticket.
+// summaryFile handles the download of the summary as Markdown.
 func summaryFile(r *record.Request) error {
 	found, err := r.Reader.FindRun(r.Context, r.Param("run"))
 	if err != nil {
@@ -77,12 +77,12 @@ func summaryFile(r *record.Request) error {
 	}
 	b := &headPart{Record: run}
 	if b.Detail.Damage == nil {
-		if err := b.failureLinks(&Why{}); err != nil { // how many, since when: the summary contains it, too
+		if err := b.failureLinks(&Why{}); err != nil { // the summary includes the failure group
 			return err
 		}
 	}
 	return r.Echo.Blob(http.StatusOK, "text/markdown; charset=utf-8", []byte(markdownText.Replace(b.summary())+"\n"))
 }
 
-// markdownText writes text so that no reader of Markdown takes a part of it for HTML.
+// markdownText escapes HTML in Markdown.
 var markdownText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A run of 10,000 steps is one page of few rows: a row per node, failures on
-// their own, and the rest in pages when they are requested.
+// A run of 10,000 steps is shown on one page with few rows. There is one row per step of the plan,
+// with failures separately, and the rest in pages on request.
 func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{runs: []*story{manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000)}}
@@ -18,7 +18,7 @@ func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 		wants []string
 	}{
 		"": {9, []string{"send ×10,000", "5 failed · 9,995 completed", "show all 10,000", "send [1998]"}},
-		// The page of the first failure.
+		// The page with the first failure.
 		"?open=send":              {55, []string{"1,951 to 2,000 of 10,000", "Previous", "Next", "open=send%401901", "open=send%402001"}},
 		"?open=send@9951":         {55, []string{"9,951 to 10,000 of 10,000", "send [9999]"}},
 		"?open=send@1":            {55, []string{"1 to 50 of 10,000", "send [0]"}},
@@ -46,7 +46,7 @@ func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 	}
 }
 
-// The timeline cuts idle stretches and shows what the run waited for; all its settings are links.
+// The timeline omits idle time and shows what the run waited for. All settings are links.
 func TestTheTimelineCutsIdleTime(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{runs: []*story{waitingStory(t), failedStory(t), forkStory(t), loopStory(t)}}
@@ -70,7 +70,7 @@ func TestTheTimelineCutsIdleTime(t *testing.T) {
 	}
 }
 
-// Every other view of such a run is bounded too.
+// The other views of such a run are also bounded.
 func TestViewsOfALargeRunStaySmall(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{runs: []*story{manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000), wideStory(t, "01jr8k2mf0s0000000007qxb", 5000)}}

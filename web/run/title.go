@@ -5,8 +5,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// marks are the shapes of statuses as the titles of tabs can have them, always
-// beside the word.
+// marks are characters for the icons of statuses, which the titles of tabs cannot contain.
 var marks = map[string]string{
 	"i-ok":     "✓",
 	"i-fail":   "✕",
@@ -21,7 +20,7 @@ var marks = map[string]string{
 	"i-doubt":  "?",
 }
 
-// titled is a status as a tab's title begins with it.
+// titled returns a status for the beginning of a tab's title.
 func (b *headPart) titled(s kit.Status) string { return marks[s.Icon] + " " + b.T(s.Word) }
 
 func favicon(s domain.RunStatus) string {

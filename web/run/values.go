@@ -6,12 +6,12 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// valuesPart makes the view of a run's input and output.
+// valuesPart builds the view of a run's input and output.
 type valuesPart struct{ *record.Record }
 
 func (b valuesPart) inputAndOutput() (v Values, err error) {
 	run := b.Detail.Run
-	if !run.PurgedAt.IsZero() { // there is nothing to show, and nothing to download
+	if !run.PurgedAt.IsZero() { // retention removed the values
 		v.Blocks, err = b.RemovedBlocks(false)
 		v.Find = b.FindForm(v.Blocks)
 		return v, err

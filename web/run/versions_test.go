@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A step names what executed it, with versions: the agent's prompt when the step began, the model that
-// answered, and the tool's origin.
+// A step shows what executed it, with versions: the agent's prompt when the step started, the model
+// that responded, and the tool's source.
 func TestAStepNamesTheVersionsOfWhatDidIt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -12,17 +12,17 @@ import (
 	"github.com/kairosd/kairosd/web/run/timeline"
 )
 
-// view makes what a tab shows.
+// view builds the content of a tab.
 type view struct {
-	// count is the number in its tab; nil: none.
+	// count returns the number in the tab, or is nil.
 	count func(*page) string
-	// build makes the part that follows events; nil: nothing follows them.
+	// build returns the live region, or is nil if the view is not updated live.
 	build func(*page) (View, error)
-	// values makes the values that can be searched and unfolded; nil: there are none.
+	// values returns values that can be searched and expanded, or is nil.
 	values func(*page) (templ.Component, error)
 }
 
-// views are those of the tabs, by id.
+// views contains the views by the id of their tab.
 var views = map[string]view{
 	"timeline": {build: func(b *page) (View, error) {
 		v := View{Live: timeline.View(*timeline.Of(b.Record))}
@@ -71,5 +71,5 @@ var views = map[string]view{
 	}},
 }
 
-// smallGraph is how many nodes a picture below the timeline may have.
+// smallGraph is the maximum number of steps of a plan whose graph is shown above the timeline.
 const smallGraph = 60
