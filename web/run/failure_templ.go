@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/web/run/record"
 )
 
-// failureCard has three cells: what happened, what differs from the last successful run, and
-// what a resume would do.
+// failureCard renders three cells: the failure, the differences from the last completed run, and
+// the effect of a resume.
 func failureCard(f Failure) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -728,7 +728,7 @@ func resumeCell(c Consequence) templ.Component {
 	})
 }
 
-// stepBar is the row of the step that failed: it is in view before anybody scrolls.
+// stepBar renders the failed step, so that it is visible without scrolling.
 func stepBar(f Failure) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
