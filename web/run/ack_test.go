@@ -49,7 +49,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	}
 	webtest.HasTexts(t, b.Get("/runs/"+seed.Completed.ID+"/ack"), http.StatusOK, "it has not failed")
 
-	// Another operator reads the note.
+	// On the next visit, home shows notes of other operators, but not the user's own.
 	paul := domain.Actor{Name: "paul", Role: domain.RoleOperator}
 	if _, err := site.App.Runs.AddNote(t.Context(), app.NoteRequest{Meta: app.Meta{By: paul}, Run: seed.Completed.ID,
 		Text: "look at the totals"}); err != nil {

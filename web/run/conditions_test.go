@@ -119,7 +119,7 @@ func inspected(body string) string {
 	return webtest.Words("<p" + before)
 }
 
-// The preview of a retry shows the number of the attempt, the remaining wait, and the maximum.
+// The preview of a retry shows the number of the attempt, the maximum, and the remaining wait.
 func TestRetryNowShowsTheAttempt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

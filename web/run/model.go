@@ -79,7 +79,7 @@ type Pane struct {
 	Values    templ.Component
 	Inspector *step.Inspector
 	Split     bool // a step is shown next to the view
-	Reading   bool // the head of the page is reduced to one line
+	Reading   bool // the view shows no steps, so the failure card above it takes one line
 }
 
 // View is the live region of a view, and what is updated with it.

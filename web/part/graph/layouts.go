@@ -67,8 +67,8 @@ func unsafeOf(effects []walk.Effect) string {
 	return string(bits)
 }
 
-// WithEffects is a program whose nodes carry their side-effect classes, even if the document omits them: a
-// picture shows only what its program contains.
+// WithEffects returns a copy of a program whose steps have their side-effect classes, even if the
+// document omits them, because a drawing shows only what its program contains.
 func WithEffects(p *walk.Program, effects []walk.Effect) *walk.Program {
 	out := *p
 	out.Nodes = slices.Clone(p.Nodes)

@@ -83,8 +83,8 @@ func (b inspectorPart) participants(st *record.Step, a *record.Attempt, agent st
 	}
 }
 
-// toolVersion returns the name of a tool with its MCP server, or with the version of kairosd if it is
-// built in.
+// toolVersion returns the name of a tool with its MCP server, or with the version of kairosd if it
+// is built in.
 func (b inspectorPart) toolVersion(name string, f activeVersions) string {
 	source := ""
 	if tools, err := b.App.Tools.List(b.Context, b.Who.Actor()); err == nil {

@@ -165,7 +165,8 @@ func (t *timelinePage) foldOf(row *StepRow, l line) {
 	}
 }
 
-// foldHref is this page with a fold opened at its item number from, or closed if from is 0.
+// foldHref returns the address of this page with a row expanded at item from, or folded if from
+// is 0.
 func (t *timelinePage) foldHref(fold string, from int) string {
 	open := maps.Clone(t.open)
 	open[fold] = from
