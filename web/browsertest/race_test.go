@@ -226,7 +226,7 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 		}
 		for _, href := range hrefs {
 			b.open(path)
-			place, _, _ := strings.Cut(href, "#") // the fragment does not select another view
+			place, _, _ := strings.Cut(href, "#") // compared without the fragment
 			there := fmt.Sprintf(`%s && location.pathname + location.search === %s`, loaded, quoted(place))
 			for range 4 { // a click during layout can be lost
 				b.click(fmt.Sprintf(`main a[href=%s]`, quoted(href)))

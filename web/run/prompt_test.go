@@ -115,7 +115,7 @@ func TestThePromptOfAFailedCallIsShown(t *testing.T) {
 	}
 }
 
-// A fork can skip single items of a foreach.
+// A fork can override the results of single items of a foreach.
 func TestAForkLeavesOutItems(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

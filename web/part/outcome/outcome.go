@@ -24,8 +24,8 @@ func Day(now time.Time) Span {
 	return Span{now.Truncate(domain.OutcomeSlot).Add(-(Columns - 1) * domain.OutcomeSlot), domain.OutcomeSlot}
 }
 
-// Between returns a range that includes from and to. The length of its columns is a multiple of half an
-// hour.
+// Between returns a range that includes from and to. The length of its columns is a multiple of half
+// an hour.
 func Between(from, to time.Time) Span {
 	column := ((to.Sub(from)/Columns + domain.OutcomeSlot - 1) / domain.OutcomeSlot) * domain.OutcomeSlot
 	column = max(column, domain.OutcomeSlot)
