@@ -14,22 +14,22 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// quickActions are those of a usual test run.
+// quickActions are the actions of a normal test run.
 var quickActions = map[string]bool{"start": true, "fork": true, "note": true, "decide": true, "log in": true}
 
-// actions are the acts of people and programs, on what the scenery has.
-func actions(s scenery) []operation {
-	type done = func(context.Context, *house) (bool, error)
+// actions are operations of people and programs on objects.
+func actions(s objects) []operation {
+	type done = func(context.Context, *instance) (bool, error)
 	run := func(name string, is func(domain.Run) bool) done {
-		return func(ctx context.Context, h *house) (bool, error) {
-			r, err := h.api.FindRun(ctx, s[name])
+		return func(ctx context.Context, inst *instance) (bool, error) {
+			r, err := inst.api.FindRun(ctx, s[name])
 			return err == nil && is(r), err
 		}
 	}
-	// database checks what the API does not show.
+	// database checks data that the API does not return.
 	database := func(is func(context.Context, *store.Store) (bool, error)) done {
-		return func(ctx context.Context, h *house) (ok bool, err error) {
-			db, err := store.Open(ctx, filepath.Join(h.data(), "kairos.db"), store.Options{ReadOnly: true})
+		return func(ctx context.Context, inst *instance) (ok bool, err error) {
+			db, err := store.Open(ctx, filepath.Join(inst.data(), "kairos.db"), store.Options{ReadOnly: true})
 			if err != nil {
 				return false, err
 			}
@@ -37,12 +37,12 @@ func actions(s scenery) []operation {
 			return is(ctx, db)
 		}
 	}
-	// more: there is one run of a filter, which was not there before.
+	// more checks that the filter matches one run, which did not exist before.
 	more := func(f domain.RunFilter) done {
 		return database(func(ctx context.Context, db *store.Store) (bool, error) {
 			list, err := db.Runs(ctx, f)
 			if n := len(list.Items); err == nil && n > 1 {
-				err = fmt.Errorf("%d runs are there instead of one", n)
+				err = fmt.Errorf("%d runs exist instead of one", n)
 			}
 			return len(list.Items) == 1, err
 		})
@@ -152,8 +152,8 @@ func actions(s scenery) []operation {
 			body:   `{"answer": "approve", "comment": "yes"}`,
 			action: "approval.decide",
 			once:   true,
-			done: func(ctx context.Context, h *house) (bool, error) {
-				a, err := h.api.Approval(ctx, s["approval"])
+			done: func(ctx context.Context, inst *instance) (bool, error) {
+				a, err := inst.api.Approval(ctx, s["approval"])
 				return a.Status == "approved", err
 			},
 		},
@@ -164,8 +164,8 @@ func actions(s scenery) []operation {
 			body:   `{"assignee": "marta"}`,
 			action: "approval.assign",
 			once:   true,
-			done: func(ctx context.Context, h *house) (bool, error) {
-				a, err := h.api.Approval(ctx, s["approval"])
+			done: func(ctx context.Context, inst *instance) (bool, error) {
+				a, err := inst.api.Approval(ctx, s["approval"])
 				return a.Assignee == "marta", err
 			},
 		},
@@ -176,8 +176,8 @@ func actions(s scenery) []operation {
 			body:   `{"text": "let it sleep"}`,
 			action: "run.note",
 			once:   true,
-			done: func(ctx context.Context, h *house) (bool, error) {
-				notes, err := h.api.Notes(ctx, s["naps"])
+			done: func(ctx context.Context, inst *instance) (bool, error) {
+				notes, err := inst.api.Notes(ctx, s["naps"])
 				if len(notes) > 1 {
 					err = fmt.Errorf("%d notes", len(notes))
 				}
@@ -238,14 +238,14 @@ func actions(s scenery) []operation {
 			body:   `{"name": "fresh", "role": "viewer"}`,
 			action: "token.create",
 			again:  true,
-			done: func(ctx context.Context, h *house) (bool, error) {
-				tokens, err := h.api.Tokens(ctx)
+			done: func(ctx context.Context, inst *instance) (bool, error) {
+				tokens, err := inst.api.Tokens(ctx)
 				return slices.ContainsFunc(tokens, func(t domain.Token) bool { return t.Name == "fresh" }), err
 			},
 		},
 		{name: "revoke a token", method: http.MethodDelete, path: "/tokens/" + s["token"], action: "token.revoke", again: true,
-			done: func(ctx context.Context, h *house) (bool, error) {
-				tokens, err := h.api.Tokens(ctx)
+			done: func(ctx context.Context, inst *instance) (bool, error) {
+				tokens, err := inst.api.Tokens(ctx)
 				return slices.ContainsFunc(tokens, func(t domain.Token) bool { return t.ID == s["token"] && !t.RevokedAt.IsZero() }), err
 			}},
 		{
@@ -254,8 +254,8 @@ func actions(s scenery) []operation {
 			path:   "/users",
 			body:   `{"name": "olga", "password": "a long enough password", "role": "viewer"}`,
 			action: "user.create",
-			done: func(ctx context.Context, h *house) (bool, error) {
-				users, err := h.api.Users(ctx)
+			done: func(ctx context.Context, inst *instance) (bool, error) {
+				users, err := inst.api.Users(ctx)
 				return slices.ContainsFunc(users, func(u domain.User) bool { return u.Name == "olga" }), err
 			},
 		},
@@ -266,8 +266,8 @@ func actions(s scenery) []operation {
 			body:   `{"role": "viewer"}`,
 			action: "user.update",
 			again:  true,
-			done: func(ctx context.Context, h *house) (bool, error) {
-				users, err := h.api.Users(ctx)
+			done: func(ctx context.Context, inst *instance) (bool, error) {
+				users, err := inst.api.Users(ctx)
 				return slices.ContainsFunc(users, func(u domain.User) bool { return u.Name == "marta" && u.Role == domain.RoleViewer }), err
 			},
 		},
@@ -295,8 +295,8 @@ func actions(s scenery) []operation {
 			path:   "/setup",
 			body:   form("name", "first", "password", "a long enough password"),
 			action: "setup",
-			done: func(ctx context.Context, h *house) (bool, error) {
-				users, err := h.api.Users(ctx)
+			done: func(ctx context.Context, inst *instance) (bool, error) {
+				users, err := inst.api.Users(ctx)
 				return len(users) == 1, err
 			},
 		},
@@ -306,8 +306,8 @@ func actions(s scenery) []operation {
 			path:   "/system/maintenance",
 			body:   `{"reason": "repairs"}`,
 			action: "maintenance.begin",
-			done: func(ctx context.Context, h *house) (bool, error) {
-				i, err := h.api.Server(ctx)
+			done: func(ctx context.Context, inst *instance) (bool, error) {
+				i, err := inst.api.Server(ctx)
 				return i.Maintenance != nil, err
 			},
 		},
@@ -317,14 +317,14 @@ func actions(s scenery) []operation {
 			path:   "/sessions/the%20session/memory?reason=asked",
 			action: "memory.forget",
 			again:  true,
-			done: func(ctx context.Context, h *house) (bool, error) {
-				list, err := h.api.MemorySessions(ctx, "", domain.Page{})
+			done: func(ctx context.Context, inst *instance) (bool, error) {
+				list, err := inst.api.MemorySessions(ctx, "", domain.Page{})
 				return !slices.ContainsFunc(list.Items, func(m domain.MemorySession) bool { return m.Session == "the session" }), err
 			},
 		},
 		{name: "back up", method: http.MethodPost, path: "/system/backup", body: `{}`, action: "store.backup", steps: true,
-			done: func(_ context.Context, h *house) (bool, error) {
-				found, err := filepath.Glob(filepath.Join(h.data(), "backups", "*"+recovery.ManifestSuffix))
+			done: func(_ context.Context, inst *instance) (bool, error) {
+				found, err := filepath.Glob(filepath.Join(inst.data(), "backups", "*"+recovery.ManifestSuffix))
 				for _, m := range found {
 					if _, statErr := os.Stat(strings.TrimSuffix(m, recovery.ManifestSuffix)); statErr != nil {
 						err = fmt.Errorf("a manifest without its backup: %w", statErr)

@@ -16,19 +16,19 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// build lives until every state is there.
-func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err error) {
-	s = scenery{}
-	if err := h.open(""); err != nil {
+// build creates a run in each status, and the other objects of operations.
+func (inst *instance) build(ctx context.Context, called chan struct{}) (s objects, err error) {
+	s = objects{}
+	if err := inst.open(""); err != nil {
 		return nil, err
 	}
 	run := func(name, plan string, until func(domain.Run) bool) error {
-		r, err := h.api.Start(ctx, domain.StartRequest{Plan: plan, Input: domain.RawJSON(`{"of": "` + name + `"}`), Session: "the session"})
+		r, err := inst.api.Start(ctx, domain.StartRequest{Plan: plan, Input: domain.RawJSON(`{"of": "` + name + `"}`), Session: "the session"})
 		if err != nil {
 			return err
 		}
 		s[name] = r.ID
-		return follow(ctx, h.api, r.ID, until)
+		return follow(ctx, inst.api, r.ID, until)
 	}
 	waits := func(reason domain.WaitReason) func(domain.Run) bool {
 		return func(r domain.Run) bool { return r.WaitReason == reason }
@@ -48,28 +48,28 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 			return nil, err
 		}
 	}
-	if _, err := h.api.Act(ctx, domain.ActionRequest{Run: s["paused"], Action: domain.ActionPause}); err != nil {
+	if _, err := inst.api.Act(ctx, domain.ActionRequest{Run: s["paused"], Action: domain.ActionPause}); err != nil {
 		return nil, err
 	}
-	list, err := h.api.Approvals(ctx, domain.ApprovalFilter{})
+	list, err := inst.api.Approvals(ctx, domain.ApprovalFilter{})
 	if err != nil || len(list.Items) != 1 {
 		return nil, fmt.Errorf("%d approvals: %w", len(list.Items), err)
 	}
 	s["approval"] = list.Items[0].ID
-	_, token, err := h.api.CreateToken(ctx, actor, "old", domain.RoleViewer, nil, 0)
+	_, token, err := inst.api.CreateToken(ctx, actor, "old", domain.RoleViewer, nil, 0)
 	if err != nil {
 		return nil, err
 	}
 	s["token"] = token.ID
-	if _, err := h.api.CreateUser(ctx, actor, "marta", "a long enough password", domain.RoleOperator); err != nil {
+	if _, err := inst.api.CreateUser(ctx, actor, "marta", "a long enough password", domain.RoleOperator); err != nil {
 		return nil, err
 	}
-	asked, err := h.api.Ask(ctx, domain.AskRequest{Query: "collect the sums and then collect them again", PlanOnly: true})
+	asked, err := inst.api.Ask(ctx, domain.AskRequest{Query: "collect the sums and then collect them again", PlanOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	s["draft"] = asked.Plan.Key
-	if proof.Large() > 0 { // three deaths are many for a quick test
+	if proof.Large() > 0 { // a quick test has no time for three kills
 		if err := run("kills", "kills", is(domain.RunRunning)); err != nil {
 			return nil, err
 		}
@@ -79,24 +79,24 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
-			if err := h.end(); err != nil {
+			if err := inst.end(); err != nil {
 				return nil, err
 			}
-			if err := h.open(""); err != nil {
+			if err := inst.open(""); err != nil {
 				return nil, err
 			}
 		}
-		if err := follow(ctx, h.api, s["kills"], waits(domain.WaitQuarantined)); err != nil {
+		if err := follow(ctx, inst.api, s["kills"], waits(domain.WaitQuarantined)); err != nil {
 			return nil, err
 		}
 	}
-	return s, h.end()
+	return s, inst.end()
 }
 
-// A daemon is killed at every durable step of every act of a person: a start, the
-// verbs, a decision, a note, an account, a login, a backup. After the restart the
-// act is wholly done, with one record in the audit log, or not at all, with none;
-// the same request, sent again with its key, leaves it done once (A44, G1, G10, G12).
+// A daemon is killed at every durable step of every operation: a start, actions on runs, a
+// decision, a note, an account, a login, a backup. After the restart, the operation is complete and
+// has one audit record, or it has no effect and no record. The same request with its key then
+// completes it once (A44, G1, G10, G12).
 func TestKillInEveryAction(t *testing.T) {
 	t.Parallel()
 	bin, in := build(t), proof.Dir(t)
@@ -105,18 +105,18 @@ func TestKillInEveryAction(t *testing.T) {
 		"skills: [{id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}]\nretention: {keep: 1}\n"
 	made := 0
 	var mu sync.Mutex
-	fresh := func(from string) (*house, error) {
+	fresh := func(from string) (*instance, error) {
 		mu.Lock()
 		made++
-		h := &house{bin: bin, dir: filepath.Join(in, fmt.Sprint(made))}
+		inst := &instance{bin: bin, dir: filepath.Join(in, fmt.Sprint(made))}
 		mu.Unlock()
 		if from == "" {
-			if err := os.MkdirAll(h.data(), 0o700); err != nil {
+			if err := os.MkdirAll(inst.data(), 0o700); err != nil {
 				return nil, err
 			}
-			return h, os.WriteFile(filepath.Join(h.dir, "kairos.yaml"), []byte(config), 0o600)
+			return inst, os.WriteFile(filepath.Join(inst.dir, "kairos.yaml"), []byte(config), 0o600)
 		}
-		return h, os.CopyFS(h.dir, os.DirFS(from))
+		return inst, os.CopyFS(inst.dir, os.DirFS(from))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
@@ -131,7 +131,7 @@ func TestKillInEveryAction(t *testing.T) {
 	if err := base.open(""); err != nil {
 		t.Fatal(err)
 	}
-	for _, src := range sceneryPlans {
+	for _, src := range objectPlans {
 		if _, _, _, problems, err := base.api.SavePlan(ctx, []byte(strings.ReplaceAll(src, "URL", server.URL)), planner.FormatYAML,
 			"", ""); err != nil {
 			t.Fatal(err, problems)
@@ -149,7 +149,7 @@ func TestKillInEveryAction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	deaths := 0
+	kills := 0
 	var wg sync.WaitGroup
 	queue := make(chan operation)
 	for range 3 {
@@ -170,25 +170,25 @@ func TestKillInEveryAction(t *testing.T) {
 					}
 				}
 				for _, p := range all {
-					h, err := fresh(from)
-					died := false
+					inst, err := fresh(from)
+					killed := false
 					if err == nil {
-						died, err = h.outcome(ctx, &d, p)
+						killed, err = inst.outcome(ctx, &d, p)
 					}
 					if err != nil {
-						text, _ := os.ReadFile(filepath.Join(h.dir, "log"))
+						text, _ := os.ReadFile(filepath.Join(inst.dir, "log"))
 						t.Errorf("%s, %s: %v\n%s", d.name, p, err, text)
-						if h.cmd != nil {
-							_ = h.end() // it may be gone
+						if inst.cmd != nil {
+							_ = inst.end() // it may be gone
 						}
 						break
 					}
-					if died {
+					if killed {
 						mu.Lock()
-						deaths++
+						kills++
 						mu.Unlock()
 					}
-					if err := os.RemoveAll(h.dir); err != nil {
+					if err := os.RemoveAll(inst.dir); err != nil {
 						t.Error(err)
 					}
 				}
@@ -205,37 +205,37 @@ func TestKillInEveryAction(t *testing.T) {
 	}
 	close(queue)
 	wg.Wait()
-	if deaths < tried {
-		t.Errorf("%d deaths in %d acts: the points are not reached", deaths, tried)
+	if kills < tried {
+		t.Errorf("%d kills in %d acts: the points are not reached", kills, tried)
 	}
-	proof.Figure(t, "crash points", deaths)
+	proof.Figure(t, "crash points", kills)
 }
 
-// tracedAction lists the points that a operation goes through until it is answered.
-func tracedAction(ctx context.Context, fresh func(string) (*house, error), from string, d operation) ([]point, error) {
-	h, err := fresh(from)
+// tracedAction lists the failpoints of an uninterrupted operation.
+func tracedAction(ctx context.Context, fresh func(string) (*instance, error), from string, d operation) ([]point, error) {
+	inst, err := fresh(from)
 	if err != nil {
 		return nil, err
 	}
-	trace := filepath.Join(h.dir, "trace")
-	if err := h.open("from=" + h.now() + ";trace=" + trace); err != nil {
+	trace := filepath.Join(inst.dir, "trace")
+	if err := inst.open("from=" + inst.now() + ";trace=" + trace); err != nil {
 		return nil, err
 	}
-	before, err := h.records(ctx, &d)
+	before, err := inst.records(ctx, &d)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(h.now(), nil, 0o600); err != nil {
+	if err := os.WriteFile(inst.now(), nil, 0o600); err != nil {
 		return nil, err
 	}
-	status, text, err := h.send(ctx, &d)
+	status, text, err := inst.send(ctx, &d)
 	if err != nil || status >= 400 || status == 0 {
-		return nil, fmt.Errorf("undisturbed it gets %d: %s, %w", status, text, err)
+		return nil, fmt.Errorf("without a kill, it returned %d: %s, %w", status, text, err)
 	}
-	if done, err := h.judge(ctx, &d, before); err != nil || !done {
-		return nil, fmt.Errorf("undisturbed it is done: %v, %w", done, err)
+	if done, err := inst.judge(ctx, &d, before); err != nil || !done {
+		return nil, fmt.Errorf("effect without a kill: %v, %w", done, err)
 	}
-	if err := h.end(); err != nil {
+	if err := inst.end(); err != nil {
 		return nil, err
 	}
 	b, err := os.ReadFile(trace)
@@ -248,10 +248,10 @@ func tracedAction(ctx context.Context, fresh func(string) (*house, error), from 
 		hits[name]++
 		all = append(all, point{name, hits[name]})
 	}
-	return all, os.RemoveAll(h.dir)
+	return all, os.RemoveAll(inst.dir)
 }
 
-// form is what a page sends.
+// form encodes the fields of a page's form.
 func form(pairs ...string) string {
 	v := url.Values{"csrf": {"anonymous"}}
 	for i := 0; i < len(pairs); i += 2 {

@@ -35,24 +35,24 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 	}
 	deaths, whole := 0, 0
 	for i, p := range points {
-		h := &house{bin: bin, dir: filepath.Join(in, fmt.Sprint(i))}
-		if err := os.MkdirAll(h.data(), 0o700); err != nil {
+		inst := &instance{bin: bin, dir: filepath.Join(in, fmt.Sprint(i))}
+		if err := os.MkdirAll(inst.data(), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(h.dir, "kairos.yaml"), []byte("engine: {max_running: 128, max_nodes: 128}\n"),
+		if err := os.WriteFile(filepath.Join(inst.dir, "kairos.yaml"), []byte("engine: {max_running: 128, max_nodes: 128}\n"),
 			0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.open("from=" + h.now() + ";kill=" + p); err != nil {
+		if err := inst.open("from=" + inst.now() + ";kill=" + p); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = h.end() }) // it may have ended already
-		if _, _, _, problems, err := h.api.SavePlan(ctx, []byte(works), planner.FormatYAML, "", ""); err != nil {
+		t.Cleanup(func() { _ = inst.end() }) // it may have ended already
+		if _, _, _, problems, err := inst.api.SavePlan(ctx, []byte(works), planner.FormatYAML, "", ""); err != nil {
 			t.Fatal(err, problems)
 		}
 		var ids []string
 		for range runs {
-			r, err := h.api.Start(
+			r, err := inst.api.Start(
 				ctx,
 				domain.StartRequest{Plan: "works", Input: domain.RawJSON(`{"text": "` + string(letters(3000)) + `"}`)},
 			)
@@ -61,22 +61,22 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 			}
 			ids = append(ids, r.ID)
 		}
-		if err := os.WriteFile(h.now(), nil, 0o600); err != nil {
+		if err := os.WriteFile(inst.now(), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := h.api.BackUp(ctx)
+		_, err := inst.api.BackUp(ctx)
 		died := err != nil
-		if err := h.end(); err != nil {
+		if err := inst.end(); err != nil {
 			t.Fatal(err)
 		}
 		if died {
 			deaths++
 		}
-		dir := filepath.Join(h.data(), "backups")
+		dir := filepath.Join(inst.data(), "backups")
 		drill := func(manifest string) {
 			t.Helper()
 			file := manifest[:len(manifest)-len(recovery.ManifestSuffix)]
-			if _, err := command(bin, "", "restore", "--data", h.data(), "--dry-run", file); err != nil {
+			if _, err := command(bin, "", "restore", "--data", inst.data(), "--dry-run", file); err != nil {
 				t.Errorf("%s: there is a manifest, but no backup: %v", p, err)
 			}
 		}
@@ -91,18 +91,18 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 		if !died && len(found) != 1 {
 			t.Errorf("%s: a backup was acknowledged, and %d are there", p, len(found))
 		}
-		if err := h.open(""); err != nil {
+		if err := inst.open(""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.api.BackUp(ctx); err != nil {
+		if _, err := inst.api.BackUp(ctx); err != nil {
 			t.Errorf("%s: the next backup: %v", p, err)
 		}
 		for _, id := range ids {
-			if r, err := h.api.Wait(ctx, id); err != nil || r.Status != domain.RunCompleted || r.Steps != 80 {
+			if r, err := inst.api.Wait(ctx, id); err != nil || r.Status != domain.RunCompleted || r.Steps != 80 {
 				t.Fatalf("%s: run %s is %s after %d steps: %v", p, id, r.Status, r.Steps, err)
 			}
 		}
-		if err := h.end(); err != nil {
+		if err := inst.end(); err != nil {
 			t.Fatal(err)
 		}
 		again, err := filepath.Glob(filepath.Join(dir, "*"+recovery.ManifestSuffix))
@@ -111,7 +111,7 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 			t.Fatalf("%s: the backups %q are there, %q were: %v", p, again, found, err)
 		}
 		drill(again[len(again)-1])
-		if err := h.examine(ctx); err != nil {
+		if err := inst.verify(ctx); err != nil {
 			t.Errorf("%s: %v", p, err)
 		}
 	}

@@ -250,11 +250,11 @@ func (l *life) live(ctx context.Context, specs ...string) error {
 	if err := l.e.check(); err != nil {
 		return err
 	}
-	return l.examine(ctx)
+	return l.verify(ctx)
 }
 
 // examine opens the remaining database and checks all of it.
-func (l *life) examine(ctx context.Context) (err error) {
+func (l *life) verify(ctx context.Context) (err error) {
 	s, err := store.Open(ctx, filepath.Join(l.data(), "kairos.db"), store.Options{})
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ CREATE TABLE plans (
     paused_reason TEXT    NOT NULL DEFAULT ''
 ) STRICT;
 
--- What plans are found by: of their newest versions only.
+-- Names in the newest version of each plan, for searches of plans.
 CREATE TABLE plan_facts (
     plan_id INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
     kind    TEXT    NOT NULL CHECK (kind IN ('tool', 'agent', 'secret', 'owner', 'label')),
@@ -35,7 +35,7 @@ CREATE TABLE plan_facts (
 -- Serves PlanListNewer, PlanListOlder.
 CREATE INDEX plans_by_update ON plans ((archived_at <> 0), updated_at, id);
 
--- Immutable: a version is never changed and never deleted while a run names it.
+-- Immutable. A version never changes, and is not deleted while a run refers to it.
 CREATE TABLE plan_versions (
     id          INTEGER PRIMARY KEY,
     plan_id     INTEGER NOT NULL REFERENCES plans (id) ON DELETE RESTRICT,
@@ -62,9 +62,9 @@ BEGIN
 END;
 -- +goose StatementEnd
 
--- Narrow and hot: touched once per checkpoint. What is read rarely, or may be
--- large, is in run_details. Words are compared one by one where a checkpoint
--- comes by: SQLite builds a table for every IN of more than two.
+-- Every checkpoint writes a row, so the rows are narrow. Columns that are read
+-- rarely or can be large are in run_details. The checks compare values one by
+-- one, because SQLite builds a table for each IN with more than two values.
 CREATE TABLE runs (
     id            INTEGER PRIMARY KEY,
     public_id     TEXT    NOT NULL UNIQUE,
@@ -79,7 +79,7 @@ CREATE TABLE runs (
     steps         INTEGER NOT NULL DEFAULT 0,
     path          TEXT    NOT NULL DEFAULT '',
     headline      TEXT    NOT NULL DEFAULT '',
-    message       TEXT, -- headline as a format and its arguments; null: headline is nobody's format
+    message       TEXT, -- headline as a format and its arguments; null: it is not translated
     node          TEXT    NOT NULL DEFAULT '',
     error_code    TEXT    NOT NULL DEFAULT '',
     actor         TEXT    NOT NULL,
@@ -105,9 +105,9 @@ CREATE TABLE runs (
     deleted_at    INTEGER NOT NULL DEFAULT 0,
     purged_at     INTEGER NOT NULL DEFAULT 0,
     max_attempts  INTEGER NOT NULL DEFAULT 0, -- most attempts of one step, if more than one
-    fingerprint   TEXT    NOT NULL DEFAULT '', -- of what a failed run's error says
-    schedule      TEXT    NOT NULL DEFAULT '', -- key of the schedule that the run belongs to
-    slot          TEXT    NOT NULL DEFAULT '', -- time of the slot, as ${run.slot} has it
+    fingerprint   TEXT    NOT NULL DEFAULT '', -- of the error of a failed run
+    schedule      TEXT    NOT NULL DEFAULT '', -- key of the schedule that started the run
+    slot          TEXT    NOT NULL DEFAULT '', -- time of the slot, as in ${run.slot}
     CONSTRAINT wait_reason_belongs_to_waiting CHECK ((status = 'waiting') = (wait_reason <> '')),
     CONSTRAINT ended_exactly_when_final CHECK ((status = 'completed' OR status = 'failed' OR status = 'cancelled') = (ended_at <> 0))
 ) STRICT;
@@ -155,13 +155,13 @@ CREATE INDEX runs_by_schedule ON runs (schedule, id) WHERE schedule <> '';
 -- Serves RunsCount.
 CREATE INDEX runs_dry ON runs (deleted_at, id) WHERE origin = 'dry'; -- left out of lists
 
--- Legal moves, as in domain.CanMove: a run that completed stays so, and one that
--- failed or was cancelled can only go on.
+-- Legal transitions, as in domain.CanMove. A completed run stays completed. A
+-- failed or cancelled run can only continue.
 -- +goose StatementBegin
 CREATE TRIGGER runs_move_legally BEFORE UPDATE OF status ON runs
 WHEN new.status <> old.status AND old.ended_at <> 0 AND (old.status = 'completed' OR new.ended_at <> 0)
 BEGIN
-    SELECT raise(ABORT, 'illegal move of a run');
+    SELECT raise(ABORT, 'illegal status of a run');
 END;
 -- +goose StatementEnd
 
@@ -175,7 +175,7 @@ CREATE TABLE run_details (
     session       TEXT    NOT NULL DEFAULT '',
     limits        TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(limits)),
     labels        TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(labels)),
-    given_labels  TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(given_labels)), -- later, by people: labels stands under the seal
+    given_labels  TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(given_labels)), -- added later by people; labels is sealed
     parent        TEXT    CHECK (parent IS NULL OR json_valid(parent)),
     concurrency   TEXT    CHECK (concurrency IS NULL OR json_valid(concurrency))
 ) STRICT;
@@ -190,12 +190,12 @@ CREATE TABLE run_labels (
 -- Serves Runs, RunLabelDrop.
 CREATE INDEX run_labels_by_run ON run_labels (run_id);
 
--- Words of runs, by their row: of the headlines of those that failed, and of
--- labels. A run that works or waits says something else at every step, and is one
--- of few: its headline is looked at instead.
+-- Words of runs, by the id of their row: of the headlines of failed runs, and of
+-- labels. The headline of an active run changes at every step, and there are few
+-- such runs, so searches read their headlines instead.
 CREATE VIRTUAL TABLE run_words USING fts5 (headline, labels, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2');
 
--- Which agents, tools and providers took part in a run.
+-- The agents, tools, and providers of a run.
 CREATE TABLE run_uses (
     kind   TEXT    NOT NULL CHECK (kind IN ('agent', 'tool', 'provider')),
     name   TEXT    NOT NULL,
@@ -206,10 +206,10 @@ CREATE TABLE run_uses (
 -- Serves Runs, RunUses.
 CREATE INDEX run_uses_by_run ON run_uses (run_id);
 
--- Maintained with every status change: counting a million rows takes longer
--- than a page may. In place of a reason stands "acknowledged" for failed runs that
--- somebody took note of, "stubborn" for those tried again and again, "silent" for
--- those at work without a sign of life.
+-- Updated with every status change, because counting a million rows is too slow
+-- for a page. Instead of a wait reason, "acknowledged" counts acknowledged failed
+-- runs, "stubborn" runs with repeated attempts, and "silent" active runs without
+-- recent progress.
 CREATE TABLE run_counts (
     status      TEXT    NOT NULL,
     wait_reason TEXT    NOT NULL,
@@ -217,9 +217,8 @@ CREATE TABLE run_counts (
     PRIMARY KEY (status, wait_reason)
 ) STRICT, WITHOUT ROWID;
 
--- How many runs of each version of a plan ended in each half hour, and how: what
--- charts show. A run that is resumed and ends again has ended twice; a dry run
--- has not.
+-- The number of runs per half hour, version, and final status, for charts. A run
+-- that is resumed and ends again counts twice. Dry runs do not count.
 CREATE TABLE run_outcomes (
     plan_id    INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
     slot       INTEGER NOT NULL, -- half hours since 1970
@@ -229,8 +228,8 @@ CREATE TABLE run_outcomes (
     PRIMARY KEY (plan_id, slot, status, version_id)
 ) STRICT, WITHOUT ROWID;
 
--- What the calls of models cost in each half hour, per plan, agent, and model. A
--- child run's calls are counted for its own plan only.
+-- Usage and cost of model calls per half hour, plan, agent, and model. The calls
+-- of a child run count for its own plan only.
 CREATE TABLE spend (
     plan_id       INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
     slot          INTEGER NOT NULL, -- half hours since 1970
@@ -243,15 +242,14 @@ CREATE TABLE spend (
     PRIMARY KEY (plan_id, slot, agent, model)
 ) STRICT, WITHOUT ROWID;
 
--- Failures that somebody took note of: those of a plan, at a node, with a code,
--- that say alike (empty: whatever they say). The runs that it was about need no
--- attention any more; one that fails anew does.
+-- Acknowledged failure groups: a plan, a node, a code, and a fingerprint (empty:
+-- any). The runs of a group need no attention until they fail again.
 CREATE TABLE failure_acks (
     plan_id    INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
     node       TEXT    NOT NULL,
     error_code TEXT    NOT NULL,
     fingerprint TEXT   NOT NULL DEFAULT '',
-    headline   TEXT    NOT NULL DEFAULT '', -- of the newest
+    headline   TEXT    NOT NULL DEFAULT '', -- of the newest run
     message    TEXT, -- headline as a format and its arguments
     actor      TEXT    NOT NULL,
     note       TEXT    NOT NULL,
@@ -263,7 +261,7 @@ CREATE TABLE failure_acks (
 -- Serves FailureAckList.
 CREATE INDEX failure_acks_by_age ON failure_acks (at);
 
--- What people wrote about a run for whoever looks at it next.
+-- Notes of people about runs.
 CREATE TABLE run_notes (
     id     INTEGER PRIMARY KEY,
     run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
@@ -277,8 +275,8 @@ CREATE INDEX run_notes_by_run ON run_notes (run_id, id);
 -- Serves NoteRecent.
 CREATE INDEX run_notes_by_age ON run_notes (at);
 
--- The journal. Append-only: a rowid table with one unique index; clustering it
--- by run would rewrite a page per row.
+-- The journal. It is append-only, and a rowid table with one unique index. A table
+-- clustered by run would rewrite a page per row.
 CREATE TABLE step_results (
     id            INTEGER PRIMARY KEY,
     run_id        INTEGER NOT NULL REFERENCES runs (id) ON DELETE RESTRICT,
@@ -308,12 +306,12 @@ CREATE TABLE step_results (
     log           TEXT,
     started_at    INTEGER NOT NULL,
     at            INTEGER NOT NULL,
-    audit_seq     INTEGER NOT NULL, -- of the audit event that stands for the row, 0: none
+    audit_seq     INTEGER NOT NULL, -- the audit event that covers the row; 0: none
     hash          BLOB    NOT NULL,
     CONSTRAINT seq_is_unique UNIQUE (run_id, seq)
 ) STRICT;
 
--- Attempts that failed, also those that a retry or an edge made good.
+-- Failed attempts, also if a retry succeeded or an edge handled the failure.
 -- Serves Steps.
 CREATE INDEX step_results_that_failed ON step_results (run_id, seq) WHERE status = 'failed';
 
@@ -324,7 +322,7 @@ BEGIN
 END;
 -- +goose StatementEnd
 
--- Retention marks a run purged before it takes the journal away.
+-- Retention marks a run as purged before it deletes the journal.
 -- +goose StatementBegin
 CREATE TRIGGER step_results_are_kept BEFORE DELETE ON step_results
 WHEN (SELECT purged_at FROM runs WHERE id = old.run_id) = 0
@@ -333,8 +331,8 @@ BEGIN
 END;
 -- +goose StatementEnd
 
--- Values over 4 KiB, by the SHA-256 of their text; shared by every row that
--- holds the same value.
+-- Values over 4 KiB, by the SHA-256 of their text. All rows with the same value
+-- share it.
 CREATE TABLE payloads (
     id         INTEGER PRIMARY KEY,
     hash       BLOB    NOT NULL UNIQUE CHECK (length(hash) = 32),
@@ -344,7 +342,7 @@ CREATE TABLE payloads (
     created_at INTEGER NOT NULL
 ) STRICT;
 
--- Which runs need a payload; the last one to go takes it along.
+-- The runs that use a payload. It is deleted with the last of them.
 CREATE TABLE payload_refs (
     run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     hash   BLOB    NOT NULL REFERENCES payloads (hash) ON DELETE RESTRICT,
@@ -374,8 +372,8 @@ CREATE INDEX handoffs_by_from ON handoffs (from_agent, id);
 -- Serves HandoffsOf.
 CREATE INDEX handoffs_by_to ON handoffs (to_agent, id);
 
--- What agents say to each other: every invocation and handoff is a request, and
--- what came of it a response or an error with the request's id.
+-- Messages between agents. Every invocation and handoff is a request. Its result
+-- is a response or an error with the id of the request.
 CREATE TABLE messages (
     id           INTEGER PRIMARY KEY,
     public_id    TEXT    NOT NULL UNIQUE,
@@ -393,15 +391,15 @@ CREATE TABLE messages (
     ttl_ms       INTEGER NOT NULL, -- 0: none
     retry_count  INTEGER NOT NULL,
     requires_ack INTEGER NOT NULL CHECK (requires_ack IN (0, 1)),
-    plan_context INTEGER NOT NULL CHECK (plan_context IN (0, 1)), -- it gives a step of a step plan its context
+    plan_context INTEGER NOT NULL CHECK (plan_context IN (0, 1)), -- the context of a step of a step plan
     at           INTEGER NOT NULL
 ) STRICT;
 
 -- Serves HandoffsOf, Handoff, MessageDelete, MessageList.
 CREATE INDEX messages_by_run ON messages (run_id, id);
 
--- What was said in a session: one row per run that was started in it. scope is
--- a hash of owner and session, so that one word of the index stands for both.
+-- The memory of sessions: one row per run. scope is a hash of owner and session,
+-- so that one word of the index covers both.
 CREATE TABLE memory (
     id      INTEGER PRIMARY KEY,
     run_id  INTEGER NOT NULL UNIQUE REFERENCES runs (id) ON DELETE CASCADE,
@@ -437,13 +435,13 @@ END;
 -- +goose StatementBegin
 CREATE TRIGGER memory_is_immutable BEFORE UPDATE ON memory
 BEGIN
-    SELECT raise(ABORT, 'memory is appended and forgotten, never changed');
+    SELECT raise(ABORT, 'memory is append-only');
 END;
 -- +goose StatementEnd
 
--- How long a skill took and how many tokens it used, when it was done: what
--- planners estimate with. bound is the tool or agent that did it then; only the
--- newest of each pair are kept, longer than any run.
+-- Durations and tokens of completed skills, for the estimates of planners. bound
+-- is the tool or agent that executed the skill. Only the newest rows of each pair
+-- are kept, longer than the runs.
 CREATE TABLE skill_runs (
     id     INTEGER PRIMARY KEY,
     skill  TEXT    NOT NULL,
@@ -469,7 +467,7 @@ CREATE TABLE approvals (
     tool       TEXT    NOT NULL,
     arguments  TEXT    CHECK (arguments IS NULL OR json_valid(arguments)),
     digest     TEXT    NOT NULL,
-    status     TEXT    NOT NULL CHECK (status IN ('open', 'approved', 'rejected', 'changes_requested', 'expired', 'cancelled')),
+    status     TEXT    NOT NULL CHECK (status IN ('pending', 'approved', 'rejected', 'changes_requested', 'expired', 'cancelled')),
     on_timeout TEXT    NOT NULL,
     due_at     INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
@@ -477,44 +475,44 @@ CREATE TABLE approvals (
     decided_at INTEGER NOT NULL,
     decided_by TEXT    NOT NULL,
     comment    TEXT    NOT NULL,
-    comment_text TEXT  NOT NULL, -- the system's comment with its arguments; empty: a person wrote it
+    comment_text TEXT  NOT NULL, -- a comment of kairosd with its arguments; empty: a person wrote it
     entered    TEXT    CHECK (entered IS NULL OR json_valid(entered)),
     rev        INTEGER NOT NULL,
-    agent      TEXT    NOT NULL, -- that asks; empty: the plan does
-    may_ask    INTEGER NOT NULL CHECK (may_ask IN (0, 1)), -- whoever asks can be asked back
-    label      TEXT    NOT NULL, -- of the risk or amount, in the plan's words
-    answers    TEXT    NOT NULL CHECK (json_valid(answers)), -- that it takes, as the plan calls them
-    answer     TEXT    NOT NULL, -- the id of the one that was given; empty: none
-    assignee   TEXT    NOT NULL DEFAULT '', -- who is to answer; empty: whoever may
-    due_key    INTEGER NOT NULL, -- due_at, and the end of time where there is none
-    seal       BLOB    NOT NULL, -- of what is asked, as long as it is open
-    CONSTRAINT decided_exactly_when_closed CHECK ((status = 'open') = (decided_at = 0))
+    agent      TEXT    NOT NULL, -- the agent that requests approval; empty: the plan
+    may_ask    INTEGER NOT NULL CHECK (may_ask IN (0, 1)), -- changes can be requested
+    label      TEXT    NOT NULL, -- the plan's label of a risk or an amount
+    answers    TEXT    NOT NULL CHECK (json_valid(answers)), -- the possible answers
+    answer     TEXT    NOT NULL, -- the id of the given answer; empty: none
+    assignee   TEXT    NOT NULL DEFAULT '', -- empty: anyone with the role
+    due_key    INTEGER NOT NULL, -- due_at, or the largest time without a deadline
+    seal       BLOB    NOT NULL, -- of the request, while it is pending
+    CONSTRAINT decided_unless_pending CHECK ((status = 'pending') = (decided_at = 0))
 ) STRICT;
 
--- Serves Approvals, ApprovalCountOpen, ApprovalsAllOpen.
+-- Serves Approvals, ApprovalCountPending, ApprovalsPending.
 CREATE INDEX approvals_by_status ON approvals (status, id);
 -- Serves Approvals, ApprovalPurge.
 CREATE INDEX approvals_by_run ON approvals (run_id, id);
--- What waits, in the order of the inbox: deadline, then age.
+-- Pending requests in the order of the inbox: deadline, then age.
 -- Serves Approvals.
-CREATE INDEX approvals_open ON approvals (due_key, id) WHERE status = 'open';
+CREATE INDEX approvals_pending ON approvals (due_key, id) WHERE status = 'pending';
 -- Serves Approvals.
-CREATE INDEX approvals_open_of_plan ON approvals (plan_key, due_key, id) WHERE status = 'open';
+CREATE INDEX approvals_pending_of_plan ON approvals (plan_key, due_key, id) WHERE status = 'pending';
 -- Serves Approvals.
-CREATE INDEX approvals_open_of_agent ON approvals (agent, due_key, id) WHERE status = 'open' AND agent <> '';
+CREATE INDEX approvals_pending_of_agent ON approvals (agent, due_key, id) WHERE status = 'pending' AND agent <> '';
 -- Serves Approvals.
-CREATE INDEX approvals_open_of_person ON approvals (assignee, due_key, id) WHERE status = 'open' AND assignee <> '';
--- What was decided, newest first.
+CREATE INDEX approvals_pending_of_person ON approvals (assignee, due_key, id) WHERE status = 'pending' AND assignee <> '';
+-- Decided requests, newest first.
 -- Serves Approvals.
-CREATE INDEX approvals_decided ON approvals (id) WHERE status <> 'open';
+CREATE INDEX approvals_decided ON approvals (id) WHERE status <> 'pending';
 -- Serves Approvals.
-CREATE INDEX approvals_decided_of_plan ON approvals (plan_key, id) WHERE status <> 'open';
+CREATE INDEX approvals_decided_of_plan ON approvals (plan_key, id) WHERE status <> 'pending';
 -- Serves Approvals.
-CREATE INDEX approvals_decided_of_step ON approvals (plan_key, node, tool, id) WHERE status <> 'open';
+CREATE INDEX approvals_decided_of_step ON approvals (plan_key, node, tool, id) WHERE status <> 'pending';
 
--- One row per checkpoint and per operator's act, in commit order. The chain is
--- linked once per commit batch: mac covers all rows since the last one that
--- has a mac.
+-- One row per checkpoint and per action of an operator, in commit order. Each
+-- commit adds one link to the chain: mac covers all rows since the last row with
+-- a mac.
 CREATE TABLE audit_events (
     seq       INTEGER PRIMARY KEY,
     at        INTEGER NOT NULL,
@@ -524,24 +522,24 @@ CREATE TABLE audit_events (
     digest    BLOB,
     action    TEXT    NOT NULL,
     actor     TEXT    NOT NULL,
-    source   TEXT    NOT NULL,
+    source    TEXT    NOT NULL,
     object    TEXT    NOT NULL,
     result    TEXT    NOT NULL,
     reason    TEXT    NOT NULL,
     detail    TEXT,
-    request   TEXT    NOT NULL DEFAULT '', -- by which it was done, and from where;
-    address   TEXT    NOT NULL DEFAULT '', -- empty: the engine's own
+    request   TEXT    NOT NULL DEFAULT '', -- the id of the request; empty: of the engine
+    address   TEXT    NOT NULL DEFAULT '', -- its address; empty: of the engine
     mac       BLOB
 ) STRICT;
 
--- Events with a digest stand for journal rows, which name them in audit_seq: an
--- index over all events would cost a third of the commit rate.
+-- Events with a digest cover journal rows, which refer to them in audit_seq. An
+-- index over all events would reduce the commit rate by a third.
 -- Serves AuditOfRun.
 CREATE INDEX audit_events_by_run ON audit_events (run_id, seq) WHERE digest IS NULL AND run_id IS NOT NULL;
 -- Serves AuditEvents, DeliveryEvents.
 CREATE INDEX audit_events_of_people ON audit_events (seq) WHERE action <> 'checkpoint';
--- What people and programs do, and what is rare. Records that every run makes
--- are in neither: they need no index to be found, and would pay for it.
+-- Events of people and programs, and rare events. The events of every run are in
+-- neither index, because searches do not need them and indexing has a cost.
 -- Serves AuditEvents.
 CREATE INDEX audit_events_by_actor ON audit_events (actor, seq) WHERE actor <> 'system';
 -- Serves AuditEvents, AuditNewestOf.
@@ -577,7 +575,7 @@ CREATE TABLE users (
     created_at    INTEGER NOT NULL,
     last_seen_at  INTEGER NOT NULL,
     settings      TEXT    NOT NULL CHECK (json_valid(settings)),
-    -- who an identity provider says that this is; both empty: it knows nothing of them
+    -- the identity at an identity provider; both empty: not linked
     issuer        TEXT    NOT NULL,
     subject       TEXT    NOT NULL,
     seal          BLOB    NOT NULL, -- HMAC of the row, with a key that is not in the database
@@ -610,7 +608,7 @@ CREATE TABLE tokens (
     created_at   INTEGER NOT NULL,
     expires_at   INTEGER NOT NULL,
     last_used_at INTEGER NOT NULL,
-    last_used_from TEXT  NOT NULL, -- the address
+    last_used_from TEXT  NOT NULL, -- an address
     revoked_at   INTEGER NOT NULL,
     seal         BLOB    NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -624,20 +622,20 @@ CREATE TABLE second_factors (
 
 -- Circuits that have failed, or that a person has opened.
 CREATE TABLE circuits (
-    subject         TEXT    NOT NULL, -- what is called, such as tool:http
-    part            TEXT    NOT NULL, -- the host, of a tool that has a circuit for each; empty: none
+    subject         TEXT    NOT NULL, -- such as tool:http
+    part            TEXT    NOT NULL, -- the host, if a tool has a circuit for each host; otherwise empty
     state           TEXT    NOT NULL CHECK (state IN ('closed', 'open', 'half_open')),
     failures_in_row INTEGER NOT NULL,
-    since           INTEGER NOT NULL, -- when it last stopped being closed
+    since           INTEGER NOT NULL, -- when it was last closed
     open_until      INTEGER NOT NULL,
-    last_code       TEXT    NOT NULL, -- of the last failure that counted
+    last_code       TEXT    NOT NULL, -- of the last counted failure
     last_message    TEXT    NOT NULL,
     last_text       TEXT    NOT NULL, -- the message with its arguments; empty: it is not translated
     last_error_at   INTEGER NOT NULL,
     PRIMARY KEY (subject, part)
 ) STRICT, WITHOUT ROWID;
 
--- Definitions of the tools of MCP servers that were accepted.
+-- Accepted definitions of the tools of MCP servers.
 CREATE TABLE tool_pins (
     server     TEXT NOT NULL,
     tool       TEXT NOT NULL,
@@ -646,13 +644,13 @@ CREATE TABLE tool_pins (
     PRIMARY KEY (server, tool)
 ) STRICT, WITHOUT ROWID;
 
--- Operations that came with an idempotency key, each written with its effect.
+-- Operations with an idempotency key. Each row commits with the effect of the operation.
 CREATE TABLE operations (
     principal  TEXT    NOT NULL,
     operation  TEXT    NOT NULL,
     key        TEXT    NOT NULL,
     digest     TEXT    NOT NULL, -- of the request, hex SHA-256
-    object     TEXT    NOT NULL, -- id of what it acted on or created
+    object     TEXT    NOT NULL, -- id of the object that was changed or created
     created_at INTEGER NOT NULL,
     PRIMARY KEY (principal, operation, key)
 ) STRICT, WITHOUT ROWID;
@@ -660,7 +658,7 @@ CREATE TABLE operations (
 -- Serves OperationsDeleteBefore.
 CREATE INDEX operations_by_age ON operations (created_at);
 
--- One act on many runs, and each of them.
+-- Bulk operations, and the runs of each.
 CREATE TABLE bulks (
     id         INTEGER PRIMARY KEY,
     public_id  TEXT    NOT NULL UNIQUE,
@@ -669,13 +667,13 @@ CREATE TABLE bulks (
     reason     TEXT    NOT NULL,
     actor      TEXT    NOT NULL,
     role       TEXT    NOT NULL,
-    source    TEXT    NOT NULL,
+    source     TEXT    NOT NULL,
     canary     INTEGER NOT NULL CHECK (canary IN (0, 1)),
     rate       INTEGER NOT NULL,
-    labels     TEXT    NOT NULL CHECK (json_valid(labels)), -- that runs are given
-    not_before INTEGER NOT NULL, -- it begins then; 0: at once
-    provider   TEXT    NOT NULL, -- that must take calls for it to go on; empty: none
-    tool       TEXT    NOT NULL, -- the same of a tool, or of one host of it: 'http api.example'
+    labels     TEXT    NOT NULL CHECK (json_valid(labels)), -- added to the runs
+    not_before INTEGER NOT NULL, -- 0: at once
+    provider   TEXT    NOT NULL, -- continues when this provider accepts calls; empty: none
+    tool       TEXT    NOT NULL, -- the same for a tool, or one host of it: 'http api.example'
     state      TEXT    NOT NULL CHECK (state IN ('canary', 'running', 'stopped', 'done')),
     note       TEXT    NOT NULL DEFAULT '',
     total      INTEGER NOT NULL,
@@ -706,22 +704,21 @@ CREATE TABLE bulk_items (
 -- Serves BulkItemListIn.
 CREATE INDEX bulk_items_in ON bulk_items (bulk_id, state, position);
 
--- The making of a plan of an intent: what is wanted, how far it is, what came of
--- it.
+-- Drafts: the request, the progress of planning, and the outcome.
 CREATE TABLE drafts (
     id         INTEGER PRIMARY KEY,
     public_id  TEXT    NOT NULL UNIQUE,
     request    TEXT    NOT NULL CHECK (json_valid(request)),
     actor      TEXT    NOT NULL,
     role       TEXT    NOT NULL,
-    source    TEXT    NOT NULL,
-    parent     TEXT    NOT NULL, -- the draft that it refines or tries again; empty: none
+    source     TEXT    NOT NULL,
+    parent     TEXT    NOT NULL, -- the draft that it refines or repeats; empty: none
     revision   INTEGER NOT NULL CHECK (revision > 0),
     state      TEXT    NOT NULL CHECK (state IN ('planning', 'ready', 'failed', 'accepted', 'discarded')),
-    begun      INTEGER NOT NULL DEFAULT 0, -- processes that began to make it
+    begun      INTEGER NOT NULL DEFAULT 0, -- processes that began planning
     progress   TEXT    NOT NULL DEFAULT '[]' CHECK (json_valid(progress)),
     outcome    TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(outcome)),
-    hash       TEXT    NOT NULL DEFAULT '', -- of the version that was stored
+    hash       TEXT    NOT NULL DEFAULT '', -- of the stored version
     created_at INTEGER NOT NULL,
     ended_at   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -741,7 +738,7 @@ CREATE TABLE schedules (
     public_id     TEXT    NOT NULL UNIQUE,
     key           TEXT    NOT NULL UNIQUE,
     plan_id       INTEGER NOT NULL REFERENCES plans (id) ON DELETE RESTRICT,
-    version       INTEGER NOT NULL, -- that runs follow; 0: the current one
+    version       INTEGER NOT NULL, -- version of the runs; 0: the current one
     cron          TEXT    NOT NULL,
     zone          TEXT    NOT NULL,
     jitter        INTEGER NOT NULL CHECK (jitter >= 0), -- microseconds
@@ -752,9 +749,9 @@ CREATE TABLE schedules (
     paused_at     INTEGER NOT NULL DEFAULT 0,
     paused_by     TEXT    NOT NULL DEFAULT '',
     paused_reason TEXT    NOT NULL DEFAULT '',
-    next_at       INTEGER NOT NULL, -- the next slot; 0: there is none
+    next_at       INTEGER NOT NULL, -- the next slot; 0: none
     due_at        INTEGER NOT NULL, -- the next slot with its jitter
-    actor         TEXT    NOT NULL, -- who created or changed it last
+    actor         TEXT    NOT NULL, -- who changed it last
     rev           INTEGER NOT NULL DEFAULT 1,
     created_at    INTEGER NOT NULL,
     updated_at    INTEGER NOT NULL
@@ -762,13 +759,14 @@ CREATE TABLE schedules (
 
 -- Serves ScheduleDue, ScheduleNextDue.
 CREATE INDEX schedules_due ON schedules (due_at) WHERE due_at <> 0 AND paused_at = 0;
--- Slots that were due. The key makes sure that a slot starts one run.
+
+-- Slots that were due. The primary key ensures that a slot starts one run.
 CREATE TABLE schedule_slots (
     schedule_id INTEGER NOT NULL REFERENCES schedules (id) ON DELETE CASCADE,
     slot        INTEGER NOT NULL, -- microseconds
     state       TEXT    NOT NULL CHECK (state IN ('started', 'skipped', 'failed')),
-    run_id      INTEGER NOT NULL DEFAULT 0, -- that it started; 0: none
-    reason      TEXT    NOT NULL DEFAULT '', -- why it started none
+    run_id      INTEGER NOT NULL DEFAULT 0, -- the run of the slot; 0: none
+    reason      TEXT    NOT NULL DEFAULT '', -- why no run started
     at          INTEGER NOT NULL,
     PRIMARY KEY (schedule_id, slot)
 ) STRICT, WITHOUT ROWID;
@@ -781,14 +779,14 @@ CREATE TABLE missed_slots (
     first_slot  INTEGER NOT NULL,
     last_slot   INTEGER NOT NULL,
     slots       INTEGER NOT NULL CHECK (slots > 0),
-    more        INTEGER NOT NULL CHECK (more IN (0, 1)), -- there are more than were counted
+    more        INTEGER NOT NULL CHECK (more IN (0, 1)), -- more slots exist than were counted
     decision    TEXT    NOT NULL CHECK (decision IN ('', 'none', 'last', 'all')), -- empty: an operator must decide
     decided_by  TEXT    NOT NULL,
     decided_at  INTEGER NOT NULL,
     created_at  INTEGER NOT NULL
 ) STRICT;
 
--- Serves MissedOpen. A schedule has one open entry.
+-- Serves MissedOpen. A schedule has at most one open entry.
 CREATE UNIQUE INDEX missed_slots_open ON missed_slots (schedule_id) WHERE decision = '';
 -- Serves MissedList.
 CREATE INDEX missed_slots_by_schedule ON missed_slots (schedule_id, id);
@@ -798,9 +796,9 @@ CREATE TABLE deliveries (
     id         TEXT    NOT NULL PRIMARY KEY,
     channel    TEXT    NOT NULL,
     kind       TEXT    NOT NULL,
-    seq        INTEGER NOT NULL, -- the audit event that it tells of; 0: a test, or how many more there were
-    dedup_key  TEXT    NOT NULL, -- the same for messages that say the same of another run
-    repeats    INTEGER NOT NULL, -- how many alike came since and were not sent
+    seq        INTEGER NOT NULL, -- the audit event of the message; 0: a test, or a summary of further messages
+    dedup_key  TEXT    NOT NULL, -- equal for messages about runs that failed in the same way
+    repeats    INTEGER NOT NULL, -- later messages with the key that were not sent
     body       TEXT    NOT NULL CHECK (json_valid(body)),
     status     TEXT    NOT NULL CHECK (status IN ('pending', 'sent', 'failed')),
     attempts   INTEGER NOT NULL,
@@ -819,16 +817,16 @@ CREATE INDEX deliveries_list ON deliveries (channel, created_at, id);
 -- Serves DeliveryWithMore.
 CREATE INDEX deliveries_repeated ON deliveries (created_at) WHERE repeats > 0;
 
--- Views that people saved: a name for a query of the run list.
+-- Saved views: named filters of the list of runs.
 CREATE TABLE saved_views (
-    owner      TEXT    NOT NULL, -- a user's name; empty: everybody's
+    owner      TEXT    NOT NULL, -- a user's name; empty: shared
     name       TEXT    NOT NULL,
     query      TEXT    NOT NULL,
     created_at INTEGER NOT NULL,
     PRIMARY KEY (owner, name)
 ) STRICT, WITHOUT ROWID;
 
--- What people chose on pages, and when they were last there.
+-- Display settings of users, and the times of their last visits.
 CREATE TABLE preferences (
     owner TEXT NOT NULL, -- a user's name
     key   TEXT NOT NULL,

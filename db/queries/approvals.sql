@@ -11,20 +11,20 @@ SELECT sqlc.embed(approvals), runs.public_id AS run FROM approvals JOIN runs ON 
 WHERE approvals.public_id = @public_id;
 
 -- name: ApprovalAssign :execrows
-UPDATE approvals SET assignee = @assignee, seal = @seal WHERE public_id = @public_id AND status = 'open' AND assignee = @before;
+UPDATE approvals SET assignee = @assignee, seal = @seal WHERE public_id = @public_id AND status = 'pending' AND assignee = @before;
 
--- name: ApprovalsAllOpen :many
-SELECT * FROM approvals WHERE status = 'open' ORDER BY id;
+-- name: ApprovalsPending :many
+SELECT * FROM approvals WHERE status = 'pending' ORDER BY id;
 
 -- name: ApprovalClose :exec
-UPDATE approvals SET status = 'cancelled', decided_at = @decided_at, decided_by = @decided_by, comment = @comment, comment_text = @comment_text WHERE public_id = @public_id AND status = 'open';
+UPDATE approvals SET status = 'cancelled', decided_at = @decided_at, decided_by = @decided_by, comment = @comment, comment_text = @comment_text WHERE public_id = @public_id AND status = 'pending';
 
--- name: ApprovalCountOpen :one
-SELECT count(*) FROM (SELECT 1 FROM approvals WHERE status = 'open' LIMIT 10000);
+-- name: ApprovalCountPending :one
+SELECT count(*) FROM (SELECT 1 FROM approvals WHERE status = 'pending' LIMIT 10000);
 
 -- Retention deletes the request and the values that a person entered. Who decided,
 -- when, and why stays. A request that is still pending is cancelled, because its
 -- content is gone.
 -- name: ApprovalPurge :exec
-UPDATE approvals SET message = '', form = NULL, entered = NULL, decided_at = CASE WHEN status = 'open' THEN created_at ELSE decided_at END,
-    status = CASE WHEN status = 'open' THEN 'cancelled' ELSE status END WHERE run_id = @run_id;
+UPDATE approvals SET message = '', form = NULL, entered = NULL, decided_at = CASE WHEN status = 'pending' THEN created_at ELSE decided_at END,
+    status = CASE WHEN status = 'pending' THEN 'cancelled' ELSE status END WHERE run_id = @run_id;

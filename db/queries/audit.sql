@@ -15,7 +15,7 @@ SELECT cast(coalesce(max(seq), 0) AS integer) AS seq FROM audit_events;
 -- name: AuditMac :one
 SELECT mac FROM audit_events WHERE seq = @seq;
 
--- The hashes of the journal rows that an event stands for.
+-- The hashes of the journal rows that an event covers.
 -- name: StepHashes :many
 SELECT hash FROM step_results WHERE run_id = @run_id AND seq >= @first AND seq <= @last ORDER BY seq;
 
@@ -24,7 +24,7 @@ SELECT sqlc.embed(audit_events), cast(coalesce(runs.public_id, '') AS text) AS r
 FROM audit_events LEFT JOIN runs ON runs.id = audit_events.run_id
 WHERE audit_events.seq > @after ORDER BY audit_events.seq LIMIT @max;
 
--- Events that stand for journal rows of a run, from a row on.
+-- Events that cover journal rows of a run, from a row on.
 -- name: AuditOfSteps :many
 SELECT sqlc.embed(audit_events)
 FROM step_results JOIN audit_events ON audit_events.seq = step_results.audit_seq
@@ -45,7 +45,7 @@ SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq < @seq ORDER BY 
 -- name: AuditLinkFrom :one
 SELECT seq, mac FROM audit_events WHERE mac IS NOT NULL AND seq >= @seq ORDER BY seq ASC LIMIT 1;
 
--- Only what was cut off may go; see settings.audit_cut.
+-- Only events up to settings.audit_cut can be deleted.
 -- name: AuditDelete :execrows
 DELETE FROM audit_events WHERE seq IN (SELECT e.seq FROM audit_events AS e WHERE e.seq <= @upto ORDER BY e.seq LIMIT @max);
 
@@ -56,7 +56,7 @@ SELECT seq FROM audit_events
 WHERE action = @action AND action <> 'checkpoint' AND action <> 'run.status' AND action <> 'run.created' AND result = 'ok'
 ORDER BY seq DESC LIMIT 1;
 
--- Journal rows, of the newest 100,000, whose audit event is not there.
+-- Journal rows, of the newest 100,000, without their audit event.
 -- name: StepsWithoutAudit :one
 SELECT count(*) FROM (SELECT audit_seq FROM step_results ORDER BY id DESC LIMIT 100000) AS s
 WHERE s.audit_seq > (SELECT coalesce(max(seq), 0) FROM audit_events);

@@ -29,7 +29,7 @@ JOIN runs AS r ON r.id = s.run_id
 WHERE r.purged_at = 0 AND NOT EXISTS (SELECT 1 FROM payload_refs AS p WHERE p.run_id = s.run_id AND p.hash = s.hash) LIMIT 100;
 
 -- name: CheckStates :one
-SELECT (SELECT count(*) FROM approvals WHERE approvals.status = 'open') + (SELECT count(*) FROM runs WHERE runs.ended_at = 0 AND runs.parent_run <> '')
+SELECT (SELECT count(*) FROM approvals WHERE approvals.status = 'pending') + (SELECT count(*) FROM runs WHERE runs.ended_at = 0 AND runs.parent_run <> '')
   + (SELECT count(*) FROM runs WHERE runs.ended_at <> 0) AS examined;
 
 -- name: CheckApprovals :many
@@ -63,7 +63,7 @@ SELECT (SELECT count(*) FROM plans) AS plans, (SELECT count(*) FROM plan_version
 
 -- name: CheckLeftApprovals :many
 SELECT r.public_id, CAST('it is ' || r.status || ', and its approval ' || a.public_id || ' is still open' AS TEXT) AS problem
-FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.status = 'open' AND r.ended_at <> 0 AND r.ended_at < @before;
+FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.status = 'pending' AND r.ended_at <> 0 AND r.ended_at < @before;
 
 -- name: CheckLeftChildren :many
 SELECT r.public_id, CAST('it is ' || r.status || ', and its parent ' || p.public_id || ' has ' || p.status AS TEXT) AS problem

@@ -1,5 +1,4 @@
--- What people and the daemon did after a time, in order: not the checkpoints,
--- which are many.
+-- The actions of people and the daemon after a time, in order, without checkpoints.
 -- name: DeliveryEvents :many
 SELECT e.seq, e.at, e.action, e.result, e.reason, cast(coalesce(e.detail, '') AS text) AS detail, cast(coalesce(r.public_id, '') AS text) AS run
 FROM audit_events AS e INDEXED BY audit_events_of_people
@@ -31,7 +30,7 @@ UPDATE deliveries SET status = @status, attempts = @attempts, due_at = @due_at, 
 -- name: DeliveryList :many
 SELECT * FROM deliveries WHERE channel = @channel ORDER BY created_at DESC, id DESC LIMIT @max;
 
--- Messages whose quiet time is over and that stand for more than themselves.
+-- Messages with repetitions whose quiet time is over.
 -- name: DeliveryWithMore :many
 SELECT * FROM deliveries WHERE repeats > 0 AND created_at <= @before ORDER BY created_at LIMIT @max;
 

@@ -12,7 +12,7 @@ JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = r
 WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.node = @node AND runs.error_code = @error_code AND runs.fingerprint = @fingerprint
 ORDER BY runs.id DESC LIMIT 1;
 
--- The first of the failures that are alike.
+-- The first run of a failure group.
 -- name: FailureGroupFirst :one
 SELECT runs.id, runs.created_at, plan_versions.number, runs.plan_id
 FROM runs INDEXED BY runs_failed_by_fingerprint JOIN plan_versions ON plan_versions.id = runs.version_id
@@ -34,7 +34,7 @@ WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0
 AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = @plan) AND runs.node = @node AND runs.error_code = @error_code AND runs.fingerprint = @fingerprint
 ORDER BY runs.id DESC LIMIT @max;
 
--- The notes of failures that are alike, and of all with their code: at most two.
+-- The notes of a failure group, and of all failures with its code: at most two.
 -- name: FailureAcks :many
 SELECT * FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND (fingerprint = @fingerprint OR fingerprint = '');
 
@@ -79,7 +79,7 @@ VALUES (@plan_id, @slot, @agent, @model, @calls, @input_tokens, @output_tokens, 
 ON CONFLICT (plan_id, slot, agent, model) DO UPDATE SET calls = calls + excluded.calls,
 input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens, cost = cost + excluded.cost;
 
--- What model calls cost since a slot, per plan, agent, model, and part of as many slots.
+-- Usage and cost of model calls since a slot, per plan, agent, model, and period of a number of slots.
 -- name: SpendList :many
 SELECT plans.key, CAST(spend.slot / @slots AS INTEGER) AS part, spend.agent, spend.model, CAST(sum(spend.calls) AS INTEGER) AS calls,
 CAST(sum(spend.input_tokens) AS INTEGER) AS input_tokens, CAST(sum(spend.output_tokens) AS INTEGER) AS output_tokens, CAST(sum(spend.cost) AS REAL) AS cost

@@ -4,7 +4,7 @@ INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep
 VALUES (@run_id, @seq, @kind, @node, @visit, @item, @attempt, @substep, @status, @final, @effect, @idem_key, @input, @output, @decision,
     @failure, @input_tokens, @output_tokens, @cost, @agent, @due_at, @ref, @actor, @reason, @log, @started_at, @at, @audit_seq, @hash);
 
--- StepInsert for rows that have only what most rows have: a constant costs less
+-- StepInsert for rows with only the usual columns, because a constant costs less
 -- than binding an argument.
 -- name: StepInsertPlain :exec
 INSERT INTO step_results (run_id, seq, kind, node, visit, item, attempt, substep, status, final, effect, idem_key, input, output, decision,
@@ -21,7 +21,7 @@ LIMIT @max;
 -- name: StepRange :many
 SELECT * FROM step_results WHERE run_id = @run_id AND seq >= @first AND seq <= @last ORDER BY seq;
 
--- The audit event that stands for a row.
+-- The audit event that covers a row.
 -- name: StepAuditSeq :one
 SELECT audit_seq FROM step_results WHERE run_id = @run_id AND seq = @seq;
 
@@ -41,7 +41,7 @@ SELECT payload_refs.hash FROM payload_refs
 WHERE payload_refs.run_id = @run_id
   AND NOT EXISTS (SELECT 1 FROM payload_refs AS o WHERE o.hash = payload_refs.hash AND o.run_id <> payload_refs.run_id);
 
--- Payloads that were stored ahead of a checkpoint that never came.
+-- Payloads that were stored before a checkpoint that did not follow.
 -- name: PayloadOrphans :many
 SELECT payloads.id, payloads.hash FROM payloads
 WHERE payloads.id > @after AND payloads.created_at < @before AND NOT EXISTS (SELECT 1 FROM payload_refs WHERE payload_refs.hash = payloads.hash)
@@ -105,7 +105,7 @@ WHERE runs.public_id = @run ORDER BY handoffs.id LIMIT 1000;
 -- name: PayloadScan :many
 SELECT id, hash FROM payloads WHERE id > @after ORDER BY id LIMIT @max;
 
--- How much large values take per plan.
+-- The size of large values per plan.
 -- name: PayloadTotals :many
 SELECT runs.plan_id, cast(coalesce(sum(length(payloads.data)), 0) AS integer) AS bytes
 FROM payload_refs JOIN payloads ON payloads.hash = payload_refs.hash JOIN runs ON runs.id = payload_refs.run_id

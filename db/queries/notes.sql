@@ -4,12 +4,12 @@ INSERT INTO run_notes (run_id, actor, text, at) VALUES (@run_id, @actor, @text, 
 -- name: NoteCount :one
 SELECT count(*) FROM run_notes WHERE run_id = @run_id;
 
--- What people wrote about a run, in order.
+-- The notes of a run, in order.
 -- name: NoteList :many
 SELECT run_notes.* FROM run_notes JOIN runs ON runs.id = run_notes.run_id
 WHERE runs.public_id = @run ORDER BY run_notes.id LIMIT @max;
 
--- What people wrote about runs since a time, the newest first.
+-- The notes of runs since a time, newest first.
 -- name: NoteRecent :many
 SELECT run_notes.*, runs.public_id AS run, plans.key
 FROM run_notes INDEXED BY run_notes_by_age JOIN runs ON runs.id = run_notes.run_id JOIN plans ON plans.id = runs.plan_id

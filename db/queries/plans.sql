@@ -62,7 +62,7 @@ INSERT INTO plan_versions (plan_id, number, hash, semantics, kind, format, sourc
 VALUES (@plan_id, @number, @hash, @semantics, @kind, @format, @source, @canonical, @origin, @by_person, @parent_hash, @reason, @author, @created_at)
 RETURNING id;
 
--- Versions of re-plans have numbers too, though they are never a plan's latest.
+-- Versions of replans have numbers, too, but are never a plan's latest version.
 -- name: VersionLast :one
 SELECT cast(coalesce(max(number), 0) AS integer) FROM plan_versions WHERE plan_id = @plan_id;
 
@@ -92,7 +92,7 @@ ORDER BY plan_versions.number DESC;
 -- name: PlanNames :many
 SELECT id, public_id, key FROM plans ORDER BY id;
 
--- How the newest runs of a plan went.
+-- The outcomes of the newest runs of a plan.
 -- name: RunsOfPlan :many
 SELECT public_id, status, wait_reason, created_at, ended_at FROM runs INDEXED BY runs_by_plan
 WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = @plan) AND origin <> 'dry' ORDER BY id DESC LIMIT @max;
@@ -108,7 +108,7 @@ SELECT version_id, count(*) AS n FROM runs INDEXED BY runs_by_plan_status
 WHERE deleted_at = 0 AND status IN ('queued', 'running', 'waiting') AND origin <> 'dry' AND plan_id = (SELECT p.id FROM plans AS p WHERE p.public_id = @plan_public_id)
 GROUP BY version_id;
 
--- Plans whose newest version has a text in it.
+-- Plans whose newest version contains a text.
 -- name: PlansWithText :many
 SELECT plans.key FROM plans JOIN plan_versions ON plan_versions.hash = plans.latest_hash
 WHERE plans.archived_at = 0 AND instr(cast(plan_versions.canonical AS text), cast(@text AS text)) > 0 ORDER BY plans.id LIMIT @max;
@@ -116,7 +116,7 @@ WHERE plans.archived_at = 0 AND instr(cast(plan_versions.canonical AS text), cas
 -- name: VersionName :one
 SELECT plans.key, plan_versions.number FROM plan_versions JOIN plans ON plans.id = plan_versions.plan_id WHERE plan_versions.id = @id;
 
--- Versions never change: those up to one that was counted are counted once.
+-- Versions never change, so those up to a counted one are counted only once.
 -- name: PlannedTotals :one
 SELECT count(*) AS plans, cast(coalesce(sum(json_array_length(canonical, '$.steps')), 0) AS integer) AS steps,
        cast(coalesce(sum(coalesce(json_extract(canonical, '$.metadata.confidence'), 0) > 0), 0) AS integer) AS sure,

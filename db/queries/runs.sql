@@ -1,4 +1,4 @@
--- A run whose id is there already is not inserted again.
+-- A run with an existing id is not inserted again.
 -- name: RunInsert :execresult
 INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
                   concurrency_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at, schedule, slot)
@@ -22,7 +22,7 @@ JOIN plans ON plans.id = runs.plan_id
 JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.public_id = @public_id;
 
--- A run without what stands in the row of its details, which may be damaged.
+-- A run without its details, which may be damaged.
 -- name: RunBare :one
 SELECT sqlc.embed(runs), plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
@@ -30,7 +30,7 @@ JOIN plans ON plans.id = runs.plan_id
 JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.public_id = @public_id;
 
--- Unfinished runs whose row of details is gone.
+-- Unfinished runs without a row of details.
 -- name: RunUnfinishedBare :many
 SELECT sqlc.embed(runs), plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
@@ -136,7 +136,7 @@ UPDATE run_details SET output = @output, error_message = @error_message, error_t
 -- name: RunDetailLimits :exec
 UPDATE run_details SET limits = @limits WHERE run_id = @run_id;
 
--- Retention takes away what only a person may have entered or a node produced.
+-- Retention deletes the data that people entered and nodes returned.
 -- name: RunPurge :execrows
 UPDATE runs SET purged_at = @purged_at
 WHERE id = @id AND purged_at = 0 AND status IN ('completed', 'failed', 'cancelled');
@@ -170,13 +170,13 @@ SELECT ended_at FROM runs
 WHERE plan_id = @plan_id AND status = @status AND ended_at <> 0 AND purged_at = 0
 ORDER BY ended_at DESC LIMIT @max;
 
--- Why a run must be kept: it is pinned, or a living parent needs it; 0: it need not.
+-- Why a run must be kept: it is pinned, or an unfinished parent needs it. 0: it can be deleted.
 -- name: RunKept :one
 SELECT cast(EXISTS (SELECT 1 FROM run_labels WHERE run_labels.run_id = r.id AND run_labels.key = 'pin')
   OR r.parent_run <> '' AND EXISTS (SELECT 1 FROM runs AS p WHERE p.public_id = r.parent_run AND p.ended_at = 0) AS integer)
 FROM runs AS r WHERE r.id = @id;
 
--- What the runs of each plan take.
+-- The size of the runs of each plan.
 -- name: RunTotals :many
 SELECT plan_id, count(*) AS runs, cast(coalesce(sum(purged_at <> 0), 0) AS integer) AS purged,
        cast(coalesce(sum(CASE WHEN purged_at = 0 THEN last_seq ELSE 0 END), 0) AS integer) AS steps
@@ -189,7 +189,7 @@ ON CONFLICT (status, wait_reason) DO UPDATE SET n = n + excluded.n;
 -- name: RunCountList :many
 SELECT status, wait_reason, n FROM run_counts;
 
--- Unfinished runs, for a hold. Quarantined ones are parked already.
+-- Unfinished runs that a hold applies to. Quarantined ones do not execute anyway.
 -- name: RunHoldable :many
 SELECT id, public_id, status, wait_reason, attention, last_seq, deleted_at, origin FROM runs
 WHERE ended_at = 0 AND wait_reason <> 'quarantined' AND wait_reason <> 'held'
@@ -205,7 +205,7 @@ UPDATE runs SET max_attempts = @max_attempts WHERE id = @id;
 -- name: RunUsePut :exec
 INSERT OR IGNORE INTO run_uses (kind, name, run_id) VALUES (@kind, @name, @run_id);
 
--- What took part in a run, by kind and name.
+-- The agents, tools, and providers of a run, by kind and name.
 -- name: RunUses :many
 SELECT kind, name FROM run_uses WHERE run_id = (SELECT id FROM runs WHERE public_id = @run) ORDER BY kind, name;
 

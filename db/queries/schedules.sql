@@ -58,7 +58,7 @@ SELECT public_id, cron, zone, jitter, next_at FROM schedules WHERE paused_at = 0
 -- name: ScheduleMove :execrows
 UPDATE schedules SET next_at = @next_at, due_at = @due_at WHERE id = @id AND next_at = @before;
 
--- Before a run is created for a slot.
+-- Reserves a slot before its run is created.
 -- name: ScheduleClaim :one
 SELECT s.id, s.key, s.next_at, s.paused_at, p.paused_at AS plan_paused_at, p.archived_at AS plan_archived_at
 FROM schedules AS s JOIN plans AS p ON p.id = s.plan_id

@@ -12,18 +12,18 @@ import (
 )
 
 // public lists the paths that need no principal: the description of the API is the same
-// on every server.
+// public lists the paths that need no principal. The description of the API is the same on every
+// server.
 var public = map[string]bool{"/openapi.json": true}
 
-// previews lists the actions that ?preview=true only predicts, with the operation that a
-// prediction is.
+// previews maps each action with ?preview=true to the operation that permits the preview.
 var previews = map[app.Operation]app.Operation{
 	app.ResumeRun: app.PreviewRun, app.RerunRun: app.PreviewRun, app.ForkRun: app.PreviewRun, app.CancelRun: app.PreviewRun,
 	app.PauseRun: app.PreviewRun, app.UnpauseRun: app.PreviewRun, app.UpdateRun: app.PreviewRun, app.DeleteRun: app.PreviewRun,
 	app.StartBulk: app.PreviewBulk, app.BackfillSchedule: app.PreviewBackfill,
 }
 
-// admit is the middleware that every route begins with.
+// admit is the first middleware of every route.
 func (a *API) admit(op app.Operation) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		op := op
@@ -78,8 +78,7 @@ func unsafeMethod(m string) bool {
 	return m != http.MethodGet && m != http.MethodHead && m != http.MethodOptions
 }
 
-// Reads is the address, with {names}, at which an operation answers GET; "" if it
-// has none.
+// Reads returns the path, with {names}, of the GET route of an operation, or "" if it has none.
 func (a *API) Reads(op app.Operation) string {
 	for _, r := range a.routes {
 		if r.op == op && r.method == http.MethodGet {

@@ -112,7 +112,7 @@ func (h actionHandler) act(ctx context.Context, in *actIn, action domain.Action)
 	return h.do(ctx, in.Preview, r)
 }
 
-// do acts on a run, or predicts what the action would do.
+// do performs an action on a run, or predicts its effect.
 func (h actionHandler) do(ctx context.Context, preview bool, r domain.ActionRequest) (*actedOut, error) {
 	if preview {
 		return predicted(h.runs.Preview(ctx, actorOf(ctx), r))
@@ -134,7 +134,7 @@ func predicted(p domain.Preview, err error) (*actedOut, error) {
 	return &actedOut{Status: http.StatusOK, Body: p}, nil
 }
 
-// created is acted for an action that creates a run.
+// created is do for an action that creates a run.
 func created(out *actedOut, err error) (*actedOut, error) {
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func TestActs(t *testing.T) {
 	for _, c := range []struct {
 		as, line, body string
 		status         int
-		says           string
+		text           string
 	}{
 		{"operator", "POST " + path + "/pause", ``, 200, `"paused":true`},
 		{"operator", "POST " + tail + "/unpause", ``, 200, run.ID},
@@ -67,11 +67,11 @@ func TestActs(t *testing.T) {
 		{"operator", "PATCH " + path, `{"labels":{"team":"red"}}`, 200, `"team":"red"`},
 		{"operator", "POST " + path + "/cancel", ``, 200, `"status":"cancelled"`},
 		{"operator", "DELETE " + path + "?reason=old", ``, 200, `"deletedAt"`},
-		{"operator", "DELETE " + path, ``, 200, `"deletedAt"`}, // again
+		{"operator", "DELETE " + path, ``, 200, `"deletedAt"`}, // the same request again
 	} {
 		a := s.ask(t, c.as, c.line, c.body)
-		if a.status != c.status || !strings.Contains(a.text, c.says) {
-			t.Errorf("%s %s answers %d %s, want %d with %s", c.line, c.body, a.status, a.text, c.status, c.says)
+		if a.status != c.status || !strings.Contains(a.text, c.text) {
+			t.Errorf("%s %s returned %d %s, want %d with %s", c.line, c.body, a.status, a.text, c.status, c.text)
 			continue
 		}
 		if a.status == 201 {
@@ -94,7 +94,7 @@ func TestActs(t *testing.T) {
 	}
 }
 
-// unready is a store of which a look-up of a run fails.
+// unready is a store that fails to look up a run.
 type unready struct {
 	*store.Store
 	err error
@@ -107,11 +107,11 @@ func TestFailuresOfAnOperation(t *testing.T) {
 	for _, c := range []struct {
 		err    error
 		status int
-		says   string
+		text   string
 	}{
-		{domain.Errorf(domain.CodeConflict, "somebody was first").Suggest("look again"), 409, "look again"},
+		{domain.Errorf(domain.CodeConflict, "the run has changed").Suggest("read it again"), 409, "read it again"},
 		{domain.Errorf(domain.CodeNotResumable, "it cannot be resumed").Suggest("fork it"), 409, "not_resumable"},
-		{domain.Errorf(domain.CodeStale, "it has moved on"), 409, "stale"},
+		{domain.Errorf(domain.CodeStale, "the preview is outdated"), 409, "stale"},
 		{domain.Errorf(domain.CodeNoSpace, "the disk is full"), 507, "no_space"},
 		{domain.Errorf(domain.CodeUnavailable, "stopping"), 503, "unavailable"},
 		{fmt.Errorf("act: %w", domain.Errorf(domain.CodeForbidden, "not yours")), 403, "not yours"},
@@ -125,14 +125,14 @@ func TestFailuresOfAnOperation(t *testing.T) {
 			conf.App = app.New(of)
 		})
 		a := s.ask(t, "operator", "POST /runs/"+s.world.runs[0].ID+"/resume", "")
-		if a.status != c.status || !strings.Contains(a.text, c.says) {
-			t.Errorf("%v answers %d %s", c.err, a.status, a.text)
+		if a.status != c.status || !strings.Contains(a.text, c.text) {
+			t.Errorf("%v returned %d %s", c.err, a.status, a.text)
 		}
 		if strings.Contains(a.text, "/var/lib") {
-			t.Errorf("S32: the answer tells internals: %s", a.text)
+			t.Errorf("S32: the response contains internal details: %s", a.text)
 		}
 		if id, ok := a.json["errorId"].(string); ok && !strings.Contains(s.log.String(), id) {
-			t.Errorf("the log does not know %s", id)
+			t.Errorf("the log does not contain %s", id)
 		}
 	}
 }

@@ -1,10 +1,9 @@
-// Package api is the JSON API under /api/v1: what programs can ask of kairosd
-// and what they can make it do. Its routes, with the role that each needs, are
-// one table (internal/app); its description is served at /api/v1/openapi.json.
+// Package api serves the JSON API under /api/v1. Package internal/app has its operations and the
+// roles that they require. /api/v1/openapi.json describes it.
 //
-// Every error is an RFC 9457 problem with the extension members code, message,
-// suggestion and errors. Lists are paged by opaque cursors. A POST that carries
-// an Idempotency-Key is carried out once.
+// Every error is an RFC 9457 problem with the extension members code, message, suggestion, and
+// errors. Lists have pages with opaque cursors. A POST request with an Idempotency-Key is executed
+// once.
 package api
 
 import (
@@ -33,39 +32,37 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Base is the path below which the API lives.
+// Base is the path prefix of the API.
 const Base = "/api/v1"
 
-// Config configures an [API]. App, Reader, and Engine are required, and one of
-// Principals and Local.
+// Config configures an [API]. App, Reader, Engine, and one of Principals and Local are required.
 type Config struct {
 	App        *app.App
 	Reader     Reader
 	Engine     Engine
 	Principals Principals
-	// Local is who every request acts as, without any credential: for a Unix
-	// socket that only its owner can open.
+	// Local is the principal of every request. Requests then need no credential. Set it only for a
+	// Unix socket that only its owner can open.
 	Local *domain.Actor
 	// Audit records denied actions. If it is nil, nothing records them.
 	Audit Audit
-	// Lazy builds each operation with its first request: for a process that serves a
-	// few requests.
+	// Lazy builds each operation at its first request. It suits a process that serves few requests.
 	Lazy bool
-	// ShowInternal answers internal errors with their text. Set it only where the
-	// caller is this process: there is no log then to look into.
+	// ShowInternal puts the text of internal errors into responses. Set it only if the caller is
+	// this process, which has no log to read.
 	ShowInternal bool
 	// Metrics serves /metrics. If it is nil, that route answers 503.
 	Metrics http.Handler
-	// Observe is called after every request, with the pattern of the route; empty: it was
-	// refused before a route was found. nil: nothing is called.
+	// Observe, if set, is called after every request with the pattern of its route. The pattern is
+	// empty if the request was refused before a route was found.
 	Observe func(route, method string, status int, took time.Duration)
 	// Secure reports whether a request came over TLS, possibly to a proxy. If it is nil, the
 	// connection decides.
 	Secure func(*http.Request) bool
 	// SessionCookies are the names of cookies that may hold a session secret.
 	SessionCookies []string
-	// CursorKey authenticates cursors; empty: a random one, so that cursors end
-	// with the process.
+	// CursorKey authenticates cursors. If it is empty, the key is random, and cursors do not
+	// survive a restart.
 	CursorKey []byte
 	Version   apitypes.Version
 	Log       *slog.Logger
@@ -73,12 +70,12 @@ type Config struct {
 	MaxStreams int           // open event streams at once; default 256
 	Streams    *Streams      // shared limit with the streams of pages; nil: only MaxStreams applies
 	Recheck    time.Duration // how often a stream's credential is checked again; default 1 minute
-	Heartbeat  time.Duration // the time between signs of life of an idle stream; default 15 s
-	// WriteTimeout is how long one event may take to reach a listener; default 30 s.
+	Heartbeat  time.Duration // interval of heartbeats on an idle stream; default 15 s
+	// WriteTimeout limits the time to send one event to a client. The default is 30 s.
 	WriteTimeout time.Duration
 }
 
-// API serves [Base] and everything below it.
+// API serves all paths below [Base].
 type API struct {
 	Config
 	kernel
@@ -86,19 +83,18 @@ type API struct {
 	huma   huma.API
 	echo   *echo.Echo
 	front  http.Handler
-	starts chan struct{} // a place for each start that is worked on
+	starts chan struct{} // one token per start in progress
 	routes []served      // as registered
 	errs   []error
 }
 
-// served is a route with the operation that it is an interface of.
+// served is a route and its operation.
 type served struct {
 	op           app.Operation
 	method, path string // the path without Base, with {names}
 }
 
-// New builds the API. It fails when a route is of an operation that the policy does
-// not name.
+// New builds the API. It returns an error if the policy does not list the operation of a route.
 func New(c Config) (*API, error) {
 	switch {
 	case c.App == nil || c.Reader == nil || c.Engine == nil:
@@ -144,7 +140,7 @@ func New(c Config) (*API, error) {
 	return a, nil
 }
 
-// subjects are the handlers, each with the operations that it serves.
+// subjects are the handlers of operations, one per subject.
 func (a *API) subjects() []interface{ routes(a *API) } {
 	k, ops := &a.kernel, a.App
 	return []interface{ routes(a *API) }{
@@ -174,14 +170,14 @@ func humaConfig(version string) huma.Config {
 	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	describeEnums(c.Components.Schemas)
 	c.Formats = map[string]huma.Format{"application/json": answers, "json": answers}
-	c.CreateHooks = nil // no $schema members in answers
+	c.CreateHooks = nil // no $schema members in responses
 	c.Transformers = append(c.Transformers, tag)
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
 	c.RejectUnknownQueryParameters = true
-	c.Info.Description = "Plans, runs and the people and programs that act on them."
+	c.Info.Description = "Store plans, run them durably, and operate their runs."
 	c.Servers = []*huma.Server{{URL: Base}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "An API token, made with: kairosd token create"},
+		"token": {Type: "http", Scheme: "bearer", Description: "An API token. Create one with kairosd token create."},
 	}
 	return c
 }
@@ -192,19 +188,19 @@ func (a *API) Close() {
 	a.open.Wait()
 }
 
-// methods are those that any route may have; all others are refused (A10).
+// methods are the methods of all routes. Requests with any other method are refused.
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 	http.MethodOptions}
 
 // localHandler serves an API to one listener.
 type localHandler struct {
 	*API
-	local   *domain.Actor // the principal of every request; nil: the credential decides
+	local   *domain.Actor // the principal of every request; nil: requests need a credential
 	streams *Streams
 }
 
-// LocalHandler returns a handler of the same API with its own limit of streams. Every request
-// acts as local, without a credential. If local is nil, requests need a credential.
+// LocalHandler returns a handler of the same API with its own limit of streams. Every request acts
+// as local, without a credential. If local is nil, requests need a credential.
 func (a *API) LocalHandler(local *domain.Actor) http.Handler {
 	streams := a.Streams
 	if local != nil { // all local users share one principal
@@ -221,12 +217,12 @@ const (
 	// maxStarts is the maximum number of concurrent starts of runs. It is large enough to fill a
 	// group commit, and it limits the memory of starts that wait for the disk.
 	maxStarts = 64
-	// startsWait is how long a start waits for its turn at most, so that requests
-	// which do not get on hold up no others.
+	// startsWait is the longest time that a start waits for its turn. It keeps stalled requests
+	// from blocking others.
 	startsWait = time.Second
 )
 
-// takeTurn waits until a start may be worked on.
+// takeTurn waits until a start may proceed.
 func (a *API) takeTurn(ctx context.Context) (end func()) {
 	end = func() { <-a.starts }
 	select {
@@ -246,7 +242,7 @@ func (a *API) takeTurn(ctx context.Context) (end func()) {
 }
 
 // ServeHTTP admits a request and routes it. It reads only the head of the request before it has
-// checked the credential (S01).
+// checked the credential.
 func (a *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -290,7 +286,7 @@ func (a *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // else its bad parts would be dropped in silence
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // otherwise, malformed parts would be ignored silently
 		a.refuse(w, r, invalid("query.malformed", "the query is malformed"))
 		return
 	}
@@ -312,7 +308,7 @@ func (a *API) observed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
 		if err := next(c); err != nil {
-			c.Error(err) // answers it, so that the status is known
+			c.Error(err) // writes the response, so that its status is known
 		}
 		if a.Observe != nil {
 			a.Observe(c.Path(), c.Request().Method, c.Response().Status, time.Since(began))
@@ -321,7 +317,7 @@ func (a *API) observed(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// unrouted answers what no route took.
+// unrouted responds to requests without a route.
 func (a *API) unrouted(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
@@ -336,7 +332,7 @@ func (a *API) unrouted(err error, c echo.Context) {
 	a.refuse(c.Response(), c.Request(), p)
 }
 
-// allowed lists the methods of the routes at a path; "": there is none.
+// allowed returns the methods of the routes at a path, or "" if there is none.
 func (a *API) allowed(path string) string {
 	var list []string
 	for _, r := range a.routes {
@@ -353,7 +349,7 @@ func (a *API) allowed(path string) string {
 	return joinSorted(append(list, http.MethodOptions))
 }
 
-// fits reports whether a path is of a route with {names}.
+// fits reports whether a path matches a pattern with {names}.
 func fits(route, path string) bool {
 	want, got := strings.Split(route, "/"), strings.Split(path, "/")
 	if len(want) != len(got) {
@@ -367,14 +363,14 @@ func fits(route, path string) bool {
 	return true
 }
 
-// requestInfo is what handlers know of a request besides their input.
+// requestInfo holds what handlers need of a request besides its input.
 type requestInfo struct {
 	request *http.Request
 	actor   domain.Actor
-	// check finds the principal again, for streams that stay open.
+	// check looks up the principal again while a stream is open.
 	check func(context.Context) (domain.Actor, error)
 	head  bool
-	// streams are the places for streams of the door that it came in by.
+	// streams limits the event streams of the listener that received the request.
 	streams *Streams
 	// repeated is set if the Idempotency-Key shows that the request was executed before.
 	repeated bool
@@ -390,7 +386,7 @@ func infoOf(ctx context.Context) *requestInfo {
 	return info
 }
 
-// requestOf names a request that no server before this one has named.
+// requestOf returns the id of a request. It creates one unless a proxy has sent one.
 func requestOf(r *http.Request) domain.Request {
 	if q := domain.RequestOf(r.Context()); q != (domain.Request{}) {
 		return q
@@ -406,7 +402,7 @@ func requestOf(r *http.Request) domain.Request {
 
 func actorOf(ctx context.Context) domain.Actor { return infoOf(ctx).actor }
 
-// headWriter answers HEAD: everything but the body.
+// headWriter writes the response to a HEAD request, without its body.
 type headWriter struct{ http.ResponseWriter }
 
 func (w *headWriter) Write(b []byte) (int, error)         { return len(b), nil }

@@ -29,10 +29,10 @@ func TestBadRequests(t *testing.T) {
 		name, as, line, body string
 		headers              []string
 		status               int
-		says                 string // in the body
+		text                 string // in the body
 	}{
 		{"S01 anonymous", "", "GET /runs", "", nil, 401, "unauthorized"},
-		{"anonymous at a path that is not there", "", "GET /nothing", "", nil, 401, ""},
+		{"anonymous, unknown path", "", "GET /nothing", "", nil, 401, ""},
 		{"A21 wrong token", "wrong", "GET /runs", "", nil, 401, ""},
 		{"A21 token in the URL", "", "GET /runs?token=viewer", "", nil, 401, ""},
 		{"another scheme", "", "GET /runs", "", []string{"Authorization: Basic dmlld2VyOg=="}, 401, ""},
@@ -60,7 +60,7 @@ func TestBadRequests(t *testing.T) {
 		{"A47 100,000 keys", "admin", "POST /runs", wide(100_000), nil, 400, "body.too_many"},
 		{"A37 unknown field", "admin", "POST /runs", `{"plan":"p","status":"completed"}`, nil, 422, "field.unknown"},
 		{"A37 role in a fork", "admin", "POST /runs/" + run + "/fork", `{"at":1,"epoch":2}`, nil, 422, "field.unknown"},
-		{"a field of another verb", "admin", "POST /runs/" + run + "/cancel", `{"seq":1}`, nil, 422, ""},
+		{"a field of another action", "admin", "POST /runs/" + run + "/cancel", `{"seq":1}`, nil, 422, ""},
 		{"malformed JSON", "admin", "POST /runs", `{"plan":`, nil, 400, "body.malformed"},
 		{"two values", "admin", "POST /runs", `{"plan":"p"} {}`, nil, 400, "body.malformed"},
 		{"a name twice", "admin", "POST /runs", `{"plan":"p","plan":"q"}`, nil, 400, "body.malformed"},
@@ -82,10 +82,10 @@ func TestBadRequests(t *testing.T) {
 		{"A33 cursor", "admin", "GET /runs?cursor=AAAA", "", nil, 400, "cursor.invalid"},
 		{"A33 cursor of 10 KiB", "admin", "GET /runs?cursor=" + strings.Repeat("A", 10<<10), "", nil, 400, ""},
 		{"a label without =", "admin", "GET /runs?label=x", "", nil, 400, "label.invalid"},
-		{"a time that is none", "admin", "GET /runs?since=yesterday", "", nil, 400, ""},
+		{"an invalid time", "admin", "GET /runs?since=yesterday", "", nil, 400, ""},
 		{"A45 malformed event id", "admin", "GET /runs/" + run + "/events?after=abc-x", "",
 			[]string{"Accept: text/event-stream"}, 400, "event.malformed"},
-		{"an action that is none", "admin", "POST /runs/" + run + "/explode?preview=true", "", nil, 404, ""},
+		{"an unknown action", "admin", "POST /runs/" + run + "/explode?preview=true", "", nil, 404, ""},
 		{"a key with a blank", "admin", "POST /runs", `{"plan":"p"}`, []string{"Idempotency-Key: a b"}, 400, "idempotency.invalid"},
 		{"A46 WebSocket without upgrade", "admin", "GET /ws", "", nil, 426, ""},
 		{"a resolve without attempt", "admin", "POST /runs/" + run + "/nodes/n/resolve",
@@ -94,8 +94,8 @@ func TestBadRequests(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			a := s.ask(t, c.as, c.line, c.body, c.headers...)
-			if a.status != c.status || !strings.Contains(a.text, c.says) {
-				t.Errorf("%s answers %d %.400s, want %d with %q", c.line, a.status, a.text, c.status, c.says)
+			if a.status != c.status || !strings.Contains(a.text, c.text) {
+				t.Errorf("%s returned %d %.400s, want %d with %q", c.line, a.status, a.text, c.status, c.text)
 			}
 		})
 	}
@@ -112,11 +112,11 @@ func TestCookiesNeedProofOfTheirPage(t *testing.T) {
 		headers []string
 		status  int
 	}{
-		{"a page of ours", "POST /runs", []string{"Cookie: kairos=marta-session", "Sec-Fetch-Site: same-origin"}, 201},
-		{"our Origin", "POST /runs", []string{"Cookie: kairos=marta-session", "Origin: http://" + host}, 201},
+		{"a page of this server", "POST /runs", []string{"Cookie: kairos=marta-session", "Sec-Fetch-Site: same-origin"}, 201},
+		{"the server's Origin", "POST /runs", []string{"Cookie: kairos=marta-session", "Origin: http://" + host}, 201},
 		{"A14 cross-site", "POST /runs", []string{"Cookie: kairos=marta-session", "Sec-Fetch-Site: cross-site"}, 403},
 		{"A14 same-site", "POST /runs", []string{"Cookie: kairos=marta-session", "Sec-Fetch-Site: same-site"}, 403},
-		{"our Origin over TLS, which this is not", "POST /runs", []string{"Cookie: kairos=marta-session", "Origin: https://" + host}, 403},
+		{"the server's Origin over TLS, on a connection without TLS", "POST /runs", []string{"Cookie: kairos=marta-session", "Origin: https://" + host}, 403},
 		{"A14 Origin null", "POST /runs", []string{"Cookie: kairos=marta-session", "Origin: null"}, 403},
 		{"A14 foreign Origin", "POST /runs", []string{"Cookie: kairos=marta-session", "Origin: http://evil.example"}, 403},
 		{"A15 neither", "POST /runs", []string{"Cookie: kairos=marta-session"}, 403},
@@ -126,7 +126,7 @@ func TestCookiesNeedProofOfTheirPage(t *testing.T) {
 		{"A20 two that differ", "GET /runs", []string{"Cookie: kairos=marta-session; kairos=other"}, 401},
 		{"A20 two that agree", "GET /runs", []string{"Cookie: kairos=marta-session; kairos=marta-session"}, 200},
 		{"another cookie", "GET /runs", []string{"Cookie: session=marta-session"}, 401},
-		{"a foreign page listens", "GET /events", []string{"Cookie: kairos=marta-session", "Origin: http://evil.example"}, 403},
+		{"a page of another site opens a stream", "GET /events", []string{"Cookie: kairos=marta-session", "Origin: http://evil.example"}, 403},
 	} {
 		body := ""
 		if strings.HasPrefix(c.line, "POST") {
@@ -153,14 +153,14 @@ func TestSecretsStayInside(t *testing.T) {
 		t.Errorf("a user: %s", a.text)
 	}
 	if a := s.ask(t, "admin", "GET /tokens/t2", ""); a.status != 404 {
-		t.Errorf("a token that is not there: %d %s", a.status, a.text)
+		t.Errorf("an unknown token: %d %s", a.status, a.text)
 	}
 	if a := s.ask(t, "admin", "POST /tokens", `{"name":"ci","role":"viewer","expiresIn":"720h"}`); a.status != 201 ||
 		!auth.WellFormed(fmt.Sprint(a.json["token"])) ||
 		strings.Contains(a.text, "ecretHash") {
 		t.Errorf("POST /tokens = %d %s", a.status, a.text)
 	}
-	// A token is shown once: a repetition returns that it exists.
+	// A token is shown once. A repeated request returns already_done.
 	const key = "Idempotency-Key: a"
 	first := s.ask(t, "admin", "POST /tokens", `{"name":"x","role":"viewer"}`, key)
 	if again := s.ask(t, "admin", "POST /tokens", `{"name":"x","role":"viewer"}`, key); first.status != 201 || again.status != 409 ||
@@ -189,7 +189,7 @@ func TestHeadOptionsAndHeaders(t *testing.T) {
 		t.Errorf("GET /me = %s %v", a.text, a.header)
 	}
 	if a := s.ask(t, "", "GET /runs", ""); a.header.Get("WWW-Authenticate") == "" {
-		t.Error("401 does not say how to authenticate")
+		t.Error("401 without a WWW-Authenticate header")
 	}
 }
 

@@ -47,7 +47,7 @@ type listApprovalsIn struct {
 	Filter   string `query:"filter" maxLength:"4096" doc:"The other parameters as a filter, such as status:pending plan:invoice overdue:true. They are ignored then."`
 }
 
-// read sets the parameters that the filter names.
+// read sets the parameters that the filter contains.
 func (in *listApprovalsIn) read() error {
 	if in.Filter == "" {
 		return nil
@@ -60,10 +60,7 @@ func (in *listApprovalsIn) read() error {
 		return problem
 	}
 	in.Overdue = overdue == "true"
-	known := []string{"decided"}
-	for _, s := range domain.ApprovalStatuses {
-		known = append(known, apitypes.ApprovalStatusOf(s))
-	}
+	known := append([]string{"decided"}, domain.ApprovalStatuses...)
 	if !slices.Contains(known, in.Status) {
 		return filter.Mistyped("status", in.Status, known)
 	}
@@ -83,7 +80,7 @@ func (h approvalHandler) listApprovals(ctx context.Context, in *listApprovalsIn)
 		return nil, err
 	}
 	f := domain.ApprovalFilter{
-		Status:   apitypes.StoredApprovalStatus(in.Status),
+		Status:   in.Status,
 		Plan:     in.Plan,
 		Agent:    in.Agent,
 		For:      in.For,

@@ -51,7 +51,7 @@ func (h auditHandler) routes(a *API) {
 	)
 }
 
-// AuditQuery selects audit events: by the grammar of the page, or field by field.
+// AuditQuery selects audit events by a filter or by single parameters.
 type AuditQuery struct {
 	Filter string `query:"filter" maxLength:"4096" doc:"actor:, action:, object:, result:, source:, ip:, request:, run:, since:, until:"`
 	Actor  string `query:"actor" maxLength:"128"`
@@ -135,7 +135,7 @@ func (h auditHandler) auditEvent(ctx context.Context, in *auditEventIn) (*auditE
 	return &auditEventOut{Body: apitypes.AuditEventOf(e)}, nil
 }
 
-// exportAudit streams page by page, so that a long log holds nothing up.
+// exportAudit streams the log page by page, so that a long log blocks nothing.
 func (h auditHandler) exportAudit(ctx context.Context, in *exportAuditIn) (*huma.StreamResponse, error) {
 	f, err := h.auditFilter(ctx, in.AuditQuery)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Limits of the body of a request (A03, A47).
+// Limits of the body of a request.
 const (
 	maxDocument  = 1 << 20
 	maxBody      = 4 << 20
@@ -33,7 +33,7 @@ const (
 	maxUserAgent = 256
 )
 
-// answers is JSON in which a list without items is [], also where it is nil.
+// answers is the JSON format of responses, in which nil lists are [].
 var answers = huma.Format{
 	Marshal: func(w io.Writer, v any) error {
 		return json.MarshalWrite(w, v, jsonv1.DefaultOptionsV1(), json.FormatNilSliceAsNull(false), jsontext.EscapeForHTML(false))
@@ -41,9 +41,8 @@ var answers = huma.Format{
 	Unmarshal: huma.DefaultJSONFormat.Unmarshal,
 }
 
-// mount serves an operation of internal/app: its permission is checked first, then its
-// body is read and checked. The operation stores idempotency keys; the handler
-// of an action passes meta on.
+// mount serves an operation of internal/app. It checks the permission, and then reads and checks
+// the body. The operation stores idempotency keys, so the handler of an action passes meta on.
 func mount[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O, error)) {
 	operation := app.Operation(op.OperationID)
 	rule, ok := app.Policy(operation)
@@ -54,7 +53,7 @@ func mount[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O,
 	a.routes = append(a.routes, served{operation, op.Method, op.Path})
 	if rule.Role != "" {
 		op.Security = []map[string][]string{{"token": {}}}
-		op.Description = strings.TrimSpace(op.Description + "\n\nNeeds the role " + string(rule.Role) + scopeText(rule.Scope) + ".")
+		op.Description = strings.TrimSpace(op.Description + "\n\nRequires the role " + string(rule.Role) + scopeText(rule.Scope) + ".")
 	}
 	if rule.Role == "" {
 		op.Security = []map[string][]string{{}} // no credential is needed
@@ -66,7 +65,7 @@ func mount[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O,
 	if limit == 0 {
 		limit = maxBody
 	}
-	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // readBody sees to both
+	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // readBody does both
 	op.Middlewares = append(huma.Middlewares{a.admit(operation), a.readBody(limit), a.match, a.keyed}, op.Middlewares...)
 	a.add(op, func(to huma.API) {
 		huma.Register(to, op, func(ctx context.Context, in *I) (*O, error) {
@@ -87,8 +86,8 @@ func scopeText(scope string) string {
 	return " and, for a token that has scopes, the scope " + scope
 }
 
-// readBody reads the body of a route that takes one: strictly of its media
-// types (A01, A02), never compressed (A05), within its limit.
+// readBody reads the body of a route that accepts one. It refuses other media types, compression,
+// and bodies above the limit.
 func (a *API) readBody(limit int64) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		want := ctx.Operation().RequestBody
@@ -125,7 +124,7 @@ func (a *API) readBody(limit int64) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// readAgain is a body that was read already.
+// readAgain is a request body that was read into memory.
 type readAgain struct {
 	*bytes.Reader
 	text []byte
@@ -133,7 +132,7 @@ type readAgain struct {
 
 func (*readAgain) Close() error { return nil }
 
-// bodyOf returns the body that readBody has read; nil for none.
+// bodyOf returns the body that readBody has read, or nil.
 func bodyOf(r *http.Request) []byte {
 	if b, ok := r.Body.(*readAgain); ok {
 		return b.text
@@ -187,9 +186,8 @@ func isJSON(contentType string) bool {
 	return err == nil && media == "application/json"
 }
 
-// checkJSON refuses what a lenient decoder would guess at or choke on: text
-// that is not exactly one JSON value, duplicate names, invalid UTF-8, absurd
-// depth or size.
+// checkJSON refuses bodies that a lenient decoder would accept: text that is not exactly one JSON
+// value, duplicate names, invalid UTF-8, and excessive depth or size.
 func checkJSON(body []byte) *Problem {
 	d := jsontext.NewDecoder(bytes.NewReader(body))
 	for values := 0; ; values++ {

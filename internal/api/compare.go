@@ -10,7 +10,7 @@ import (
 )
 
 type compareIn struct {
-	A string `query:"a" required:"true" maxLength:"64" doc:"A run's id, or at least 4 characters that its id alone begins or ends with."`
+	A string `query:"a" required:"true" maxLength:"64" doc:"A run's id, or a unique prefix or suffix of it with at least 4 characters."`
 	B string `query:"b" maxLength:"64" doc:"The other run; absent: the last completed run of the same plan."`
 }
 

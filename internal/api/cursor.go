@@ -16,15 +16,15 @@ import (
 
 const macLength = 12
 
-// PageIn is what every list accepts.
+// PageIn has the parameters of every list.
 type PageIn struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"The most items of a page."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"The maximum number of items of a page."`
 	Cursor string `query:"cursor" maxLength:"2048" doc:"The nextCursor of the previous page."`
 }
 
 // LongPageIn has the parameters of lists with small items.
 type LongPageIn struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"The most items of a page."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"The maximum number of items of a page."`
 	Cursor string `query:"cursor" maxLength:"2048" doc:"The nextCursor of the previous page."`
 	FilterIn
 }
@@ -34,7 +34,7 @@ type FilterIn struct {
 	Filter string `query:"filter" maxLength:"4096" doc:"Fields and words, like status:failed marta. A dash excludes, and commas separate alternatives."`
 }
 
-// parseTime reads the query parameter of a time: 24h or 7d before now, or a time.
+// parseTime reads a time in a query: 24h or 7d before now, or a time.
 func parseTime(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -48,7 +48,7 @@ func parseTime(name, text string) (time.Time, error) {
 	return t, nil
 }
 
-// position is the number that a cursor names; 0 without a cursor.
+// position returns the number in a cursor, or 0 without a cursor.
 func (k *kernel) position(ctx context.Context, cursor string) (int64, error) {
 	text, err := k.unseal(ctx, cursor)
 	if err != nil || text == "" {
@@ -61,7 +61,7 @@ func (k *kernel) position(ctx context.Context, cursor string) (int64, error) {
 	return after, nil
 }
 
-// sealPosition is seal for a position; 0: the list ends.
+// sealPosition seals a position. It returns "" for 0, the end of the list.
 func (k *kernel) sealPosition(ctx context.Context, next int64) string {
 	if next == 0 {
 		return ""
@@ -69,14 +69,13 @@ func (k *kernel) sealPosition(ctx context.Context, next int64) string {
 	return k.seal(ctx, strconv.FormatInt(next, 10))
 }
 
-// ListIn has the parameters of lists whose items are filtered one by one.
+// ListIn has the parameters of lists that are filtered in memory.
 type ListIn struct {
 	PageIn
 	FilterIn
 }
 
-// seal makes the cursor of the next page. It belongs to one query of one
-// principal: anything else that presents it is refused (A33).
+// seal creates the cursor of the next page. Only the same query of the same principal accepts it.
 func (k *kernel) seal(ctx context.Context, next string) string {
 	if next == "" {
 		return ""
@@ -133,8 +132,8 @@ func listOf[S, T any](items []S, next string, view func(S) T) apitypes.List[T] {
 	return l
 }
 
-// pageOf cuts a page out of a list that is read whole. The page begins after the item that
-// the cursor names by its id.
+// pageOf returns a page of a list that was read completely. The page begins after the item whose id
+// is in the cursor.
 func pageOf[S, T any](ctx context.Context, k *kernel, in *ListIn, items []S, id func(S) string, view func(S) T) (apitypes.List[T], error) {
 	var none apitypes.List[T]
 	after, err := k.unseal(ctx, in.Cursor)

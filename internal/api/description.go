@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// tags are the subjects of the description, in the order of a reader.
+// tags are the subjects of the description, in the order of its pages.
 var tags = []*huma.Tag{
 	{Name: "runs", Description: "Runs, their journals, steps, notes, and handoffs."},
 	{Name: "actions", Description: "Actions on one run, and their previews."},
@@ -36,7 +36,7 @@ var tags = []*huma.Tag{
 	{Name: "meta", Description: "This API: its version, its description, and the principal of a request."},
 }
 
-// refusals are the problems that an operation may answer with, by status.
+// refusals are the problems that an operation can return, by status.
 var refusals = map[int]string{
 	http.StatusBadRequest:            "The request is malformed: a parameter, a cursor, or the JSON of the body.",
 	http.StatusUnauthorized:          "Authentication is required.",
@@ -53,13 +53,13 @@ var refusals = map[int]string{
 	http.StatusInsufficientStorage:   "The disk is full.",
 }
 
-// changes reports whether an operation changes something, and so keeps idempotency keys.
+// changes reports whether an operation changes something and stores idempotency keys.
 func changes(op app.Operation) bool {
 	rule, ok := app.Policy(op)
 	return ok && rule.Kind != app.Query
 }
 
-// refusalsOf are the statuses of the problems of an operation.
+// refusalsOf returns the statuses of the problems of an operation.
 func refusalsOf(op *huma.Operation) []int {
 	out := []int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusTooManyRequests}
 	if rule, _ := app.Policy(app.Operation(op.OperationID)); rule.Role != "" {
@@ -91,7 +91,7 @@ func init() {
 
 func text(schema string) *huma.Schema { return &huma.Schema{Type: schema} }
 
-// describe adds to the description what all operations have in common.
+// describe adds what all operations have in common to the description.
 func (a *API) describe() {
 	doc := a.huma.OpenAPI()
 	doc.Tags = tags
@@ -105,7 +105,7 @@ func (a *API) describe() {
 			r.Headers = map[string]*huma.Param{
 				"Retry-After": {
 					Schema:      text(huma.TypeInteger),
-					Description: "After how many seconds to try again; absent where that is not known.",
+					Description: "Seconds to wait before the next attempt. Absent if unknown.",
 				},
 			}
 		case http.StatusUnauthorized:
@@ -155,12 +155,12 @@ func describeOperation(op *huma.Operation) {
 				r.Headers = map[string]*huma.Param{}
 			}
 			r.Headers["Idempotency-Replayed"] = &huma.Param{Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}},
-				Description: "The request was carried out before, with the same key."}
+				Description: "A request with the same key was executed before."}
 		}
 	}
 }
 
-// describeTags adds the ETag of the answer, and If-Match.
+// describeTags adds the ETag of the response, and If-Match.
 func describeTags(op *huma.Operation) {
 	if tagged[app.Operation(op.OperationID)] {
 		r := op.Responses["200"]
@@ -193,13 +193,13 @@ func describeHeaders(op *huma.Operation) {
 	}
 }
 
-// responseName is NotFound for 404.
+// responseName returns NotFound for 404.
 func responseName(status int) string {
 	return strings.ReplaceAll(http.StatusText(status), " ", "")
 }
 
-// describeNulls marks the objects that can be null. A tag cannot do this for a reference to a
-// schema.
+// describeNulls marks the properties that can be null. A struct tag cannot do this for a reference
+// to a schema.
 func (a *API) describeNulls() {
 	schemas := a.huma.OpenAPI().Components.Schemas
 	for _, name := range slices.Sorted(maps.Keys(schemas.Map())) {
@@ -220,10 +220,10 @@ func (a *API) describeNulls() {
 	}
 }
 
-// enums are the types of text of which all values are known.
+// enums are the string types with a fixed set of values.
 var enums = map[reflect.Type][]any{
 	reflect.TypeFor[domain.RunStatus]():  anys(domain.RunStatuses),
-	reflect.TypeFor[domain.WaitReason](): append([]any{""}, anys(domain.WaitReasons)...), // "": it does not wait
+	reflect.TypeFor[domain.WaitReason](): append([]any{""}, anys(domain.WaitReasons)...), // "" means that the run does not wait
 	reflect.TypeFor[domain.NodeStatus](): anys(domain.NodeStatuses),
 	reflect.TypeFor[domain.DraftState](): anys(domain.DraftStates),
 	reflect.TypeFor[domain.BulkState]():  anys(domain.BulkStates),
@@ -241,12 +241,12 @@ func anys[T any](list []T) []any {
 // oneOf describes a type of enums.
 type oneOf[T any] string
 
-// Schema is of one of the values.
+// Schema returns a schema with the values of the type.
 func (oneOf[T]) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: enums[reflect.TypeFor[T]()]}
 }
 
-// describeEnums makes a registry describe the types of enums by their values.
+// describeEnums makes a registry describe these types by their values.
 func describeEnums(r huma.Registry) {
 	r.RegisterTypeAlias(reflect.TypeFor[domain.RunStatus](), reflect.TypeFor[oneOf[domain.RunStatus]]())
 	r.RegisterTypeAlias(reflect.TypeFor[domain.WaitReason](), reflect.TypeFor[oneOf[domain.WaitReason]]())
@@ -254,5 +254,5 @@ func describeEnums(r huma.Registry) {
 	r.RegisterTypeAlias(reflect.TypeFor[domain.DraftState](), reflect.TypeFor[oneOf[domain.DraftState]]())
 	r.RegisterTypeAlias(reflect.TypeFor[domain.BulkState](), reflect.TypeFor[oneOf[domain.BulkState]]())
 	r.RegisterTypeAlias(reflect.TypeFor[domain.Role](), reflect.TypeFor[oneOf[domain.Role]]())
-	r.RegisterTypeAlias(reflect.TypeFor[domain.Millis](), reflect.TypeFor[float64]()) // with a fraction where there is one
+	r.RegisterTypeAlias(reflect.TypeFor[domain.Millis](), reflect.TypeFor[float64]()) // with a fraction if there is one
 }

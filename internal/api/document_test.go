@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// walkSchemas calls visit for each schema in a part of the description, with its place.
+// walkSchemas calls visit for each schema in a part of the description, with its position.
 func walkSchemas(v any, place string, visit func(place string, schema map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -27,7 +27,7 @@ func walkSchemas(v any, place string, visit func(place string, schema map[string
 	}
 }
 
-// Every property of every schema is described, also of schemas without a name.
+// Every property of every schema has a description, also in schemas without a name.
 func TestEveryNestedPropertyIsDescribed(t *testing.T) {
 	t.Parallel()
 	count := 0
@@ -44,8 +44,8 @@ func TestEveryNestedPropertyIsDescribed(t *testing.T) {
 	}
 }
 
-// Every operation that returns a list has the pages of all lists: items, nextCursor, and hasMore, with limit,
-// cursor, and filter.
+// Every operation that returns a list has the same pages: items, nextCursor, and hasMore, with
+// limit, cursor, and filter.
 func TestEveryListPagesAlike(t *testing.T) {
 	t.Parallel()
 	doc := spec(t)
@@ -92,7 +92,8 @@ func TestEveryListPagesAlike(t *testing.T) {
 	}
 }
 
-// unaddressed are the paths whose new objects have no address of their own, or are a part of the response.
+// unaddressed are the paths whose new objects have no address of their own, or are a part of the
+// response.
 var unaddressed = map[string]bool{"/ask": true, "/planner/plan": true, "/system/backup": true, "/runs/{id}/notes": true}
 
 // Every response that a client must expect is described, with its headers: the refusals by their status, a Location

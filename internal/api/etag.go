@@ -18,16 +18,16 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Every single object has an ETag, and an action on an object accepts If-Match. The ETag
-// of a run is its revision, and that of a plan is the hash of its newest version: their
-// owners check them. For other objects the ETag is a hash of the body, and it is compared
+// Every object has an ETag, and an action on an object accepts If-Match. The ETag of a run is its
+// revision, and that of a plan is the hash of its newest version. The operations of runs and plans
+// check these. The ETag of any other object is a hash of its body, and this package checks it
 // before the action.
 
 func etag(s string) string { return `"` + s + `"` }
 
 func runTag(r domain.Run) string { return etag(strconv.FormatInt(r.LastSeq, 10)) }
 
-// revOf is the revision of a run that If-Match demands; 0: any.
+// revOf returns the revision of a run in If-Match, or 0 for any revision.
 func revOf(header string) (int64, error) {
 	tag := unquoted(header)
 	if tag == "" || tag == "*" {
@@ -48,15 +48,15 @@ func staleTag() error {
 	return domain.Errorf(domain.CodeStale, "the object has changed since you read it").Suggest("read it again, then retry")
 }
 
-// tagged lists the operations whose answer is one object, with an ETag of its body.
+// tagged lists the operations that return one object, with an ETag of its body.
 var tagged = map[app.Operation]bool{
 	app.GetApproval: true, app.GetDraft: true, app.GetTool: true, app.GetAgent: true, app.GetProvider: true, app.GetUser: true,
 	app.GetToken: true, app.GetBulk: true, app.GetHandoff: true, app.GetSettings: true, app.GetToolServer: true,
 	app.GetView: true, app.SaveView: true,
 }
 
-// matched maps actions with an If-Match header to the operation that reads the object. Their path
-// begins with that of the object.
+// matched maps actions with an If-Match header to the operation that reads the object. The path of
+// an action begins with that of the object.
 var matched = map[app.Operation]app.Operation{
 	app.DecideApproval: app.GetApproval, app.AssignApproval: app.GetApproval,
 	app.RefineDraft: app.GetDraft, app.AcceptDraft: app.GetDraft, app.DiscardDraft: app.GetDraft, app.StartDrafted: app.GetDraft,
@@ -68,14 +68,14 @@ var matched = map[app.Operation]app.Operation{
 	app.UnpausePlan: app.GetPlan, app.AcknowledgeRun: app.GetRun, app.UnacknowledgeRun: app.GetRun, app.AddNote: app.GetRun,
 }
 
-// tag sets the ETag of an answer that is one object.
+// tag sets the ETag of a response that is one object.
 func tag(ctx huma.Context, _ string, v any) (any, error) {
 	if !tagged[app.Operation(ctx.Operation().OperationID)] || ctx.Status() >= http.StatusBadRequest {
 		return v, nil
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
-		return v, nil // the answer itself fails with it
+		return v, nil // the response fails with the same error
 	}
 	sum := sha256.Sum256(text)
 	ctx.SetHeader("ETag", etag(base64.RawURLEncoding.EncodeToString(sum[:12])))
@@ -91,7 +91,7 @@ func (a *API) match(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	address, added := ctx.URL(), app.Operation(ctx.Operation().OperationID) == app.SaveView
-	if added { // the body names it
+	if added { // the body contains the name
 		address = viewAddress(bodyOf(humaecho.Unwrap(ctx).Request()))
 	}
 	got, err := a.tagOf(ctx.Context(), reader, address)
@@ -105,10 +105,10 @@ func (a *API) match(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// viewAddress is the address of the saved view that a body describes.
+// viewAddress returns the address of the saved view in a body.
 func viewAddress(body []byte) url.URL {
 	var v apitypes.View
-	_ = json.Unmarshal(body, &v) // of another body, the address has no view
+	_ = json.Unmarshal(body, &v) // for an invalid body, no view has the address
 	at := url.URL{Path: Base + "/views/" + strings.TrimSpace(v.Name)}
 	at.RawPath = Base + "/views/" + url.PathEscape(strings.TrimSpace(v.Name))
 	if v.Shared {
@@ -117,7 +117,8 @@ func viewAddress(body []byte) url.URL {
 	return at
 }
 
-// tagOf reads the ETag of the object that a path begins with; "": it is not there.
+// tagOf reads the ETag of the object at the beginning of a path. It is "" if there is no such
+// object.
 func (a *API) tagOf(ctx context.Context, reader app.Operation, address url.URL) (string, error) {
 	route := a.Reads(reader)
 	parts := strings.Split(address.EscapedPath(), "/")[:strings.Count(route, "/")+1]
@@ -125,7 +126,7 @@ func (a *API) tagOf(ctx context.Context, reader app.Operation, address url.URL) 
 	if err != nil {
 		return "", err
 	}
-	if reader == app.GetView { // the query names it, too
+	if reader == app.GetView { // the query is part of the name
 		r.URL.RawQuery = address.RawQuery
 	}
 	w := &headerWriter{header: http.Header{}}
@@ -133,7 +134,7 @@ func (a *API) tagOf(ctx context.Context, reader app.Operation, address url.URL) 
 	return w.header.Get("ETag"), nil
 }
 
-// headerWriter keeps the header of an answer.
+// headerWriter keeps the header of a response.
 type headerWriter struct{ header http.Header }
 
 func (w *headerWriter) Header() http.Header         { return w.header }

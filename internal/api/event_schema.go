@@ -22,8 +22,7 @@ func (EventView) Fields() []string {
 	return out
 }
 
-// Schema describes every type of event: those with a fixed shape by name, and any
-// other by the envelope.
+// Schema describes every type of event with a fixed shape by name, and all others by the envelope.
 func (EventView) Schema(r huma.Registry) *huma.Schema {
 	const ref = "#/components/schemas/"
 	if r.Map()["Event"] == nil {

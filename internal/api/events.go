@@ -17,20 +17,20 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
-// EventPage is a part of the stored events of a run.
+// EventPage is a page of the stored events of a run.
 type EventPage = apitypes.List[EventView]
 
 const streamText = "Each event is a flat JSON object as in the schema Event. To continue after a break, send the last eventId as " +
 	"Last-Event-ID or ?after=. Ids of ephemeral events are not positions. After an unknown id, the stream sends an event reset, " +
 	"and the client must read its data again. A client that is too slow also receives reset, and the stream ends."
 
-// eventHandler serves events as they happen.
+// eventHandler serves streams of events.
 type eventHandler struct {
 	*kernel
 	*lifetime
 	*Config
 	runs *app.Runs
-	// foreign reports a request that a page of another site makes.
+	// foreign reports whether a page of another site sent the request.
 	foreign func(r *http.Request) bool
 }
 
@@ -42,33 +42,33 @@ func (h eventHandler) routes(a *API) {
 			Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": event}}}}
 	}
 	mount(a, huma.Operation{OperationID: "stream-events", Method: http.MethodGet, Path: "/events", Tags: tags,
-		Summary: "All events as they happen (server-sent events)", Description: streamText + " Without a position it begins now.",
+		Summary: "Stream all events (server-sent events)", Description: streamText + " Without a position, the stream begins now.",
 		Responses: map[string]*huma.Response{"200": {Description: "Events", Content: stream()}}},
 		func(ctx context.Context, in *streamIn) (*huma.StreamResponse, error) { return h.stream(ctx, in, "") })
 
 	both := stream()
 	both["application/json"] = &huma.MediaType{Schema: a.schema(reflect.TypeFor[EventPage]())}
 	mount(a, huma.Operation{OperationID: "get-run-events", Method: http.MethodGet, Path: "/runs/{id}/events", Tags: tags,
-		Summary:     "A run's events, as JSON, or with Accept: text/event-stream as they happen",
-		Description: streamText + " Without a position it begins with the run.",
+		Summary:     "List a run's events, or stream them with Accept: text/event-stream",
+		Description: streamText + " Without a position, it begins with the run.",
 		Responses:   map[string]*huma.Response{"200": {Description: "Events", Content: both}}}, h.runEvents)
 
 	mount(a, huma.Operation{OperationID: "open-event-socket", Method: http.MethodGet, Path: "/ws", Tags: tags,
-		Summary:     "All events as they happen (WebSocket)",
+		Summary:     "Stream all events (WebSocket)",
 		Description: "The same events as /events, one JSON object per text message. " + streamText,
 		Responses: map[string]*huma.Response{"101": {Description: "Switching protocols. Each text message is an Event.",
 			Extensions: map[string]any{"x-message-schema": a.schema(reflect.TypeFor[EventView]())}}}}, h.socket)
 }
 
 type streamIn struct {
-	After       string `query:"after" maxLength:"128" doc:"Begin after the event with this id or number."`
+	After       string `query:"after" maxLength:"128" doc:"Start after the event with this id or number."`
 	LastEventID string `header:"Last-Event-ID" maxLength:"128" doc:"The same as after."`
 	Run         string `query:"run" maxLength:"64" doc:"Only events of this run."`
 }
 
 type runEventsIn struct {
 	RunIn
-	After       string `query:"after" maxLength:"128" doc:"For a stream: begin after the event with this id or number."`
+	After       string `query:"after" maxLength:"128" doc:"For a stream: start after the event with this id or number."`
 	LastEventID string `header:"Last-Event-ID" maxLength:"128" doc:"The same as after."`
 	LongPageIn
 }
@@ -118,8 +118,8 @@ func wantsStream(r *http.Request) bool {
 	return strings.Contains(strings.ToLower(r.Header.Get("Accept")), "text/event-stream")
 }
 
-// from is the position at which a stream begins: after the nth event of a record. With record 0, it
-// is after all events of the record before after.
+// from is the start position of a stream. If record is not 0, it is after event n of that record.
+// Otherwise it is after all events of the record before after.
 type from struct {
 	after  int64
 	record int64
@@ -127,7 +127,7 @@ type from struct {
 	reset  bool // the client requested unknown events
 }
 
-// received reports whether the listener has the event.
+// received reports whether the client has the event.
 func (f from) received(e domain.Event) bool {
 	return f.record > 0 && e.Seq == f.record && e.Index <= f.n
 }
@@ -158,7 +158,7 @@ func (h eventHandler) from(ctx context.Context, header, query, otherwise string)
 	return from{after: seq}, nil
 }
 
-// begin takes one of the places for streams and subscribes.
+// begin reserves a stream and subscribes.
 func (h eventHandler) begin(ctx context.Context, f from, run string) (events <-chan domain.Event, end func(), err error) {
 	streams, who := infoOf(ctx).streams, infoOf(ctx).actor.Name
 	if err := streams.Enter(who); err != nil {
@@ -182,12 +182,13 @@ func (h eventHandler) begin(ctx context.Context, f from, run string) (events <-c
 	}, nil
 }
 
-// resetEvent makes a listener read again; its id is the position after that.
+// resetEvent is the event after which a client must read its data again. Its id is the position to
+// continue from.
 func (h eventHandler) resetEvent(after int64) domain.Event {
 	return domain.Event{ID: h.Engine.Generation() + "-" + strconv.FormatInt(after, 10), Seq: after, Type: "reset", At: time.Now().UTC()}
 }
 
-// stillAllowed checks again whether the principal of an open stream may read it.
+// stillAllowed reports whether the principal of an open stream may still read it.
 func (h eventHandler) stillAllowed(ctx context.Context, info *requestInfo, op app.Operation) bool {
 	actor, err := info.check(ctx)
 	if err == nil {
@@ -196,7 +197,7 @@ func (h eventHandler) stillAllowed(ctx context.Context, info *requestInfo, op ap
 	return err == nil
 }
 
-// stream answers with server-sent events.
+// stream writes server-sent events.
 func (h eventHandler) stream(ctx context.Context, in *streamIn, otherwise string) (*huma.StreamResponse, error) {
 	info := infoOf(ctx)
 	if h.foreign(info.request) {

@@ -4,7 +4,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 )
 
-// Routes lists what is served, as "METHOD /path".
+// Routes lists all routes, as "METHOD /path".
 func Routes(a *API) []string {
 	var out []string
 	for _, r := range a.echo.Routes() {
@@ -33,7 +33,7 @@ func braces(path string) string {
 	return string(out)
 }
 
-// Needs returns the rule of a route, "METHOD /path".
+// Needs returns the policy of a route, "METHOD /path".
 func Needs(a *API, route string) app.Rule {
 	for _, r := range a.routes {
 		if r.method+" "+r.path == route {
@@ -44,7 +44,7 @@ func Needs(a *API, route string) app.Rule {
 	return app.Rule{Role: "none"}
 }
 
-// CheckJSON reports whether a body is refused before it is decoded.
+// CheckJSON reports whether checkJSON refuses a body.
 func CheckJSON(body []byte) error {
 	if p := checkJSON(body); p != nil {
 		return p

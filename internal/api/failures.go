@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// GroupAcknowledge acknowledges a failure group. The plan, the node, and the code are
-// required only if several groups have the fingerprint, or if it is any.
+// GroupAcknowledge acknowledges a failure group. The plan, the step, and the code are required only
+// if several groups have the fingerprint, or if it is any.
 type GroupAcknowledge struct {
 	Plan string `json:"plan,omitempty" maxLength:"200" doc:"The key of the plan." example:"invoice"`
 	Node string `json:"node,omitempty" maxLength:"128" doc:"The step that failed."`
@@ -22,11 +22,11 @@ type GroupAcknowledge struct {
 	Note string `json:"note,omitempty" maxLength:"2000" doc:"A note for others." example:"the supplier has an outage"`
 }
 
-// GroupAcknowledgement is an acknowledgement, or its withdrawal.
+// GroupAcknowledgement is the result of acknowledging a group, or of withdrawing that.
 type GroupAcknowledgement struct {
 	Fingerprint  string `json:"fingerprint" doc:"The fingerprint of the group."`
 	Acknowledged bool   `json:"acknowledged" doc:"Whether the group is acknowledged now."`
-	Runs         int64  `json:"runs" doc:"How many runs the acknowledgement covers, or how many need attention after its withdrawal."`
+	Runs         int64  `json:"runs" doc:"How many runs were acknowledged, or need attention after the withdrawal."`
 }
 
 // GroupIn names a failure group.
@@ -51,7 +51,7 @@ type (
 	ackGroupOut struct{ Body GroupAcknowledgement }
 )
 
-// ref is the group that a request names.
+// ref is the group in a request.
 func (in *GroupIn) ref(plan, node, code string) domain.FailureRef {
 	r := domain.FailureRef{PlanKey: plan, Node: node, Code: code, Fingerprint: unescaped(in.Fingerprint)}
 	if r.Fingerprint == "any" {
@@ -60,12 +60,12 @@ func (in *GroupIn) ref(plan, node, code string) domain.FailureRef {
 	return r
 }
 
-// failureID names a group of failed runs.
+// failureID identifies a group of failed runs.
 func failureID(g domain.FailureGroup) string {
 	return strings.Join([]string{g.Plan.ID, g.Node, g.Code, g.Fingerprint}, "\x00")
 }
 
-// maxListed is how many items a list has that is read whole: the newest.
+// maxListed limits lists that are read completely. They contain the newest items.
 const maxListed = 1000
 
 // failureHandler serves groups of failed runs.

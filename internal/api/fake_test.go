@@ -15,11 +15,10 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// fake is a small world behind the ports: enough to see what a request asks
-// for and to answer it.
+// fake implements the ports with a real store and with events, tokens, and sessions in memory.
 type fake struct {
 	mu sync.Mutex
-	// realPlans are of a real store.
+	// realPlans has the operations on plans.
 	realPlans
 	runs     []domain.Run
 	events   []domain.Event
@@ -28,12 +27,12 @@ type fake struct {
 	sessions map[string]domain.User
 }
 
-// realPlans is what the API asks about plans, of a real store and a real engine.
+// realPlans are operations on plans with a real store and a real engine.
 type realPlans struct{ *apptest.World }
 
 const fakeGeneration = "abc"
 
-// newFake makes a world; nil: one without plans.
+// newFake returns a fake with five completed runs. If tb is nil, it has no plans.
 func newFake(tb testing.TB) *fake {
 	plans := realPlans{&apptest.World{App: &app.App{}}}
 	if tb != nil {
@@ -59,7 +58,7 @@ func newFake(tb testing.TB) *fake {
 	return f
 }
 
-// asking starts a run of a plan that asks a person, and waits until it does.
+// asking starts a run of a plan with an approval, and waits until the approval is pending.
 func (f *fake) asking(t *testing.T) (domain.Run, domain.Approval) {
 	t.Helper()
 	run := f.Engine.Run(
@@ -97,7 +96,7 @@ func (f *fake) LastEvent(context.Context) (int64, error) {
 	return int64(len(f.events)), nil
 }
 
-// emit stores an event and delivers it; who does not take it gets a reset.
+// emit stores an event and delivers it. A listener with a full buffer gets a reset.
 func (f *fake) emit(kind string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -165,7 +164,7 @@ func (f *fake) Token(_ context.Context, token string) (domain.Actor, error) {
 	return a, nil
 }
 
-// Fresh is every session.
+// Fresh reports that every session is recent.
 func (f *fake) Fresh(context.Context, string) (bool, error) { return true, nil }
 
 func (f *fake) MustEnrol(context.Context, domain.User) (bool, error) { return false, nil }
@@ -178,7 +177,7 @@ func (f *fake) Session(_ context.Context, secret string) (domain.User, error) {
 	return u, nil
 }
 
-// account stores a user with a second factor and a session, and the token that "admin" is.
+// account stores a user with a second factor and a session, and the token of "admin".
 func (f *fake) account(t *testing.T) {
 	t.Helper()
 	now := time.Now()

@@ -26,13 +26,13 @@ func FuzzCursor(f *testing.F) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != 400 && (cursor != "" || w.Code != 200) {
-			t.Errorf("cursor %q answers %d", cursor, w.Code)
+			t.Errorf("cursor %q returned %d", cursor, w.Code)
 		}
 	})
 }
 
-// FuzzBody: what is let through to the decoder is JSON that it reads, and never
-// brings the API down.
+// FuzzBody checks that the decoder reads each body that checkJSON accepts, and that no body crashes
+// the API.
 func FuzzBody(f *testing.F) {
 	world := newFake(f)
 	h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world})
@@ -46,7 +46,7 @@ func FuzzBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		if api.CheckJSON([]byte(body)) == nil && !json.Valid([]byte(body)) {
-			t.Errorf("%q is taken for JSON", body)
+			t.Errorf("%q is accepted as JSON", body)
 		}
 		r := httptest.NewRequest(http.MethodPost, api.Base+"/runs", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer operator")
@@ -54,7 +54,7 @@ func FuzzBody(f *testing.F) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code >= 500 {
-			t.Errorf("%q answers %d %s", body, w.Code, w.Body)
+			t.Errorf("%q returned %d %s", body, w.Code, w.Body)
 		}
 	})
 }
@@ -75,7 +75,7 @@ func FuzzEventPosition(f *testing.F) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != 200 && w.Code != 400 {
-			t.Errorf("after %q answers %d %s", after, w.Code, w.Body)
+			t.Errorf("after %q returned %d %s", after, w.Code, w.Body)
 		}
 	})
 }

@@ -19,7 +19,7 @@ type handoffsIn struct {
 }
 
 type handoffIn struct {
-	ID string `path:"id" maxLength:"400" doc:"A handoff's id, as lists have it."`
+	ID string `path:"id" maxLength:"400" doc:"The id of the handoff, as in lists."`
 }
 
 type handoffOut struct{ Body domain.HandoffDetail }

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 )
 
-// keyed checks the Idempotency-Key of a request whose operation stores it, and marks
-// the response to a repetition.
+// keyed checks the Idempotency-Key of a request whose operation stores it, and marks the response
+// to a repetition.
 func (a *API) keyed(ctx huma.Context, next func(huma.Context)) {
 	if key := ctx.Header("Idempotency-Key"); key != "" && ctx.Method() != http.MethodGet {
 		if p := checkKey(key); p != nil {
@@ -28,13 +28,13 @@ func (a *API) keyed(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// meta is who sends a request to internal/app, and under which key.
+// meta returns the principal and the idempotency key of a request, for internal/app.
 func meta(ctx context.Context) app.Meta {
 	info := infoOf(ctx)
 	return app.Meta{By: info.actor, Key: info.request.Header.Get("Idempotency-Key"), Repeated: &info.repeated}
 }
 
-// maxKey is how long an Idempotency-Key may be.
+// maxKey is the maximum length of an Idempotency-Key.
 const maxKey = 128
 
 func checkKey(key string) *Problem {

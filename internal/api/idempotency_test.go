@@ -22,17 +22,17 @@ func TestIdempotencyKeys(t *testing.T) {
 		t.Errorf("A43: %d runs were started, %v", len(list.Items), err)
 	}
 	if a := s.ask(t, "operator", "POST /runs", `{"plan":"q"}`, key); a.status != 422 || a.json["reason"] != "idempotency.reused" {
-		t.Errorf("A43: another body answers %d %s", a.status, a.text)
+		t.Errorf("A43: another body returned %d %s", a.status, a.text)
 	}
 	if a := s.ask(t, "admin", "POST /runs", `{"plan":"p"}`, key); a.status != 201 || a.json["id"] == first.json["id"] {
 		t.Errorf("another principal gets %d %s", a.status, a.text)
 	}
-	// What failed was not done, and may be tried again.
+	// A failed request was not executed, so its key can be used again.
 	if a := s.ask(t, "operator", "POST /runs", `{"plan":"r"}`, "Idempotency-Key: k2"); a.status != 404 {
 		t.Errorf("got %d", a.status)
 	}
 	s.world.Engine.Save("{id: r, nodes: {a: {type: set, input: 1}}}")
 	if a := s.ask(t, "operator", "POST /runs", `{"plan":"r"}`, "Idempotency-Key: k2"); a.status != 201 {
-		t.Errorf("after a failure the key answers %d %s", a.status, a.text)
+		t.Errorf("after a failure the key returned %d %s", a.status, a.text)
 	}
 }

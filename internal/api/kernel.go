@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// kernel is what the handlers of all subjects share: problems, cursors, and answers.
+// kernel holds what the handlers of all subjects share: problems, cursors, and responses.
 type kernel struct {
 	log          *slog.Logger
 	showInternal bool
@@ -22,11 +22,11 @@ func (k *kernel) writeJSON(ctx huma.Context, status int, v any) {
 	enc := json.NewEncoder(ctx.BodyWriter())
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		k.log.Debug("write an answer", "err", err)
+		k.log.Debug("write a response", "err", err)
 	}
 }
 
-// lifetime ends event streams when the API is closed.
+// lifetime ends event streams when the API closes.
 type lifetime struct {
 	stop context.Context
 	end  context.CancelFunc

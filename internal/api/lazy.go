@@ -11,9 +11,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// add serves an operation, at once or with its first request. A process that calls
-// a few operations saves the schemas of all others, which take most of the time of
-// [New] and megabytes.
+// add registers an operation, immediately or at its first request. A process that calls few
+// operations then does not build the schemas of all others, which take most of the time of [New]
+// and several megabytes.
 func (a *API) add(op huma.Operation, build func(huma.API)) {
 	if !a.Lazy {
 		build(a.huma)

@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/internal/api"
 )
 
-// An API that builds its operations at its first request answers like one that builds them at once,
-// also with concurrent requests. Its description is the same.
+// An API that builds its operations at their first requests returns the same responses and the same
+// description as one that builds them immediately, also with concurrent requests.
 func TestALazyHandlerAnswersTheSame(t *testing.T) {
 	t.Parallel()
 	world := newFake(t)
@@ -70,6 +70,6 @@ func TestALazyHandlerAnswersTheSame(t *testing.T) {
 	}
 	all.Wait()
 	if code, _, text := ask(lazy, http.MethodPut, "/runs", ""); code != http.StatusMethodNotAllowed {
-		t.Errorf("a method that no route has: %d %s", code, text)
+		t.Errorf("a method without a route: %d %s", code, text)
 	}
 }

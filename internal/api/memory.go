@@ -68,7 +68,7 @@ func searchPage[T any](
 	return listOf(found, k.seal(ctx, next), same), err
 }
 
-// memoryHandler serves what sessions remember.
+// memoryHandler serves the memory of sessions.
 type memoryHandler struct {
 	*kernel
 	memory *app.Memory

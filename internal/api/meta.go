@@ -37,7 +37,7 @@ func (a *API) metaRoutes() {
 
 	mount(a, huma.Operation{
 		OperationID: "get-version", Method: http.MethodGet, Path: "/version", Tags: []string{"meta"},
-		Summary: "What answers",
+		Summary: "Get the version of the server",
 	}, func(context.Context, *struct{}) (*versionOut, error) { return &versionOut{Body: a.Version}, nil })
 
 	mount(a, huma.Operation{

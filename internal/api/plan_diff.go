@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// PlanComparison is what changed from one version of a plan to another.
+// PlanComparison contains the changes from one version of a plan to another.
 type PlanComparison struct {
 	Plan    domain.PlanRef `json:"plan"`
 	From    int            `json:"from"`

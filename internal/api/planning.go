@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// AskCreate is an intent.
+// AskCreate is a planning request.
 type AskCreate struct {
 	Query    string `json:"query" minLength:"1" maxLength:"32768" doc:"The request in plain language. /agentId text selects the agent that answers."`
 	Agent    string `json:"agent,omitempty" doc:"Answers directly, without a plan."`
@@ -23,7 +23,7 @@ type AskCreate struct {
 	Preferences map[string]any     `json:"preferences,omitempty" doc:"Fill parameters of skills, such as a tone."`
 }
 
-// QueryClassify is a query to be classified.
+// QueryClassify is a query to classify.
 type QueryClassify struct {
 	Query string `json:"query" maxLength:"32768"`
 }
@@ -37,7 +37,7 @@ type (
 	plannedOut  struct{ Body domain.ExecutionPlan }
 )
 
-// planningHandler serves planning requests that are answered at once.
+// planningHandler serves planning requests with an immediate response.
 type planningHandler struct {
 	planning *app.Planning
 }

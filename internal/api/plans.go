@@ -41,14 +41,13 @@ type documentIn struct {
 	RawBody     []byte `contentType:"application/yaml"`
 }
 
-// document copies the body: its buffer serves the next request, and the source
-// outlives this one.
+// document returns a copy of the body, because the next request reuses its buffer.
 func (in *documentIn) document() []byte { return bytes.Clone(in.RawBody) }
 
-// base is the hash of the version that the document was made from.
+// base returns the hash of the version that the document is based on.
 func (in *documentIn) base() string {
 	tag := unquoted(in.IfMatch)
-	tag, _, _ = strings.Cut(tag, "-") // the ETag of a plan, or of a source, has more parts
+	tag, _, _ = strings.Cut(tag, "-") // the ETag of a plan or of a source has more parts
 	return strings.TrimPrefix(tag, "*")
 }
 
@@ -126,7 +125,7 @@ func (h planHandler) routes(a *API) {
 	}
 }
 
-// oneOf describes an answer of one of several types.
+// oneOf describes a response of one of several types.
 func (a *API) oneOf(description string, types ...reflect.Type) *huma.Response {
 	s := &huma.Schema{}
 	for _, t := range types {
@@ -135,8 +134,7 @@ func (a *API) oneOf(description string, types ...reflect.Type) *huma.Response {
 	return &huma.Response{Description: description, Content: map[string]*huma.MediaType{"application/json": {Schema: s}}}
 }
 
-// schema describes a type. An operation that is built with its first request is not
-// described.
+// schema describes a type. An operation that is built at its first request has no description.
 func (a *API) schema(t reflect.Type) *huma.Schema {
 	if a.Lazy {
 		return &huma.Schema{}
@@ -155,8 +153,8 @@ type storedPlanOut struct {
 	Body     apitypes.StoredPlan
 }
 
-// originOf is the origin of what a request creates: "cli" for the person at this
-// machine.
+// originOf returns the origin of an object that a request creates: "cli" for the person on this
+// host.
 func originOf(ctx context.Context, otherwise string) string {
 	if actorOf(ctx).Source == "cli" {
 		return "cli"

@@ -18,16 +18,16 @@ func TestPlans(t *testing.T) {
 		t.Errorf("stored %+v %v", v, err)
 	}
 	if a := s.ask(t, "author", "POST /plans", graph, yaml); a.status != 200 || a.json["version"] != 1.0 {
-		t.Errorf("known content answers %d %s", a.status, a.text)
+		t.Errorf("known content returned %d %s", a.status, a.text)
 	}
 	bad := s.ask(t, "author", "POST /plans", "id: x\nnodes:\n  a: {type: noop, inputt: 1}\n  b: {}\n", yaml)
 	problems, _ := bad.json["problems"].([]any)
 	if bad.status != 422 || len(problems) < 2 || len(bad.json["errors"].([]any)) != len(problems) {
-		t.Errorf("a plan with several errors answers %d %s", bad.status, bad.text)
+		t.Errorf("a plan with several errors returned %d %s", bad.status, bad.text)
 	}
 	check := s.ask(t, "viewer", "POST /plan-checks", "nodes: {b: {}}\n", yaml)
 	if check.status != 200 || check.json["valid"] != false {
-		t.Errorf("check answers %d %s", check.status, check.text)
+		t.Errorf("check returned %d %s", check.status, check.text)
 	}
 	get := s.ask(t, "viewer", "GET /plans/hello", "")
 	tag := get.header.Get("ETag")
@@ -35,7 +35,7 @@ func TestPlans(t *testing.T) {
 		t.Fatalf("GET /plans/hello = %d %s", get.status, get.text)
 	}
 	if a := s.ask(t, "viewer", "GET /plans/hello", "", "If-None-Match: "+tag); a.status != 304 || a.text != "" {
-		t.Errorf("with its ETag it answers %d %q", a.status, a.text)
+		t.Errorf("with its ETag it returned %d %q", a.status, a.text)
 	}
 	v := s.ask(t, "viewer", "GET /plans/hello/versions/1", "")
 	if v.status != 200 || v.json["source"] != graph || v.header.Get("ETag") == "" {
@@ -46,9 +46,9 @@ func TestPlans(t *testing.T) {
 		t.Errorf("the source = %d %q", v.status, v.text)
 	}
 	if v := s.ask(t, "viewer", "GET /plans/hello/versions/7", ""); v.status != 404 {
-		t.Errorf("a version that is not there: %d", v.status)
+		t.Errorf("an unknown version: %d", v.status)
 	}
-	// P44: what was made from an older version is not stored over a newer one.
+	// P44: a document that is based on an earlier version does not replace a newer one.
 	changed := strings.Replace(graph, "id: hello", "id: hello\ndescription: changed", 1)
 	if a := s.ask(t, "author", "POST /plans", changed, yaml, `If-Match: "0123"`); a.status != 409 || a.json["code"] != "stale" {
 		t.Errorf("P44: over a newer version: %d %s", a.status, a.text)

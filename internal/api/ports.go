@@ -29,7 +29,7 @@ type Engine interface {
 	Generation() string
 }
 
-// Principals finds who sends a request.
+// Principals finds the principal of a request.
 type Principals interface {
 	// Token finds the principal of an API token; CodeUnauthorized.
 	Token(ctx context.Context, token string) (domain.Actor, error)

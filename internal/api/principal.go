@@ -31,7 +31,7 @@ func (a *localHandler) credential(r *http.Request) (func(context.Context) (domai
 	if secret == "" {
 		return nil, unauthorized("send an API token as: Authorization: Bearer TOKEN")
 	}
-	// A browser sends its cookie along with whatever another site makes it send.
+	// A browser adds its cookie to requests that pages of other sites cause.
 	if unsafeMethod(r.Method) && !a.sameOrigin(r) {
 		return nil, domain.Errorf(domain.CodeForbidden, "the request does not come from a page of this server")
 	}
@@ -48,7 +48,7 @@ func (a *localHandler) credential(r *http.Request) (func(context.Context) (domai
 		}
 		actor := domain.Actor{Name: u.Name, Role: u.Role, Source: "ui"}
 		if actor.Role == domain.RoleAdmin && unsafeMethod(r.Method) {
-			// An open browser does not prove who uses it, so admin actions require a recent proof.
+			// An open browser does not prove who uses it, so admin actions require a recent login.
 			// Pages request it, and programs use a token.
 			fresh, err := a.Principals.Fresh(ctx, secret)
 			if err != nil {
@@ -62,7 +62,7 @@ func (a *localHandler) credential(r *http.Request) (func(context.Context) (domai
 	}, nil
 }
 
-// cookie returns the session secret; several that differ are refused (A20).
+// cookie returns the session secret. It refuses requests with several different secrets.
 func (a *API) cookie(r *http.Request) (string, error) {
 	secret := ""
 	for _, name := range a.SessionCookies {
@@ -76,8 +76,7 @@ func (a *API) cookie(r *http.Request) (string, error) {
 	return secret, nil
 }
 
-// sameOrigin demands proof: a request that names neither its site nor its
-// origin is refused (A14 to A16).
+// sameOrigin refuses requests that contain neither their site nor their origin.
 func (a *API) sameOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"
@@ -86,13 +85,13 @@ func (a *API) sameOrigin(r *http.Request) bool {
 	return origin != "" && origin == a.ownOrigin(r)
 }
 
-// foreignOrigin reports a request that a page of another site makes.
+// foreignOrigin reports whether a page of another site sent the request.
 func (a *API) foreignOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	return origin != "" && origin != a.ownOrigin(r)
 }
 
-// ownOrigin is the origin of this server's pages, as the request came to it.
+// ownOrigin returns the origin of this server's pages, as addressed by the request.
 func (a *API) ownOrigin(r *http.Request) string {
 	if a.Secure(r) {
 		return "https://" + r.Host

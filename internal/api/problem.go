@@ -17,8 +17,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Problem is the body of every error: RFC 9457 with the extension members code,
-// reason, message, suggestion and errors.
+// Problem is the body of every error: RFC 9457 with the extension members code, reason, message,
+// suggestion, and errors.
 type Problem struct {
 	Type       string      `json:"type" doc:"Always about:blank; code has the details."`
 	Title      string      `json:"title" doc:"The status in words."`
@@ -26,13 +26,13 @@ type Problem struct {
 	Detail     string      `json:"detail" doc:"The same as message."`
 	Code       domain.Code `json:"code" doc:"For programs, e.g. not_found."`
 	Reason     string      `json:"reason,omitempty" doc:"Refines the code, e.g. cursor.invalid."`
-	Message    string      `json:"message" doc:"For people."`
+	Message    string      `json:"message" doc:"A message for people."`
 	Suggestion string      `json:"suggestion,omitempty" doc:"What to do about it."`
-	Errors     []Fault     `json:"errors" doc:"Everything that is wrong, if there are several things."`
+	Errors     []Fault     `json:"errors" doc:"All mistakes, if there are several."`
 	// Problems repeats the problems of a plan in the form that storing a plan returns.
 	Problems planner.Problems `json:"problems,omitempty"`
-	// Recoverable, Violations, and Answer describe a request that gets no plan. Code is then one of
-	// [001].
+	// Recoverable, Violations, and Answer describe a planning request without a plan. Code is then
+	// one of the codes of [001].
 	Recoverable *bool    `json:"recoverable,omitempty"`
 	Violations  []string `json:"violations,omitempty" doc:"Rules that forbid a plan, e.g. PRE-PLAN-002."`
 	Answer      string   `json:"answer,omitempty" doc:"The latest response of a model that could not be used."`
@@ -41,7 +41,7 @@ type Problem struct {
 	retryAfter time.Duration
 }
 
-// Fault is one of several things that are wrong.
+// Fault is one of several mistakes in a request.
 type Fault struct {
 	Severity   planner.Severity `json:"severity,omitempty"`
 	Code       string           `json:"code,omitempty"`
@@ -73,7 +73,7 @@ func (p *Problem) GetHeaders() http.Header {
 	return h
 }
 
-// statuses is the table of how a failure is answered.
+// statuses maps codes to HTTP statuses.
 var statuses = map[domain.Code]int{
 	domain.CodeInvalid:      http.StatusUnprocessableEntity,
 	domain.CodeNotFound:     http.StatusNotFound,
@@ -92,7 +92,7 @@ var statuses = map[domain.Code]int{
 	domain.CodeInternal:     http.StatusInternalServerError,
 }
 
-// Codes of refusals that only HTTP has.
+// Codes of refusals that exist only in HTTP.
 const (
 	codeMethodNotAllowed domain.Code = "method_not_allowed"
 	codeUpgradeRequired  domain.Code = "upgrade_required"
@@ -137,7 +137,7 @@ func notAllowed() *Problem {
 	return problemOf(http.StatusMethodNotAllowed, "method not allowed for this path")
 }
 
-// invalid is a request that could not be understood: status 400.
+// invalid returns the problem of a malformed request, with status 400.
 func invalid(reason, format string, args ...any) *Problem {
 	e := domain.Errorf(domain.CodeInvalid, format, args...)
 	p := problemOf(http.StatusBadRequest, e.Message)
@@ -145,8 +145,8 @@ func invalid(reason, format string, args ...any) *Problem {
 	return p
 }
 
-// problem turns any error into its response. An internal error is logged under an id, and
-// the response has only the id.
+// problem converts any error to a problem. It logs an internal error with an id, and the response
+// contains only the id.
 func (k *kernel) problem(ctx context.Context, err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -214,11 +214,11 @@ func (p *Problem) withProblems(list planner.Problems) {
 	}
 }
 
-// unread reports whether the body of a request was not read. Its connection is closed
-// with the response: the server would otherwise wait for the body first.
+// unread reports whether the body of a request was not read. The server would wait for the body
+// before the next request, so the connection is closed.
 func unread(r *http.Request) bool { return r.ContentLength != 0 && bodyOf(r) == nil }
 
-// refuse writes a problem outside of a route.
+// refuse writes a problem before routing.
 func (a *API) refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
 	h := w.Header()
 	if unread(r) {
@@ -234,7 +234,7 @@ func (a *API) refuse(w http.ResponseWriter, r *http.Request, p *Problem) {
 	}
 }
 
-// answer writes a problem inside of a route, before its handler.
+// answer writes a problem before the handler of a route.
 func (a *API) answer(ctx huma.Context, p *Problem) {
 	for k, v := range p.GetHeaders() {
 		ctx.SetHeader(k, v[0])
@@ -249,12 +249,12 @@ func (a *API) answer(ctx huma.Context, p *Problem) {
 	}
 }
 
-// huma makes its own errors (a body that does not fit its schema) through this
-// variable; ours are the only routes that use it.
+// huma creates its own errors, such as for a body that does not match its schema, with this
+// variable. Only the routes of this package use it.
 func init() {
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		p := problemOf(status, message)
-		outside := len(errs) > 0 // everything wrong is in the path, the query or a header
+		outside := len(errs) > 0 // all mistakes are in the path, the query, or a header
 		for _, err := range errs {
 			if err == nil {
 				continue

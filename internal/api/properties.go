@@ -19,8 +19,8 @@ var (
 	examplesText []byte
 )
 
-// propertyEnums are the values of properties whose types do not list them, with names as
-// in properties.txt.
+// propertyEnums are the values of properties whose types do not list them. The names are as in
+// properties.txt.
 var propertyEnums = map[string][]any{
 	"BulkOperation.source": sources, "Draft.source": sources,
 	"BulkOperation.action": bulkActions, "BulkOperationPreview.action": bulkActions,
@@ -83,8 +83,8 @@ func describeRequests(op *huma.Operation) error {
 	return nil
 }
 
-// properties are the descriptions of properties without one in a tag: by schema and
-// name, or for all schemas by the name after a star.
+// properties holds the descriptions of properties without a tag, by schema and name, or for all
+// schemas by a star and the name.
 func properties() (map[string]string, error) {
 	out := map[string]string{}
 	for line := range strings.Lines(propertiesText) {
@@ -101,7 +101,7 @@ func properties() (map[string]string, error) {
 	return out, nil
 }
 
-// describeProperties fills in the descriptions and the values that have no tag.
+// describeProperties adds descriptions and values to properties without a tag.
 func describeProperties(schemas map[string]*huma.Schema) error {
 	texts, err := properties()
 	if err != nil {

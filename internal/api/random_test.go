@@ -13,16 +13,16 @@ import (
 	"testing"
 )
 
-// generator makes values of schemas, most of them valid.
+// generator generates values of schemas, most of them valid.
 type generator struct {
 	*rand.Rand
 	schemas map[string]any
-	known   []string // ids of things that exist
+	known   []string // ids of existing objects
 }
 
 func (g *generator) pick(list []any) any { return list[g.IntN(len(list))] }
 
-// text is a text that a name, an id, or a filter can be.
+// text generates names, ids, and filters.
 func (g *generator) text() string {
 	return g.pick([]any{"", "p", "x y", "status:failed", "\u00e9\u4e2d", "a/b", "%00", "../..", strings.Repeat("z", 300), "-1",
 		g.known[g.IntN(len(g.known))], g.known[g.IntN(len(g.known))]}).(string)
@@ -75,7 +75,7 @@ func (g *generator) object(s map[string]any, depth int) any {
 	return out
 }
 
-// request makes a request of an operation: its line and its body.
+// request generates a request of an operation: its line and its body.
 func (g *generator) request(method, path string, op map[string]any) (line, body string) {
 	query := url.Values{}
 	parameters, _ := op["parameters"].([]any)
@@ -110,8 +110,8 @@ func (g *generator) request(method, path string, op map[string]any) (line, body 
 // notJSON are the routes of streams and of other formats.
 var notJSON = []string{"/events", "/ws", "/openapi.json", "/metrics", "/audit/export"}
 
-// Requests that are made of the description, most of them valid, never fail inside, and
-// each response is as the description has it. KAIROS_SEED=N makes others.
+// Requests that are generated from the description, most of them valid, cause no internal error,
+// and each response has a described status. KAIROS_SEED=N generates others.
 func TestRandomRequests(t *testing.T) {
 	t.Parallel()
 	seed, _ := strconv.ParseUint(os.Getenv("KAIROS_SEED"), 10, 64) // 0 without one

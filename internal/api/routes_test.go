@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// described lists the routes that the served description names.
+// described lists the routes in the served description.
 func described(t *testing.T, s *server) []string {
 	t.Helper()
 	a := s.ask(t, "", "GET /openapi.json", "")
@@ -97,7 +97,7 @@ func TestRolesMatrix(t *testing.T) {
 	)
 	principals := append([]string{"", "nobody"}, "viewer", "operator", "author", "admin")
 	for _, route := range described(t, s) {
-		if route == "GET /openapi.json" || route == "GET /events" || route == "GET /ws" || route == "GET /audit/export" { // no JSON
+		if route == "GET /openapi.json" || route == "GET /events" || route == "GET /ws" || route == "GET /audit/export" { // not JSON
 			continue
 		}
 		role := api.Needs(s.api, route).Role
@@ -118,7 +118,7 @@ func TestRolesMatrix(t *testing.T) {
 				want = 0
 			}
 			if strings.HasSuffix(route, "/login-link") && want == 0 {
-				want = 403 // only a person at the machine makes one
+				want = 403 // only a person on the host creates one
 			}
 			if want != 0 && a.status != want || want == 0 && (a.status == 401 || a.status == 403) {
 				t.Errorf("%s as %q: %d %s (needs %s)", line, as, a.status, a.text, role)
@@ -138,12 +138,12 @@ func TestScopesNarrow(t *testing.T) {
 		line := strings.NewReplacer("/runs/{id}", "/runs/"+s.world.runs[0].ID, "{n}", "1", "{node}", "n", "{id}", "x").Replace(route)
 		a := s.ask(t, "reader", line, "") // an admin's token with runs:read and plans:read
 		if allowed := scope == "runs:read" || scope == "plans:read"; allowed != (a.status != 403) {
-			t.Errorf("%s (scope %s) answers %d", line, scope, a.status)
+			t.Errorf("%s (scope %s) returned %d", line, scope, a.status)
 		}
 	}
 }
 
-// TestReadingChangesNothing asks every GET as an admin (A17).
+// TestReadingChangesNothing sends every GET as an admin (A17).
 func TestReadingChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -164,7 +164,7 @@ func TestReadingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestThePageNamesEveryRoute holds docs/reference/api.md against the policy.
+// TestThePageNamesEveryRoute compares docs/reference/api.md with the policy.
 func TestThePageNamesEveryRoute(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/reference/api.md")
@@ -187,7 +187,7 @@ func TestThePageNamesEveryRoute(t *testing.T) {
 	for _, route := range api.Routes(s.api) {
 		role := api.Needs(s.api, route).Role
 		if want := cmp.Or(string(role), "anyone"); rows[route] != want {
-			t.Errorf("docs/reference/api.md says that %s needs %q, the table says %q", route, rows[route], want)
+			t.Errorf("docs/reference/api.md lists %s with the role %q, the policy with %q", route, rows[route], want)
 		}
 	}
 }

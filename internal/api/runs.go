@@ -43,7 +43,7 @@ func (h runHandler) routes(a *API) {
 		OperationID: "list-runs", Method: http.MethodGet, Path: "/runs", Tags: tags, Summary: "List runs, newest first",
 	}, h.listRuns)
 	mount(a, huma.Operation{
-		OperationID: "get-run", Method: http.MethodGet, Path: "/runs/{id}", Tags: tags, Summary: "Get a run with its present result",
+		OperationID: "get-run", Method: http.MethodGet, Path: "/runs/{id}", Tags: tags, Summary: "Get a run with its current result",
 	}, h.getRun)
 	mount(a, huma.Operation{
 		OperationID: "get-journal", Method: http.MethodGet, Path: "/runs/{id}/journal", Tags: tags,
@@ -60,7 +60,7 @@ type startedOut struct {
 	Body     apitypes.Run
 }
 
-// started answers with a run that was started.
+// started responds with a run that was started.
 func started(run domain.Run) *startedOut {
 	return &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, ETag: runTag(run), Body: apitypes.RunOf(run)}
 }
@@ -83,14 +83,14 @@ func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, err
 		}
 		r.Limits = limits
 	}
-	began := time.Now().Truncate(time.Microsecond) // as the store keeps times
+	began := time.Now().Truncate(time.Microsecond) // rounded as in the store
 	run, err := h.runs.Start(ctx, app.StartRequest{Meta: meta(ctx), StartRequest: r})
 	if err != nil {
 		return nil, err
 	}
 	out := started(run)
 	if r.Key != "" && run.CreatedAt.Before(began) {
-		out.Status = http.StatusOK // the key's run, started before
+		out.Status = http.StatusOK // an earlier request with this key started the run
 	}
 	return out, nil
 }
@@ -202,9 +202,9 @@ func (h runHandler) listRuns(ctx context.Context, in *listRunsIn) (*runsOut, err
 	return &runsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), apitypes.RunOf)}, nil
 }
 
-// RunIn names a run.
+// RunIn identifies a run.
 type RunIn struct {
-	ID string `path:"id" maxLength:"64" doc:"The run's id, or at least 4 characters that its id alone begins or ends with."`
+	ID string `path:"id" maxLength:"64" doc:"The run's id, or a unique prefix or suffix of it with at least 4 characters."`
 }
 
 type runOut struct {
@@ -231,7 +231,7 @@ type journalIn struct {
 
 type journalOut struct{ Body JournalPage }
 
-// JournalPage is a part of a run's journal.
+// JournalPage is a page of a run's journal.
 type JournalPage struct {
 	apitypes.List[domain.Entry]
 	// Damage ends the journal: the rows after it cannot be trusted.

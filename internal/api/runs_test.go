@@ -25,7 +25,7 @@ func TestStartRun(t *testing.T) {
 	if got.Limits.MaxDuration.Hours() != 1 || got.Concurrency.OnConflict != "queue" || got.StartAt.Year() != 2130 ||
 		got.Labels["env"] != "prod" ||
 		got.Priority != 2 {
-		t.Errorf("asked for %+v", got)
+		t.Errorf("started %+v", got)
 	}
 	first := s.ask(t, "operator", "POST /runs", `{"plan":"p","key":"nightly"}`)
 	if first.status != 201 {
@@ -34,7 +34,7 @@ func TestStartRun(t *testing.T) {
 	s.world.Engine.Settle(first.json["id"].(string))
 	again := s.ask(t, "operator", "POST /runs", `{"plan":"p","key":"nightly"}`)
 	if again.status != 200 || first.json["id"] != again.json["id"] {
-		t.Errorf("the same key answers %d %s, then %d %s", first.status, first.text, again.status, again.text)
+		t.Errorf("the same key returned %d %s, then %d %s", first.status, first.text, again.status, again.text)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestListsArePaged(t *testing.T) {
 			"one bit":           {"viewer", "GET /runs?limit=2&status=failed,completed&cursor=" + flip(cursor)},
 		} {
 			if a := s.ask(t, q.as, q.line, ""); a.status != 400 || a.json["reason"] != "cursor.invalid" {
-				t.Errorf("A33: a cursor is taken by %s: %d %s", name, a.status, a.text)
+				t.Errorf("A33: a cursor is accepted by %s: %d %s", name, a.status, a.text)
 			}
 		}
 	}
@@ -95,8 +95,8 @@ func flip(s string) string {
 	return string(b)
 }
 
-// Lists that are read in parts are filtered, too: each page has only items that match, and the
-// pages together have all of them.
+// Lists that are read in parts are filtered, too. Each page has only matching items, and all pages
+// together have all of them.
 func TestPartsOfAListAreFiltered(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -145,7 +145,7 @@ func TestTimesInAQuery(t *testing.T) {
 	}
 }
 
-// A run has started before the first row of its journal.
+// A run starts before the first row of its journal.
 func TestARunStartsBeforeItsFirstRow(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -155,7 +155,7 @@ func TestARunStartsBeforeItsFirstRow(t *testing.T) {
 			t.Fatal(err)
 		}
 		if run.StartedAt.IsZero() || rows[0].At.Before(run.StartedAt) {
-			t.Errorf("the run has started at %s, its first row is of %s", run.StartedAt, rows[0].At)
+			t.Errorf("the run started at %s, and its first row has the time %s", run.StartedAt, rows[0].At)
 		}
 	}
 }
@@ -186,7 +186,7 @@ func TestOneRun(t *testing.T) {
 	}
 }
 
-// Every list has pages: limit cuts it, and the cursor continues it.
+// Every list has pages: limit sets their size, and the cursor continues the list.
 func TestEveryListHasPages(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -118,7 +118,7 @@ func (h scheduleHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "create-schedule", Method: http.MethodPost, Path: "/schedules", Tags: tags,
 		DefaultStatus: http.StatusCreated, Summary: "Create a schedule", Description: "plan and cron are required."}, h.create)
 	mount(a, huma.Operation{OperationID: "get-schedule", Method: http.MethodGet, Path: "/schedules/{id}", Tags: tags,
-		Summary: "One schedule with its next times", Responses: map[string]*huma.Response{"304": {Description: "Not modified"}}}, h.get)
+		Summary: "Get a schedule with its next times", Responses: map[string]*huma.Response{"304": {Description: "Not modified"}}}, h.get)
 	mount(a, huma.Operation{OperationID: "update-schedule", Method: http.MethodPatch, Path: "/schedules/{id}", Tags: tags,
 		Summary: "Change a schedule", Description: "Absent settings do not change. Runs that were started do not change."}, h.update)
 	mount(a, huma.Operation{OperationID: "delete-schedule", Method: http.MethodDelete, Path: "/schedules/{id}", Tags: tags,
@@ -131,7 +131,7 @@ func (h scheduleHandler) routes(a *API) {
 		Summary: "Resume a schedule", Description: "It continues with the next slot. A schedule that is not paused stays as it is."},
 		h.change(h.schedules.Resume))
 	mount(a, huma.Operation{OperationID: "preview-schedule", Method: http.MethodGet, Path: "/schedule-times", Tags: tags,
-		Summary: "The next times of a cron expression"}, h.times)
+		Summary: "List the next times of a cron expression"}, h.times)
 	mount(a, huma.Operation{OperationID: "list-schedule-slots", Method: http.MethodGet, Path: "/schedules/{id}/slots", Tags: tags,
 		Summary: "List the slots of a schedule that were due, newest first"}, h.slots)
 	mount(a, huma.Operation{OperationID: "list-missed-slots", Method: http.MethodGet, Path: "/schedules/{id}/missed", Tags: tags,
@@ -176,7 +176,7 @@ func (h scheduleHandler) create(ctx context.Context, in *scheduleCreateIn) (*sch
 	return out, nil
 }
 
-// fieldsOf are the settings that a request gives.
+// fieldsOf returns the settings in a request.
 func fieldsOf(c apitypes.ScheduleChange) app.ScheduleFields {
 	f := app.ScheduleFields{Plan: c.Plan, Version: c.Version, Cron: c.Cron, Zone: c.TimeZone, Input: c.Input, Labels: c.Labels,
 		Overlap: c.Overlap, CatchUp: c.CatchUp}
@@ -202,13 +202,13 @@ func (h scheduleHandler) get(ctx context.Context, in *scheduleReadIn) (*schedule
 		return nil, err
 	}
 	times, err := h.schedules.Next(ctx, actorOf(ctx), s.Cron, s.Zone, shownTimes)
-	if err == nil { // else its time zone does not exist any more, and it is or will be paused
+	if err == nil { // otherwise its time zone no longer exists, and the timer pauses it
 		out.Body.Times = times
 	}
 	return out, nil
 }
 
-// shownTimes is how many of the next times a schedule is shown with.
+// shownTimes is the number of next times that a schedule shows.
 const shownTimes = 10
 
 func (h scheduleHandler) update(ctx context.Context, in *scheduleEditIn) (*scheduleOut, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// schemaNames are the schemas that are not called as their types.
+// schemaNames are the names of schemas that differ from those of their types.
 var schemaNames = map[string]string{
 	"AgentInfo": "Agent", "ProviderInfo": "Provider", "ToolInfo": "Tool", "SecretInfo": "Secret", "ChannelInfo": "Channel",
 	"KeyInfo": "ProviderKey", "FailureAck": "FailureAcknowledgement", "Bulk": "BulkOperation", "BulkItem": "BulkOperationItem",
@@ -21,8 +21,8 @@ var schemaNames = map[string]string{
 	"ExecutionStepRetryStruct": "ExecutionStepRetry", "RepeatItem": "PreviewRepeatItem", "Activity": "CallActivity",
 }
 
-// schemaName names the schema of a type. A page of a list is called RunList, and a problem
-// of a plan PlanProblem: an error is a Problem.
+// schemaName returns the name of the schema of a type. A page of a list is RunList, and a problem
+// of a plan is PlanProblem.
 func schemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

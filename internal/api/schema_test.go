@@ -17,8 +17,8 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 )
 
-// described answers are checked against the served description: the schemas of
-// OpenAPI 3.1 are JSON Schema.
+// description compiles the schemas of the served description. Schemas of OpenAPI 3.1 are JSON
+// Schemas.
 var description = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 	world := newFake(nil)
 	h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world})
@@ -49,7 +49,7 @@ var (
 	})
 )
 
-// template finds the documented path of a request.
+// template returns the documented path of a request.
 func template(method, path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	got := strings.Split(path, "/")
@@ -73,7 +73,7 @@ func template(method, path string) string {
 	return best
 }
 
-// checkDescribed fails the test when a response does not match the description.
+// checkDescribed fails the test if a response does not match the description.
 func checkDescribed(t *testing.T, method, path string, a answer) {
 	t.Helper()
 	p := template(method, path)
@@ -89,7 +89,7 @@ func checkDescribed(t *testing.T, method, path string, a answer) {
 	if a.status >= 400 {
 		at = "https://kairosd.test/openapi.json#/components/schemas/Problem"
 		if declared := whole().Paths[p][strings.ToLower(method)].Responses; declared[strconv.Itoa(a.status)] == nil {
-			t.Errorf("%s %s answers %d, which is not declared: %s", method, path, a.status, a.text)
+			t.Errorf("%s %s returned %d, which is not declared: %s", method, path, a.status, a.text)
 		}
 	}
 	compiling.Lock()
@@ -100,7 +100,7 @@ func checkDescribed(t *testing.T, method, path string, a answer) {
 	}
 	schema, err := c.Compile(at)
 	if err != nil {
-		t.Errorf("%s %s answers %d, which is not described: %v", method, path, a.status, err)
+		t.Errorf("%s %s returned %d, which is not described: %v", method, path, a.status, err)
 		return
 	}
 	var v any
@@ -108,7 +108,7 @@ func checkDescribed(t *testing.T, method, path string, a answer) {
 		t.Fatal(err)
 	}
 	if err := schema.Validate(v); err != nil {
-		t.Errorf("%s %s answers otherwise than described: %v\n%s", method, path, err, a.text)
+		t.Errorf("%s %s does not match its description: %v\n%s", method, path, err, a.text)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestTheDescriptionIsJSON(t *testing.T) {
 	}
 }
 
-// Names on the wire are in camel case, and one thing has one name.
+// Names on the wire are in camel case, and one concept has one name.
 func TestWireNamesAgree(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -163,14 +163,14 @@ func TestWireNamesAgree(t *testing.T) {
 		}
 		for p := range schema.Properties {
 			if want := other[p]; want != "" && !(name == "JournalRow" && p == "at") {
-				t.Errorf("%s.%s: call it %s", name, p, want)
+				t.Errorf("%s.%s: use %s", name, p, want)
 			}
 			if strings.HasSuffix(p, "Ns") || p == "tookMs" || p == "ms" {
 				t.Errorf("%s.%s: durations are in milliseconds, such as durationMs", name, p)
 			}
 		}
 		if name != "View" && strings.HasSuffix(name, "View") || strings.HasSuffix(name, "Body") || strings.HasSuffix(name, "Info") {
-			t.Errorf("the schema %s: call it as its subject", name)
+			t.Errorf("the schema %s: name it after its subject", name)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestWireNamesAgree(t *testing.T) {
 var contracts = map[string]bool{"ExecutionPlan": true, "ExecutionMetadata": true, "ExecutionStep": true, "PlanningRequest": true,
 	"PlanState": true, "PlanStepState": true, "PlanResult": true, "PlanHandoff": true, "MessageMetadata": true}
 
-// document is what the tests read of the description.
+// document holds the parts of the description that the tests read.
 type document struct {
 	Tags       []struct{ Name, Description string }
 	Paths      map[string]map[string]operation
@@ -222,8 +222,8 @@ var whole = sync.OnceValue(func() (doc document) {
 	return doc
 })
 
-// Operations declare what they have in common: idempotency keys, refusals by status, and
-// subjects that the description explains.
+// Operations declare what they share: idempotency keys, refusals by status, and subjects with a
+// description.
 func TestOperationsDeclareWhatTheyShare(t *testing.T) {
 	t.Parallel()
 	doc := whole()
@@ -252,7 +252,7 @@ func TestOperationsDeclareWhatTheyShare(t *testing.T) {
 		}
 	}
 	if len(used) != len(known) {
-		t.Errorf("tags %v are used of %v", used, known)
+		t.Errorf("%v of the tags %v are used", used, known)
 	}
 }
 
@@ -314,7 +314,7 @@ func TestAllowNamesTheMethods(t *testing.T) {
 	}
 }
 
-// No request can be of two paths.
+// No request matches two paths.
 func TestPathsAreNotAmbiguous(t *testing.T) {
 	t.Parallel()
 	paths := slices.Sorted(maps.Keys(whole().Paths))

@@ -20,7 +20,7 @@ nodes:
   a: {type: noop}
 `
 
-// server is the API over a fake world on loopback.
+// server is the API with a fake, on loopback.
 type server struct {
 	*httptest.Server
 	api   *api.API
@@ -46,7 +46,7 @@ func serve(t *testing.T, edit ...func(*api.Config)) *server {
 	return s
 }
 
-// answer is what a request got.
+// answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -54,7 +54,7 @@ type answer struct {
 	json   map[string]any
 }
 
-// ask sends a request: "METHOD /path", as the role, with headers "Name: value".
+// ask sends "METHOD /path" with the token of a role, and headers as "Name: value".
 func (s *server) ask(t *testing.T, as, line, body string, headers ...string) answer {
 	t.Helper()
 	method, path, _ := strings.Cut(line, " ")
@@ -116,6 +116,6 @@ func checkProblem(t *testing.T, line string, a answer) {
 		}
 	}
 	if a.json["status"] != float64(a.status) {
-		t.Errorf("%s: status %d says %v", line, a.status, a.json["status"])
+		t.Errorf("%s: status %d in a body with %v", line, a.status, a.json["status"])
 	}
 }

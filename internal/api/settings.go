@@ -24,7 +24,7 @@ type (
 	}
 )
 
-// settingsHandler serves what the configuration sets.
+// settingsHandler serves the settings of the configuration.
 type settingsHandler struct {
 	system *app.System
 }

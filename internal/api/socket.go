@@ -49,7 +49,7 @@ func (h eventHandler) socket(ctx context.Context, in *streamIn) (*huma.StreamRes
 			h.log.Debug("accept a websocket", "err", err)
 			return
 		}
-		defer func() { _ = conn.CloseNow() }() // a second close returns an error, and nothing is lost
+		defer func() { _ = conn.CloseNow() }() // a second close returns an error, which has no effect
 		h.serve(conn.CloseRead(ctx), conn, info, f, events)
 	}}, nil
 }
@@ -58,7 +58,7 @@ func (h eventHandler) serve(ctx context.Context, conn *websocket.Conn, info *req
 	var err error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(h.stop, cancel)() // ends a wait for a peer that is silent
+	defer context.AfterFunc(h.stop, cancel)() // ends a wait for a silent peer
 	if f.reset && h.sendEvent(ctx, conn, h.resetEvent(f.after)) != nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (h eventHandler) serve(ctx context.Context, conn *websocket.Conn, info *req
 		}
 	}
 	if h.stop.Err() != nil {
-		_ = conn.Close(websocket.StatusGoingAway, "kairosd stops")
+		_ = conn.Close(websocket.StatusGoingAway, "kairosd is stopping")
 		return
 	}
 	h.log.Debug("websocket ends", "err", err)

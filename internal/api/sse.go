@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// sse writes server-sent events. A listener that does not take one in time ends
-// the stream; the first error stays.
+// sse writes server-sent events. If a client does not receive one in time, the stream ends. It
+// keeps the first error.
 type sse struct {
 	w       http.ResponseWriter
 	timeout time.Duration
@@ -23,7 +23,7 @@ func (s *sse) open() {
 	h := s.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	// The server's read timeout is meant for requests; it would end the stream.
+	// The read timeout of the server is meant for requests, and would end the stream.
 	_ = http.NewResponseController(s.w).SetReadDeadline(time.Time{}) // not every connection can
 	s.w.WriteHeader(http.StatusOK)
 	s.raw([]byte("retry: 2000\n\n"))
@@ -46,7 +46,7 @@ func (s *sse) write(e domain.Event) {
 		return
 	}
 	s.buf.Reset()
-	if e.ID != "" && !e.Ephemeral { // a client would present it, and it names no position
+	if e.ID != "" && !e.Ephemeral { // its id is not a position, and a client would send it as one
 		s.field("id", e.ID)
 	}
 	s.field("event", e.Type)
@@ -71,7 +71,7 @@ func (s *sse) raw(b []byte) {
 	if s.err != nil {
 		return
 	}
-	// Each write has its own deadline: the server's would end the stream (A07).
+	// Each write has its own deadline, because that of the server would end the stream.
 	_ = http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(s.timeout)) // not every connection can
 	_, s.err = s.w.Write(b)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Starting answers every request while the API starts: 503 with the progress of the start and the
-// time of the next attempt. It reads nothing of the request.
+// Starting responds to every request with 503 while the API starts, with the progress of the start
+// and the time of the next attempt. It does not read the request.
 func Starting(progress func() domain.Startup) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := problemOf(http.StatusServiceUnavailable, "kairosd is starting: "+progress().String())
@@ -22,6 +22,6 @@ func Starting(progress func() domain.Startup) http.Handler {
 		}
 		h.Set("Content-Type", p.ContentType(""))
 		w.WriteHeader(p.Status)
-		_ = json.NewEncoder(w).Encode(p) // the client is gone if this fails
+		_ = json.NewEncoder(w).Encode(p) // fails if the client is gone
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// slow is a body that does not arrive until it is let go.
+// slow is a body that arrives when let is closed.
 type slow struct {
 	begun *atomic.Int64
 	let   chan struct{}
@@ -26,9 +26,8 @@ func (s slow) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Of many runs that are started at once only some are worked on at a time, and
-// nothing else waits for them; nor do starts, for long, for others that do not
-// get on.
+// At most 64 starts are processed at a time. Other requests do not wait for them, and starts wait
+// at most two seconds for stalled ones.
 func TestStartsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -53,21 +52,21 @@ func TestStartsTakeTurns(t *testing.T) {
 			all.Go(func() {
 				if status := ask(http.MethodPost, "/runs", slow{&begun, let}); status != http.StatusBadRequest &&
 					status != http.StatusUnprocessableEntity {
-					t.Errorf("a start without a body is answered %d", status)
+					t.Errorf("a start without a body returned %d", status)
 				}
 			})
 		}
 		synctest.Wait()
 		if n := begun.Load(); n == 0 || n > 64 {
-			t.Errorf("%d starts are worked on at a time", n)
+			t.Errorf("%d starts are processed at a time", n)
 		}
 		if status := ask(http.MethodGet, "/me", nil); status != http.StatusOK {
-			t.Errorf("meanwhile /me is answered %d", status)
+			t.Errorf("meanwhile, /me returned %d", status)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if n := begun.Load(); n != many {
-			t.Errorf("%d of %d starts are worked on though the others do not get on", n, many)
+			t.Errorf("%d of %d starts are processed while the others are stalled", n, many)
 		}
 		close(let)
 		all.Wait()
@@ -82,9 +81,9 @@ func TestALocalListenerNeedsNoCredential(t *testing.T) {
 	defer local.Close()
 	inside := &server{Server: local, api: s.api, world: s.world, log: s.log}
 	if a := inside.ask(t, "", "GET /me", ""); a.json["name"] != "cli:root" {
-		t.Errorf("at the door: %d %s", a.status, a.text)
+		t.Errorf("on the local socket: %d %s", a.status, a.text)
 	}
 	if a := s.ask(t, "", "GET /me", ""); a.status != http.StatusUnauthorized {
-		t.Errorf("elsewhere: %d %s", a.status, a.text)
+		t.Errorf("on another listener: %d %s", a.status, a.text)
 	}
 }

@@ -27,7 +27,7 @@ func (h runHandler) stepRoutes(a *API) {
 
 type stepIn struct {
 	RunIn
-	Seq int64 `path:"seq" minimum:"1" doc:"The number of any of its journal rows."`
+	Seq int64 `path:"seq" minimum:"1" doc:"The number of one of its journal rows."`
 }
 
 type stepOut struct{ Body Step }
@@ -39,7 +39,7 @@ type Step struct {
 	Visit int            `json:"visit" doc:"The iteration of the step."`
 	Item  int            `json:"item" doc:"-1: the node has no items."`
 	Rows  []domain.Entry `json:"rows" doc:"Its journal rows, in order."`
-	// Damage ends the journal, and so perhaps the step.
+	// Damage is the reason why the journal ends, and possibly the step.
 	Damage string `json:"damage,omitempty" doc:"Why the journal ends: the row that follows is damaged."`
 }
 

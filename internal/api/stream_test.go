@@ -25,7 +25,7 @@ type message struct{ id, event, data string }
 type stream struct {
 	resp  *http.Response
 	lines *bufio.Scanner
-	beats int // comments seen
+	beats int // number of comments
 }
 
 func (s *server) listen(t *testing.T, as, path string, headers ...string) *stream {
@@ -107,11 +107,7 @@ func TestEventsResume(t *testing.T) {
 	for name, from := range map[string]string{
 		"A45 another generation": "zzz-1",
 		"A45 the future":         "abc-99",
-		"an older life":          "1",
 	} {
-		if name == "an older life" {
-			continue
-		}
 		st := s.listen(t, "viewer", "/events", "Last-Event-ID: "+from)
 		st.want(t, "abc-3", "reset")
 	}
@@ -120,7 +116,7 @@ func TestEventsResume(t *testing.T) {
 
 	run := s.world.runs[0].ID
 	st := s.listen(t, "viewer", "/runs/"+run+"/events")
-	st.want(t, "abc-1", "tick") // a run's stream begins with the run
+	st.want(t, "abc-1", "tick") // a run's stream starts with the run
 	a := s.ask(t, "viewer", "GET /runs/"+run+"/events?limit=2", "")
 	if items := a.json["items"].([]any); a.status != 200 || len(items) != 2 || a.json["hasMore"] != true {
 		t.Errorf("as JSON: %d %s", a.status, a.text)
@@ -138,7 +134,7 @@ func TestSlowListenerIsCutOffAndCatchesUp(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	st := s.listen(t, "viewer", "/events?after=0")
-	// The client reads nothing while much more happens than all buffers hold.
+	// The client reads nothing while more events occur than all buffers can hold.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -148,7 +144,7 @@ func TestSlowListenerIsCutOffAndCatchesUp(t *testing.T) {
 			}
 		}
 	}()
-	<-done // emitting never waits for the listener
+	<-done // emitting does not wait for the client
 	last, reset := "", false
 	for {
 		m, ok := st.next(t)
@@ -166,7 +162,7 @@ func TestSlowListenerIsCutOffAndCatchesUp(t *testing.T) {
 	}
 	again := s.listen(t, "viewer", "/events", "Last-Event-ID: "+last)
 	if m, ok := again.next(t); !ok || m.id == "" || m.event == "reset" && m.id == last {
-		t.Errorf("catching up after %s gives %+v", last, m)
+		t.Errorf("catching up after %s returned %+v", last, m)
 	}
 }
 
@@ -180,19 +176,19 @@ func TestStreamsEnd(t *testing.T) {
 	delete(s.world.tokens, "operator")
 	s.world.mu.Unlock()
 	if m, ok := st.next(t); ok {
-		t.Errorf("after the token was revoked comes %+v", m)
+		t.Errorf("event after the token was revoked: %+v", m)
 	}
 	if st.beats == 0 {
-		t.Error("an idle stream does not say that it is alive")
+		t.Error("an idle stream has no heartbeat")
 	}
 	other := s.listen(t, "viewer", "/events")
 	s.api.Close()
 	if m, ok := other.next(t); ok {
-		t.Errorf("after Close comes %+v", m)
+		t.Errorf("event after Close: %+v", m)
 	}
 }
 
-// A07: a stream has a deadline of its own for each event, and none as a whole.
+// A07: each event has a deadline of its own, and the stream has none.
 func TestStreamsOutliveTheTimeoutsOfRequests(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(c *api.Config) { c.Heartbeat = 20 * time.Millisecond })
@@ -209,12 +205,12 @@ func TestStreamsOutliveTheTimeoutsOfRequests(t *testing.T) {
 	time.AfterFunc(1500*time.Millisecond, func() { s.world.emit("late") })
 	st.want(t, "abc-1", "late")
 	if e := readEvent(t, conn); e.Type != "late" {
-		t.Errorf("the socket hears %+v", e)
+		t.Errorf("the socket received %+v", e)
 	}
 	if st.beats < 5 {
 		t.Errorf("only %d heartbeats in more than a second", st.beats)
 	}
-	go func() { _, _, _ = conn.Read(t.Context()) }() // answers the close
+	go func() { _, _, _ = conn.Read(t.Context()) }() // receives the close frame
 	s.api.Close()                                    // before the servers, which wait for their streams
 }
 
@@ -225,21 +221,21 @@ func TestStreamsAreCapped(t *testing.T) {
 	second := s.listen(t, "viewer", "/events")
 	a := s.ask(t, "viewer", "GET /events", "", "Accept: text/event-stream")
 	if a.status != 503 || a.header.Get("Retry-After") == "" {
-		t.Errorf("A45: the third stream of two gets %d %s", a.status, a.text)
+		t.Errorf("A45: the third stream of two returned %d %s", a.status, a.text)
 	}
 	second.resp.Body.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for ctx.Err() == nil { // the place is free once the server has noticed
+	for ctx.Err() == nil { // until the server has noticed
 		if a := s.listen(t, "viewer", "/events"); a.resp.StatusCode == 200 {
 			return
 		}
 	}
-	t.Error("a place is not given back")
+	t.Error("a closed stream still counts")
 }
 
-// One principal holds an eighth of all streams at most, by whichever of the routes;
-// others still find a place.
+// One principal can have an eighth of all streams, on all routes together. Other principals can
+// still open streams.
 func TestOnePrincipalCannotHoldAllStreams(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(c *api.Config) { c.MaxStreams = 40 })
@@ -307,27 +303,27 @@ func TestWebSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := readEvent(t, conn); e.ID != "abc-2" {
-		t.Errorf("resumes with %+v", e)
+		t.Errorf("the first event is %+v", e)
 	}
 	if e := readEvent(t, conn); e.ID != "abc-3" {
-		t.Errorf("goes on with %+v", e)
+		t.Errorf("the second event is %+v", e)
 	}
 	s.world.emit("live")
 	if e := readEvent(t, conn); e.ID != "abc-4" || e.Type != "live" {
-		t.Errorf("then comes %+v", e)
+		t.Errorf("the third event is %+v", e)
 	}
 	lost, _, err := dial(t, s, "/ws?after=zzz-4", "viewer")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if e := readEvent(t, lost); e.Type != "reset" || e.ID != "abc-4" {
-		t.Errorf("A45: an unknown incarnation gets %+v", e)
+		t.Errorf("A45: an unknown generation: %+v", e)
 	}
 	s.world.mu.Lock()
 	s.world.tokens["operator"] = domain.Actor{Name: "token operator"}
 	s.world.mu.Unlock()
 	if _, _, err := conn.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
-		t.Errorf("after the role is gone: %v", err)
+		t.Errorf("without a role: %v", err)
 	}
 	for name, c := range map[string]struct {
 		as      string
@@ -355,7 +351,7 @@ func TestWebSocket(t *testing.T) {
 	}
 }
 
-// TestAnonymousBodyIsNotRead sends the head of a request and never its body.
+// TestAnonymousBodyIsNotRead sends the head of a request without its body.
 func TestAnonymousBodyIsNotRead(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -378,7 +374,7 @@ func TestAnonymousBodyIsNotRead(t *testing.T) {
 		}
 		line, err := bufio.NewReader(conn).ReadString('\n')
 		if err != nil || !strings.Contains(line, " 401 ") && !strings.Contains(line, " 403 ") && !strings.Contains(line, " 413 ") {
-			t.Errorf("S01: %q answers %q, %v", head[:30], line, err)
+			t.Errorf("S01: %q returned %q, %v", head[:30], line, err)
 		}
 		conn.Close()
 	}

@@ -10,13 +10,11 @@ import (
 // Limits of open event streams.
 const (
 	maxStreams = 256
-	// fairShare is which part of all streams one principal may hold, and leastShare
-	// how many it may hold in any case.
+	// A principal can have 1/fairShare of all streams, and at least leastShare.
 	fairShare, leastShare = 8, 4
 )
 
-// Streams bounds the event streams that are open at once: in all, and for each
-// principal.
+// Streams limits the open event streams, in total and per principal.
 type Streams struct {
 	total, share int
 
@@ -25,14 +23,13 @@ type Streams struct {
 	by   map[string]int
 }
 
-// NewStreams allows total streams, of which one principal may hold an eighth, but at
-// least four.
+// NewStreams allows total streams. One principal can have an eighth of them, and at least four.
 func NewStreams(total int) *Streams {
 	return &Streams{total: total, share: max(total/fairShare, leastShare), by: map[string]int{}}
 }
 
-// Enter takes a place for a principal; CodeTooMany if it holds its share already,
-// CodeUnavailable if there is no place at all.
+// Enter reserves a stream for a principal. It returns CodeTooMany at the limit of the principal,
+// and CodeUnavailable at the total limit.
 func (s *Streams) Enter(principal string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +50,7 @@ func (s *Streams) Enter(principal string) error {
 	return e
 }
 
-// Leave gives a place back.
+// Leave releases a stream.
 func (s *Streams) Leave(principal string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,11 +31,11 @@ type viewHandler struct {
 func (h viewHandler) routes(a *API) {
 	tags := []string{"runs"}
 	mount(a, huma.Operation{OperationID: "list-views", Method: http.MethodGet, Path: "/views", Tags: tags,
-		Summary: "List saved views of the run list: your own and the shared ones"}, h.listViews)
+		Summary: "List saved views of the run list: your own and shared ones"}, h.listViews)
 	mount(a, huma.Operation{OperationID: "get-view", Method: http.MethodGet, Path: "/views/{name}", Tags: tags,
 		Summary: "Get a saved view"}, h.getView)
 	mount(a, huma.Operation{OperationID: "save-view", Method: http.MethodPost, Path: "/views", Tags: tags,
-		Summary: "Save a view; one of the same name is replaced"}, h.saveView)
+		Summary: "Save a view, and replace one with the same name"}, h.saveView)
 	mount(
 		a,
 		huma.Operation{

@@ -28,9 +28,9 @@ func TestASavedViewIsCompared(t *testing.T) {
 		t.Errorf("deleted with another tag: %d, with its own: %d", a, b)
 	}
 	if a := s.ask(t, "operator", "POST /views", `{"name":"none","filter":"status:failed"}`, `If-Match: "x"`); a.status != 409 {
-		t.Errorf("a new view in place of one that is gone: %d %s", a.status, a.text)
+		t.Errorf("a new view with If-Match: %d %s", a.status, a.text)
 	}
-	for range 2 { // the second time by the key
+	for range 2 { // the repetition has the same key
 		a := s.ask(t, "operator", "DELETE /views/my%20failures", "", "Idempotency-Key: k")
 		if a.json["filter"] != "status:failed is:attention" {
 			t.Errorf("deleted %d %s", a.status, a.text)

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// describeWebhooks adds the requests that kairosd sends to notification channels.
+// describeWebhooks describes the requests that kairosd sends to notification channels.
 func (a *API) describeWebhooks() {
 	doc := a.huma.OpenAPI()
 	notification := a.schema(reflect.TypeFor[domain.Notification]())
@@ -27,7 +27,7 @@ func (a *API) describeWebhooks() {
 		Security: []map[string][]string{},
 		Parameters: []*huma.Param{
 			header("Webhook-Id", "The id of the notification.", true),
-			header("Webhook-Timestamp", "When the request was sent, in seconds since 1970.", true),
+			header("Webhook-Timestamp", "The time of the request, in seconds since 1970.", true),
 			header("Webhook-Signature", "v1, and the base64 of HMAC-SHA256 over id.timestamp.body; absent without a secret.", false),
 		},
 		RequestBody: &huma.RequestBody{Required: true,

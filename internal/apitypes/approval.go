@@ -40,26 +40,10 @@ type ApprovalDecision struct {
 	DecidedBy string         `json:"decidedBy,omitempty" doc:"Who answered."`
 }
 
-// ApprovalStatusOf converts the status of a request to the API's form: an open request is pending.
-func ApprovalStatusOf(stored string) string {
-	if stored == "open" {
-		return "pending"
-	}
-	return stored
-}
-
-// StoredApprovalStatus is the inverse of ApprovalStatusOf.
-func StoredApprovalStatus(status string) string {
-	if status == "pending" {
-		return "open"
-	}
-	return status
-}
-
 // ApprovalOf returns a request as the API sends it.
 func ApprovalOf(p domain.Approval) Approval {
 	return Approval{ID: p.ID, Run: p.Run, Plan: domain.PlanRef{Key: p.PlanKey}, Node: p.Node, Visit: p.Visit, Item: p.Item,
-		Message: p.Message, Form: p.Form, Digest: p.Digest, Status: ApprovalStatusOf(p.Status),
+		Message: p.Message, Form: p.Form, Digest: p.Digest, Status: p.Status,
 		OnTimeout: p.OnTimeout, DueAt: p.DueAt,
 		CreatedAt: p.CreatedAt, StartedBy: p.StartedBy, Agent: p.Agent, Label: p.Label, Answers: p.Offered(), Assignee: p.Assignee,
 		Tool: p.Tool, Arguments: p.Arguments,
@@ -69,7 +53,7 @@ func ApprovalOf(p domain.Approval) Approval {
 // Domain returns the request as the domain has it.
 func (a Approval) Domain() domain.Approval {
 	p := domain.Approval{ID: a.ID, Run: a.Run, PlanKey: a.Plan.Key, Node: a.Node, Visit: a.Visit, Item: a.Item, Message: a.Message,
-		Form: a.Form, Tool: a.Tool, Arguments: a.Arguments, Digest: a.Digest, Status: StoredApprovalStatus(a.Status),
+		Form: a.Form, Tool: a.Tool, Arguments: a.Arguments, Digest: a.Digest, Status: a.Status,
 		OnTimeout: a.OnTimeout, DueAt: a.DueAt,
 		CreatedAt: a.CreatedAt, StartedBy: a.StartedBy, Agent: a.Agent, Label: a.Label, Assignee: a.Assignee,
 		ApprovalDecision: domain.ApprovalDecision{DecidedAt: a.DecidedAt, DecidedBy: a.DecidedBy, Comment: a.Comment, Values: a.Values,

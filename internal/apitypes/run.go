@@ -19,10 +19,10 @@ type RunFacts struct {
 	RunOrigin
 	Plan        domain.PlanRef       `json:"plan"`
 	Hash        string               `json:"hash" doc:"SHA-256 of the plan version that the run follows."`
-	Headline    string               `json:"headline" doc:"The status of the run in one sentence."`
+	Headline    string               `json:"statusMessage" doc:"The status of the run in one sentence."`
 	Attention   bool                 `json:"attention" doc:"The run needs a person, and no one has acknowledged it."`
 	Fingerprint string               `json:"fingerprint,omitempty" doc:"Equal for failures with the same cause."`
-	Node        string               `json:"node,omitempty" doc:"The step that the headline is about."`
+	Node        string               `json:"node,omitempty" doc:"The step that the status message is about."`
 	Shape       string               `json:"pathSummary,omitempty" doc:"The path in short: one letter for each settled step."`
 	Priority    int                  `json:"priority" doc:"Runs with a higher priority start first."`
 	Labels      map[string]string    `json:"labels,omitempty" doc:"Labels of the run."`

@@ -22,51 +22,51 @@ const good = "four unrelated words"
 
 var root = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}
 
-type house struct {
+type fixture struct {
 	apptest.Accounts
 	store *store.Store
 	clock *atomic.Int64
 	file  string
 }
 
-func (h *house) pass(d time.Duration) { h.clock.Add(int64(d)) }
+func (f *fixture) pass(d time.Duration) { f.clock.Add(int64(d)) }
 
-func open(t *testing.T) *house {
+func open(t *testing.T) *fixture {
 	t.Helper()
-	h := &house{store: storetest.Open(t), clock: new(atomic.Int64), file: filepath.Join(t.TempDir(), "setup.token")}
-	h.clock.Store(time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC).UnixNano())
-	h.restart(t)
-	return h
+	f := &fixture{store: storetest.Open(t), clock: new(atomic.Int64), file: filepath.Join(t.TempDir(), "setup.token")}
+	f.clock.Store(time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC).UnixNano())
+	f.restart(t)
+	return f
 }
 
-func (h *house) restart(t *testing.T) {
+func (f *fixture) restart(t *testing.T) {
 	t.Helper()
-	s, err := auth.New(auth.Config{Store: h.store, Audit: h.store, SetupFile: h.file,
-		Now: func() time.Time { return time.Unix(0, h.clock.Load()) }})
+	s, err := auth.New(auth.Config{Store: f.store, Audit: f.store, SetupFile: f.file,
+		Now: func() time.Time { return time.Unix(0, f.clock.Load()) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.use(s, h.store)
+	f.use(s, f.store)
 }
 
 // use attaches the operations on accounts to a service.
-func (h *house) use(s *auth.Service, on app.Store) {
-	users, tokens := app.AccountsOf(on, s, func() time.Time { return time.Unix(0, h.clock.Load()) })
-	h.Accounts = apptest.Accounts{Service: s, Of: users, Keys: tokens, Reader: h.store}
+func (f *fixture) use(s *auth.Service, on app.Store) {
+	users, tokens := app.AccountsOf(on, s, func() time.Time { return time.Unix(0, f.clock.Load()) })
+	f.Accounts = apptest.Accounts{Service: s, Of: users, Keys: tokens, Reader: f.store}
 }
 
-func (h *house) user(t *testing.T, name string, role domain.Role) domain.User {
+func (f *fixture) user(t *testing.T, name string, role domain.Role) domain.User {
 	t.Helper()
-	u, err := h.CreateUser(t.Context(), root, name, good, role)
+	u, err := f.CreateUser(t.Context(), root, name, good, role)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return u
 }
 
-func (h *house) login(t *testing.T, name string) string {
+func (f *fixture) login(t *testing.T, name string) string {
 	t.Helper()
-	secret, _, err := h.Login(t.Context(), name, good, "192.0.2.1", "test")
+	secret, _, err := f.Login(t.Context(), name, good, "192.0.2.1", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,9 +74,9 @@ func (h *house) login(t *testing.T, name string) string {
 }
 
 // audited counts records of the audit log.
-func (h *house) audited(t *testing.T, action, result string) int {
+func (f *fixture) audited(t *testing.T, action, result string) int {
 	t.Helper()
-	list, err := h.store.AuditEvents(t.Context(), domain.AuditFilter{Action: action, Result: result, Page: domain.Page{Limit: 200}})
+	list, err := f.store.AuditEvents(t.Context(), domain.AuditFilter{Action: action, Result: result, Page: domain.Page{Limit: 200}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,33 +92,33 @@ func wantCode(t *testing.T, err error, want domain.Code) {
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.user(t, "marta", domain.RoleOperator)
-	secret, u, err := h.Login(t.Context(), " Marta ", good, "192.0.2.1:5000", "browser")
+	f := open(t)
+	f.user(t, "marta", domain.RoleOperator)
+	secret, u, err := f.Login(t.Context(), " Marta ", good, "192.0.2.1:5000", "browser")
 	if err != nil || u.Role != domain.RoleOperator {
 		t.Fatalf("Login = %v, %v", u, err)
 	}
 	if len(secret) != 43 {
 		t.Errorf("secret has %d characters, want 256 bits as 43", len(secret))
 	}
-	open, err := h.Sessions(t.Context(), u.ID)
+	open, err := f.Sessions(t.Context(), u.ID)
 	if err != nil || len(open) != 1 || strings.Contains(open[0].IDHash, secret) || open[0].Address != "192.0.2.1:5000" ||
 		open[0].Agent != "browser" {
 		t.Errorf("stored session %+v, %v", open, err)
 	}
-	if got, err := h.Session(t.Context(), secret); err != nil || got.Name != "marta" || got.LastSeenAt.IsZero() {
+	if got, err := f.Session(t.Context(), secret); err != nil || got.Name != "marta" || got.LastSeenAt.IsZero() {
 		t.Errorf("Session = %v, %v", got, err)
 	}
-	_, _, wrong := h.Login(t.Context(), "marta", "not the password", "192.0.2.1", "")
-	_, _, unknown := h.Login(t.Context(), "nobody", good, "192.0.2.1", "")
-	_, _, byID := h.Login(t.Context(), u.ID, good, "192.0.2.1", "")
+	_, _, wrong := f.Login(t.Context(), "marta", "not the password", "192.0.2.1", "")
+	_, _, unknown := f.Login(t.Context(), "nobody", good, "192.0.2.1", "")
+	_, _, byID := f.Login(t.Context(), u.ID, good, "192.0.2.1", "")
 	for name, err := range map[string]error{"wrong password": wrong, "unknown user": unknown, "an id as name": byID} {
 		wantCode(t, err, domain.CodeUnauthorized)
 		if err.Error() != wrong.Error() {
 			t.Errorf("A23: %s answers %q, a wrong password %q", name, err, wrong)
 		}
 	}
-	if ok, denied := h.audited(t, "login", "ok"), h.audited(t, "login", "denied"); ok != 1 || denied != 3 {
+	if ok, denied := f.audited(t, "login", "ok"), f.audited(t, "login", "denied"); ok != 1 || denied != 3 {
 		t.Errorf("the audit log has %d logins and %d refusals, want 1 and 3", ok, denied)
 	}
 }
@@ -161,79 +161,79 @@ func TestPasswordRules(t *testing.T) {
 
 func TestEveryByteOfAPasswordCounts(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	f := open(t)
 	for _, password := range []string{" leading space", "abcdefgh\x00ijklm", "🐎🔋📎🐎🐎🚲🧵🪴🐎🔋🧵🪴",
 		strings.Repeat("🐎🔋📎🐎🚲🧵🪴🐌", 31) + "🔋📎🐎🚲🧵🪴🐌🐢", strings.Repeat("zebra-07", 31) + "abcdefgh"} {
 		name := "u" + strings.ToLower(domain.NewID())
-		if _, err := h.CreateUser(t.Context(), root, name, password, domain.RoleViewer); err != nil {
+		if _, err := f.CreateUser(t.Context(), root, name, password, domain.RoleViewer); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.Login(t.Context(), name, password, "192.0.2.1", ""); err != nil {
+		if _, _, err := f.Login(t.Context(), name, password, "192.0.2.1", ""); err != nil {
 			t.Errorf("A24: the exact bytes of %q are refused: %v", password, err)
 		}
 		for _, other := range []string{strings.TrimSpace(password) + "x", password[:len(password)-1], password + "x",
 			strings.SplitN(password, "\x00", 2)[0] + "?"} {
-			if _, _, err := h.Login(t.Context(), name, other, "198.51.100."+name[5:8], ""); err == nil {
+			if _, _, err := f.Login(t.Context(), name, other, "198.51.100."+name[5:8], ""); err == nil {
 				t.Errorf("A24: %q opens the account of %q", other, password)
 			}
 		}
-		h.pass(time.Hour)
+		f.pass(time.Hour)
 	}
 }
 
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.user(t, "admin2", domain.RoleAdmin)
+	f := open(t)
+	f.user(t, "admin2", domain.RoleAdmin)
 	for name, end := range map[string]func(t *testing.T, u domain.User, secret string){
 		"logout": func(t *testing.T, u domain.User, secret string) {
-			if err := h.Logout(t.Context(), secret); err != nil {
+			if err := f.Logout(t.Context(), secret); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"disabled": func(t *testing.T, u domain.User, _ string) {
-			if _, err := h.UpdateUser(t.Context(), root, u.Name, nil, nil, new(true)); err != nil {
+			if _, err := f.UpdateUser(t.Context(), root, u.Name, nil, nil, new(true)); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"role": func(t *testing.T, u domain.User, _ string) {
-			if _, err := h.UpdateUser(t.Context(), root, u.ID, new(domain.RoleViewer), nil, nil); err != nil {
+			if _, err := f.UpdateUser(t.Context(), root, u.ID, new(domain.RoleViewer), nil, nil); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"password": func(t *testing.T, u domain.User, _ string) {
-			if _, err := h.UpdateUser(t.Context(), root, u.ID, nil, new("another good one"), nil); err != nil {
+			if _, err := f.UpdateUser(t.Context(), root, u.ID, nil, new("another good one"), nil); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"own password": func(t *testing.T, u domain.User, secret string) {
-			keep := h.login(t, u.Name)
-			if err := h.ChangePassword(t.Context(), u, good, "another good one", keep); err != nil {
+			keep := f.login(t, u.Name)
+			if err := f.ChangePassword(t.Context(), u, good, "another good one", keep); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := h.Session(t.Context(), keep); err != nil {
+			if _, err := f.Session(t.Context(), keep); err != nil {
 				t.Errorf("the session that changed the password ended: %v", err)
 			}
 		},
 		"revoked": func(t *testing.T, u domain.User, _ string) {
-			all, err := h.Sessions(t.Context(), u.ID)
+			all, err := f.Sessions(t.Context(), u.ID)
 			if err != nil || len(all) != 1 {
 				t.Fatalf("Sessions = %v, %v", all, err)
 			}
-			if err := h.EndSession(t.Context(), auth.ActorOf(u, "ui"), u.ID, all[0].IDHash); err != nil {
+			if err := f.EndSession(t.Context(), auth.ActorOf(u, "ui"), u.ID, all[0].IDHash); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"all revoked": func(t *testing.T, u domain.User, _ string) {
-			if err := h.EndSessions(t.Context(), auth.ActorOf(u, "ui"), u.ID, ""); err != nil {
+			if err := f.EndSessions(t.Context(), auth.ActorOf(u, "ui"), u.ID, ""); err != nil {
 				t.Fatal(err)
 			}
 		},
 	} {
-		u := h.user(t, strings.ReplaceAll(name, " ", "-"), domain.RoleAuthor)
-		secret := h.login(t, u.Name)
+		u := f.user(t, strings.ReplaceAll(name, " ", "-"), domain.RoleAuthor)
+		secret := f.login(t, u.Name)
 		end(t, u, secret)
-		if _, err := h.Session(t.Context(), secret); domain.CodeOf(err) != domain.CodeUnauthorized {
+		if _, err := f.Session(t.Context(), secret); domain.CodeOf(err) != domain.CodeUnauthorized {
 			t.Errorf("A19: after %q the session still answers: %v", name, err)
 		}
 	}
@@ -241,44 +241,44 @@ func TestSessionsEnd(t *testing.T) {
 
 func TestSessionsExpire(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.user(t, "marta", domain.RoleAdmin)
-	idle := h.login(t, "marta")
-	h.pass(29 * time.Minute)
-	if _, err := h.Session(t.Context(), idle); err != nil {
+	f := open(t)
+	f.user(t, "marta", domain.RoleAdmin)
+	idle := f.login(t, "marta")
+	f.pass(29 * time.Minute)
+	if _, err := f.Session(t.Context(), idle); err != nil {
 		t.Fatalf("after 29 minutes: %v", err)
 	}
-	h.pass(29 * time.Minute)
-	if _, err := h.Session(t.Context(), idle); err != nil {
+	f.pass(29 * time.Minute)
+	if _, err := f.Session(t.Context(), idle); err != nil {
 		t.Fatalf("use does not renew the session: %v", err)
 	}
-	h.pass(31 * time.Minute)
-	_, err := h.Session(t.Context(), idle)
+	f.pass(31 * time.Minute)
+	_, err := f.Session(t.Context(), idle)
 	wantCode(t, err, domain.CodeUnauthorized)
 
-	busy := h.login(t, "marta")
+	busy := f.login(t, "marta")
 	for range 24 * 2 {
-		h.pass(15 * time.Minute)
-		_, err = h.Session(t.Context(), busy)
+		f.pass(15 * time.Minute)
+		_, err = f.Session(t.Context(), busy)
 	}
 	wantCode(t, err, domain.CodeUnauthorized) // the limit of 12 hours is absolute
 
-	old := h.login(t, "marta")
-	h.pass(25 * time.Minute)
-	fresh := h.login(t, "marta")
-	h.pass(6 * time.Minute)
-	if err := h.Sweep(t.Context()); err != nil {
+	old := f.login(t, "marta")
+	f.pass(25 * time.Minute)
+	fresh := f.login(t, "marta")
+	f.pass(6 * time.Minute)
+	if err := f.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.pass(-48 * time.Hour)
+	f.pass(-48 * time.Hour)
 	for _, restart := range []bool{false, true} {
 		if restart {
-			h.restart(t)
+			f.restart(t)
 		}
-		if _, err := h.Session(t.Context(), old); domain.CodeOf(err) != domain.CodeUnauthorized {
+		if _, err := f.Session(t.Context(), old); domain.CodeOf(err) != domain.CodeUnauthorized {
 			t.Errorf("A48: a session came back when the clock was set back: %v", err)
 		}
-		if _, err := h.Session(t.Context(), fresh); err != nil {
+		if _, err := f.Session(t.Context(), fresh); err != nil {
 			t.Errorf("A48: an open session ended: %v", err)
 		}
 	}
@@ -286,14 +286,14 @@ func TestSessionsExpire(t *testing.T) {
 
 func TestLoginThrottle(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.user(t, "marta", domain.RoleOperator)
-	h.login(t, "marta") // from 192.0.2.1, a known device
+	f := open(t)
+	f.user(t, "marta", domain.RoleOperator)
+	f.login(t, "marta") // from 192.0.2.1, a known device
 
 	address := func(i int) string { return "198.51.100." + string(rune('0'+i/10)) + string(rune('0'+i%10)) }
 	var tooMany *domain.Error
 	for i := range 20 {
-		_, _, err := h.Login(t.Context(), "marta", "wrong password", "2001:db8:0:"+string(rune('a'+i%6))+string(rune('0'+i/6))+"::1", "")
+		_, _, err := f.Login(t.Context(), "marta", "wrong password", "2001:db8:0:"+string(rune('a'+i%6))+string(rune('0'+i/6))+"::1", "")
 		if domain.CodeOf(err) == domain.CodeTooMany {
 			tooMany, _ = err.(*domain.Error)
 		}
@@ -301,35 +301,35 @@ func TestLoginThrottle(t *testing.T) {
 	if tooMany == nil || tooMany.RetryAfter < time.Second {
 		t.Fatalf("A22: 20 failures from 20 addresses are not throttled: %v", tooMany)
 	}
-	_, _, err := h.Login(t.Context(), "marta", good, address(1), "")
+	_, _, err := f.Login(t.Context(), "marta", good, address(1), "")
 	wantCode(t, err, domain.CodeTooMany)
-	if _, _, err := h.Login(t.Context(), "marta", good, "192.0.2.1", ""); err != nil {
+	if _, _, err := f.Login(t.Context(), "marta", good, "192.0.2.1", ""); err != nil {
 		t.Errorf("A22: the real user is locked out of a known device: %v", err)
 	}
-	if n := h.audited(t, "login", "denied"); n > 10 {
+	if n := f.audited(t, "login", "denied"); n > 10 {
 		t.Errorf("%d records for one storm", n)
 	}
 
-	h.pass(time.Hour)
+	f.pass(time.Hour)
 	for i := range 30 {
-		_, _, err = h.Login(t.Context(), "user"+address(i), "wrong password", "203.0.113.9", "")
+		_, _, err = f.Login(t.Context(), "user"+address(i), "wrong password", "203.0.113.9", "")
 	}
 	wantCode(t, err, domain.CodeTooMany) // attempts on many accounts from one address
-	h.pass(time.Minute)
-	if _, _, err = h.Login(t.Context(), "marta", good, "203.0.113.9", ""); err != nil {
+	f.pass(time.Minute)
+	if _, _, err = f.Login(t.Context(), "marta", good, "203.0.113.9", ""); err != nil {
 		t.Errorf("an address stays locked: %v", err)
 	}
 }
 
 func TestStormOfLoginsIsBounded(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.user(t, "marta", domain.RoleOperator)
+	f := open(t)
+	f.user(t, "marta", domain.RoleOperator)
 	var wg sync.WaitGroup
 	var checked atomic.Int32
 	for i := range 1000 {
 		wg.Go(func() {
-			_, _, err := h.Login(t.Context(), "marta", "wrong password", "10.0."+string(rune('0'+i%10))+"."+string(rune('0'+i/10%10)), "")
+			_, _, err := f.Login(t.Context(), "marta", "wrong password", "10.0."+string(rune('0'+i%10))+"."+string(rune('0'+i/10%10)), "")
 			if domain.CodeOf(err) == domain.CodeUnauthorized {
 				checked.Add(1)
 			}
@@ -344,45 +344,45 @@ func TestStormOfLoginsIsBounded(t *testing.T) {
 // A user is found by id or by name. No name has the form of an id.
 func TestAnIDIsNotAName(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	u := h.user(t, "marta", domain.RoleAdmin)
-	_, err := h.CreateUser(t.Context(), root, u.ID, good, domain.RoleViewer)
+	f := open(t)
+	u := f.user(t, "marta", domain.RoleAdmin)
+	_, err := f.CreateUser(t.Context(), root, u.ID, good, domain.RoleViewer)
 	wantCode(t, err, domain.CodeInvalid)
 }
 
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	secret, err := h.BeginSetup(t.Context())
+	f := open(t)
+	secret, err := f.BeginSetup(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = h.Setup(t.Context(), "wrong", "marta", good, "192.0.2.1", "test")
+	_, _, err = f.Setup(t.Context(), "wrong", "marta", good, "192.0.2.1", "test")
 	wantCode(t, err, domain.CodeForbidden)
-	if _, _, err := h.Setup(t.Context(), secret, "marta", good, "192.0.2.1", "test"); err != nil {
+	if _, _, err := f.Setup(t.Context(), secret, "marta", good, "192.0.2.1", "test"); err != nil {
 		t.Fatal(err)
 	}
-	u := h.user(t, "ana", domain.RoleViewer)
-	if err := h.Logout(t.Context(), h.login(t, "ana")); err != nil {
+	u := f.user(t, "ana", domain.RoleViewer)
+	if err := f.Logout(t.Context(), f.login(t, "ana")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.UpdateUser(t.Context(), root, u.ID, new(domain.RoleOperator), nil, nil); err != nil {
+	if _, err := f.UpdateUser(t.Context(), root, u.ID, new(domain.RoleOperator), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	_, tok, err := h.CreateToken(t.Context(), root, "ci", domain.RoleViewer, nil, 0)
+	_, tok, err := f.CreateToken(t.Context(), root, "ci", domain.RoleViewer, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.RevokeToken(t.Context(), root, tok.ID, ""); err != nil {
+	if err := f.RevokeToken(t.Context(), root, tok.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.CreateUser(t.Context(), auth.ActorOf(u, "ui"), "evil", good, domain.RoleAdmin)
+	_, err = f.CreateUser(t.Context(), auth.ActorOf(u, "ui"), "evil", good, domain.RoleAdmin)
 	wantCode(t, err, domain.CodeForbidden)
 	for _, c := range []struct{ action, result string }{
 		{"setup", "ok"}, {"setup", "denied"}, {"user.create", "ok"}, {"access.denied", "denied"}, {"login", "ok"}, {"logout", "ok"},
 		{"user.update", "ok"}, {"token.create", "ok"}, {"token.revoke", "ok"},
 	} {
-		if n := h.audited(t, c.action, c.result); n != 1 {
+		if n := f.audited(t, c.action, c.result); n != 1 {
 			t.Errorf("%d records of %s %s, want 1", n, c.action, c.result)
 		}
 	}
@@ -390,19 +390,19 @@ func TestChangesAreAudited(t *testing.T) {
 
 func TestOldHashesAreRenewed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	u := h.user(t, "marta", domain.RoleViewer)
+	f := open(t)
+	u := f.user(t, "marta", domain.RoleViewer)
 	weak, err := argon2id.CreateHash(good, &argon2id.Params{Memory: 8 * 1024, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32})
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.PasswordHash = weak
-	storetest.Do(t, h.store, "user.update", func(tx *store.Tx) error { return tx.ChangeUser(u, domain.UserChange{}) })
-	h.login(t, "marta")
-	if u, err = h.store.User(t.Context(), "marta"); err != nil || !strings.HasPrefix(u.PasswordHash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+	storetest.Do(t, f.store, "user.update", func(tx *store.Tx) error { return tx.ChangeUser(u, domain.UserChange{}) })
+	f.login(t, "marta")
+	if u, err = f.store.User(t.Context(), "marta"); err != nil || !strings.HasPrefix(u.PasswordHash, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("after a login the hash is %q (%v)", u.PasswordHash, err)
 	}
-	h.login(t, "marta")
+	f.login(t, "marta")
 }
 
 // TestUnknownNamesTakeTheSameTime compares the shortest times of interleaved attempts, because the
@@ -410,15 +410,15 @@ func TestOldHashesAreRenewed(t *testing.T) {
 // would be rejected a hundred times faster in every round. Other work on the machine disturbs only
 // some rounds. See A23 in docs/internals/bad-inputs.md.
 func TestUnknownNamesTakeTheSameTime(t *testing.T) {
-	h := open(t) // not parallel, because it measures time
-	h.user(t, "marta", domain.RoleViewer)
+	f := open(t) // not parallel, because it measures time
+	f.user(t, "marta", domain.RoleViewer)
 	least := map[string]time.Duration{"marta": time.Hour, "nobody": time.Hour}
 	ratio := 0.0
 	for round := 0; round < 6 || round < 100 && (ratio < 0.25 || ratio > 4); round++ {
 		for name := range least {
-			h.pass(time.Hour) // avoids throttling
+			f.pass(time.Hour) // avoids throttling
 			began := time.Now()
-			_, _, err := h.Login(t.Context(), name, "not the password", "192.0.2.1", "")
+			_, _, err := f.Login(t.Context(), name, "not the password", "192.0.2.1", "")
 			least[name] = min(least[name], time.Since(began))
 			wantCode(t, err, domain.CodeUnauthorized)
 		}
@@ -431,24 +431,24 @@ func TestUnknownNamesTakeTheSameTime(t *testing.T) {
 
 func TestOnlyAdminsManage(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.user(t, "boss", domain.RoleAdmin)
+	f := open(t)
+	f.user(t, "boss", domain.RoleAdmin)
 	for _, role := range []domain.Role{domain.RoleViewer, domain.RoleOperator, domain.RoleAuthor, ""} {
 		a := domain.Actor{Name: "x", Role: role}
-		_, err := h.CreateUser(t.Context(), a, "evil", good, domain.RoleAdmin)
+		_, err := f.CreateUser(t.Context(), a, "evil", good, domain.RoleAdmin)
 		wantCode(t, err, domain.CodeForbidden)
-		_, err = h.UpdateUser(t.Context(), a, "boss", nil, new(good), nil)
+		_, err = f.UpdateUser(t.Context(), a, "boss", nil, new(good), nil)
 		wantCode(t, err, domain.CodeForbidden)
-		_, _, err = h.CreateToken(t.Context(), a, "evil", domain.RoleViewer, nil, 0)
+		_, _, err = f.CreateToken(t.Context(), a, "evil", domain.RoleViewer, nil, 0)
 		wantCode(t, err, domain.CodeForbidden)
-		wantCode(t, h.RevokeToken(t.Context(), a, "x", ""), domain.CodeForbidden)
-		wantCode(t, h.EndSessions(t.Context(), a, "boss", ""), domain.CodeForbidden)
+		wantCode(t, f.RevokeToken(t.Context(), a, "x", ""), domain.CodeForbidden)
+		wantCode(t, f.EndSessions(t.Context(), a, "boss", ""), domain.CodeForbidden)
 	}
-	_, err := h.UpdateUser(t.Context(), root, "boss", new(domain.RoleViewer), nil, nil)
+	_, err := f.UpdateUser(t.Context(), root, "boss", new(domain.RoleViewer), nil, nil)
 	wantCode(t, err, domain.CodeConflict) // the last admin keeps the role
-	_, err = h.UpdateUser(t.Context(), root, "boss", nil, nil, new(true))
+	_, err = f.UpdateUser(t.Context(), root, "boss", nil, nil, new(true))
 	wantCode(t, err, domain.CodeConflict)
-	_, err = h.CreateUser(t.Context(), root, "BOSS", good, domain.RoleViewer)
+	_, err = f.CreateUser(t.Context(), root, "BOSS", good, domain.RoleViewer)
 	wantCode(t, err, domain.CodeConflict)
 }
 

@@ -92,17 +92,17 @@ func (d fullDisk) TouchToken(ctx context.Context, id string, used time.Time, fro
 // and log out. All of it is recorded once there is space.
 func TestPeopleLogInOnAFullDisk(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	disk := fullDisk{h.store, new(atomic.Bool)}
-	s, err := auth.New(auth.Config{Store: disk, Audit: disk, Now: func() time.Time { return time.Unix(0, h.clock.Load()) }})
+	f := open(t)
+	disk := fullDisk{f.store, new(atomic.Bool)}
+	s, err := auth.New(auth.Config{Store: disk, Audit: disk, Now: func() time.Time { return time.Unix(0, f.clock.Load()) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.use(s, h.store)
+	f.use(s, f.store)
 	ctx := t.Context()
-	h.user(t, "ana", domain.RoleAdmin)
-	h.user(t, "ben", domain.RoleOperator)
-	token, _, err := h.CreateToken(ctx, root, "ci", domain.RoleViewer, nil, 0)
+	f.user(t, "ana", domain.RoleAdmin)
+	f.user(t, "ben", domain.RoleOperator)
+	token, _, err := f.CreateToken(ctx, root, "ci", domain.RoleViewer, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestPeopleLogInOnAFullDisk(t *testing.T) {
 	// A session that is used every 20 minutes for an hour does not end as idle. A session that is
 	// not used does.
 	for range 3 {
-		h.pass(20 * time.Minute)
+		f.pass(20 * time.Minute)
 		in(before, "logged in before")
 	}
 	out(idle, "idle")
@@ -155,7 +155,7 @@ func TestPeopleLogInOnAFullDisk(t *testing.T) {
 		t.Errorf("log out of a stored session: %v", err)
 	}
 	out(before, "logged out of a stored session")
-	ana, err := h.store.User(ctx, "ana")
+	ana, err := f.store.User(ctx, "ana")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,10 +165,10 @@ func TestPeopleLogInOnAFullDisk(t *testing.T) {
 	if _, err := s.Token(ctx, token); err != nil {
 		t.Errorf("token: %v", err)
 	}
-	if _, _, err := h.CreateToken(ctx, root, "more", domain.RoleViewer, nil, 0); err != nil {
+	if _, _, err := f.CreateToken(ctx, root, "more", domain.RoleViewer, nil, 0); err != nil {
 		t.Error("what is not about getting in is not touched here:", err)
 	}
-	h.pass(time.Minute)
+	f.pass(time.Minute)
 	if err := s.Sweep(ctx); domain.CodeOf(err) != domain.CodeNoSpace {
 		t.Errorf("a sweep on a full disk: %v", err)
 	}
@@ -179,11 +179,11 @@ func TestPeopleLogInOnAFullDisk(t *testing.T) {
 	}
 	in(during, "with space again")
 	out(before, "logged out before there was space")
-	h.restart(t)
+	f.restart(t)
 	in(during, "after a restart")
 	out(before, "logged out, after a restart")
 	out(gone, "logged out, after a restart")
-	events, err := h.store.AuditEvents(ctx, domain.AuditFilter{Page: domain.Page{Limit: 100}})
+	events, err := f.store.AuditEvents(ctx, domain.AuditFilter{Page: domain.Page{Limit: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,29 +11,29 @@ import (
 // new rules, and invalid rules change nothing.
 func TestLoginMethodsChangeDuringSessions(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.user(t, "marta", domain.RoleOperator)
-	session := h.login(t, "marta")
-	if err := h.Reconfigure(auth.Access{NoPassword: true}); err != nil {
+	f := open(t)
+	f.user(t, "marta", domain.RoleOperator)
+	session := f.login(t, "marta")
+	if err := f.Reconfigure(auth.Access{NoPassword: true}); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := h.Login(t.Context(), "marta", good, "192.0.2.1", "test")
+	_, _, err := f.Login(t.Context(), "marta", good, "192.0.2.1", "test")
 	wantCode(t, err, domain.CodeForbidden)
-	if u, err := h.Session(t.Context(), session); err != nil || u.Name != "marta" {
+	if u, err := f.Session(t.Context(), session); err != nil || u.Name != "marta" {
 		t.Errorf("the session that was open: %v %v", u, err)
 	}
-	if err := h.Reconfigure(auth.Access{SecondFactorFor: []domain.Role{domain.RoleViewer}}); err != nil {
+	if err := f.Reconfigure(auth.Access{SecondFactorFor: []domain.Role{domain.RoleViewer}}); err != nil {
 		t.Fatal(err)
 	}
-	u, err := h.User(t.Context(), "marta")
+	u, err := f.User(t.Context(), "marta")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if must, err := h.MustEnrol(t.Context(), u); err != nil || !must {
+	if must, err := f.MustEnrol(t.Context(), u); err != nil || !must {
 		t.Errorf("a second factor is demanded, and not of marta: %v", err)
 	}
-	if err := h.Reconfigure(auth.Access{}); err != nil {
+	if err := f.Reconfigure(auth.Access{}); err != nil {
 		t.Fatal(err)
 	}
-	h.login(t, "marta")
+	f.login(t, "marta")
 }

@@ -11,11 +11,11 @@ import (
 // G12: A change and its record are one transaction, so that a power failure keeps both or neither.
 func TestAChangeAndItsRecordCommitTogether(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	u := h.user(t, "ana", domain.RoleViewer)
+	f := open(t)
+	u := f.user(t, "ana", domain.RoleViewer)
 	var transactions, recorded atomic.Int64
-	h.store.OnBatch(func(int, time.Duration) { transactions.Add(1) })
-	h.store.OnCommit(func(events []domain.AuditEvent) { recorded.Add(int64(len(events))) })
+	f.store.OnBatch(func(int, time.Duration) { transactions.Add(1) })
+	f.store.OnCommit(func(events []domain.AuditEvent) { recorded.Add(int64(len(events))) })
 	var secret string
 	var tok domain.Token
 	for _, act := range []struct {
@@ -24,24 +24,24 @@ func TestAChangeAndItsRecordCommitTogether(t *testing.T) {
 		transactions int64
 	}{
 		{"make a user", func() error {
-			_, err := h.CreateUser(t.Context(), root, "eve", good, domain.RoleAuthor)
+			_, err := f.CreateUser(t.Context(), root, "eve", good, domain.RoleAuthor)
 			return err
 		}, 1},
 		{"change one, whose sessions end", func() error {
-			_, err := h.UpdateUser(t.Context(), root, u.ID, new(domain.RoleOperator), nil, nil)
+			_, err := f.UpdateUser(t.Context(), root, u.ID, new(domain.RoleOperator), nil, nil)
 			return err
 		}, 1},
 		{"log in, and be seen", func() (err error) {
-			secret, _, err = h.Login(t.Context(), "ana", good, "192.0.2.1", "test")
+			secret, _, err = f.Login(t.Context(), "ana", good, "192.0.2.1", "test")
 			return err
 		}, 2},
-		{"log out", func() error { return h.Logout(t.Context(), secret) }, 1},
-		{"end sessions", func() error { return h.EndSessions(t.Context(), root, u.ID, "") }, 1},
+		{"log out", func() error { return f.Logout(t.Context(), secret) }, 1},
+		{"end sessions", func() error { return f.EndSessions(t.Context(), root, u.ID, "") }, 1},
 		{"make a token", func() (err error) {
-			_, tok, err = h.CreateToken(t.Context(), root, "ci", domain.RoleViewer, nil, 0)
+			_, tok, err = f.CreateToken(t.Context(), root, "ci", domain.RoleViewer, nil, 0)
 			return err
 		}, 1},
-		{"revoke it", func() error { return h.RevokeToken(t.Context(), root, tok.ID, "lost") }, 1},
+		{"revoke it", func() error { return f.RevokeToken(t.Context(), root, tok.ID, "lost") }, 1},
 	} {
 		transactions.Store(0)
 		recorded.Store(0)
@@ -49,7 +49,7 @@ func TestAChangeAndItsRecordCommitTogether(t *testing.T) {
 			t.Fatalf("%s: %v", act.name, err)
 		}
 		// The next transaction starts after all subscribers have received this one.
-		if err := h.store.SetSetting(t.Context(), "barrier", act.name); err != nil {
+		if err := f.store.SetSetting(t.Context(), "barrier", act.name); err != nil {
 			t.Fatal(err)
 		}
 		if n, records := transactions.Load()-1, recorded.Load(); n != act.transactions || records != 1 {

@@ -25,13 +25,13 @@ func TestCodesAreThoseOfTheStandard(t *testing.T) {
 	}
 }
 
-// clocked returns a house with a clock that the test moves.
-func clocked(t *testing.T) (*house, *atomic.Int64) {
+// clocked returns a fixture with a clock that the test moves.
+func clocked(t *testing.T) (*fixture, *atomic.Int64) {
 	t.Helper()
-	h := open(t)
-	h.clock.Store(time.Date(2026, 3, 9, 2, 47, 0, 0, time.UTC).UnixNano())
-	h.restart(t)
-	return h, h.clock
+	f := open(t)
+	f.clock.Store(time.Date(2026, 3, 9, 2, 47, 0, 0, time.UTC).UnixNano())
+	f.restart(t)
+	return f, f.clock
 }
 
 // A login with a second factor requires a code besides the password. A code and a recovery code are
@@ -162,7 +162,7 @@ func TestStoredSecretsAreSealed(t *testing.T) {
 }
 
 // enrolled creates an admin with a second factor, and returns its secret.
-func enrolled(t *testing.T, s *house, at *atomic.Int64) (domain.User, []byte) {
+func enrolled(t *testing.T, s *fixture, at *atomic.Int64) (domain.User, []byte) {
 	t.Helper()
 	u, err := s.CreateUser(
 		t.Context(),

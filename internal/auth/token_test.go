@@ -14,8 +14,8 @@ import (
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	text, tok, err := h.CreateToken(t.Context(), root, "ci", domain.RoleOperator, []string{"runs:write", "runs:read"}, 0)
+	f := open(t)
+	text, tok, err := f.CreateToken(t.Context(), root, "ci", domain.RoleOperator, []string{"runs:write", "runs:read"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestTokens(t *testing.T) {
 	if got := tok.ExpiresAt.Sub(tok.CreatedAt); got != 90*24*time.Hour {
 		t.Errorf("a token lives %v by default, want 90 days", got)
 	}
-	a, err := h.Token(t.Context(), text)
+	a, err := f.Token(t.Context(), text)
 	if err != nil || a.Name != auth.TokenActor(tok) || a.Role != domain.RoleOperator || a.Scopes != "runs:read runs:write" ||
 		a.Source != "api" {
 		t.Fatalf("Token = %+v, %v", a, err)
@@ -34,36 +34,36 @@ func TestTokens(t *testing.T) {
 	flip[20] ^= 1
 	for name, bad := range map[string]string{"empty": "", "truncated": text[:40], "checksum": text[:len(text)-1] + "x",
 		"one bit": string(flip), "unknown": "kro_abcdefgh_" + strings.Repeat("A", 43) + "_00000000", "longer": text + "a"} {
-		if _, err := h.Token(t.Context(), bad); domain.CodeOf(err) != domain.CodeUnauthorized {
+		if _, err := f.Token(t.Context(), bad); domain.CodeOf(err) != domain.CodeUnauthorized {
 			t.Errorf("A21 %s: %v", name, err)
 		}
 	}
-	if err := h.RevokeToken(t.Context(), root, tok.ID, ""); err != nil {
+	if err := f.RevokeToken(t.Context(), root, tok.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.Token(t.Context(), text)
+	_, err = f.Token(t.Context(), text)
 	wantCode(t, err, domain.CodeUnauthorized)
 
-	short, _, err := h.CreateToken(t.Context(), root, "short", domain.RoleViewer, nil, time.Hour)
+	short, _, err := f.CreateToken(t.Context(), root, "short", domain.RoleViewer, nil, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.pass(time.Hour)
-	_, err = h.Token(t.Context(), short)
+	f.pass(time.Hour)
+	_, err = f.Token(t.Context(), short)
 	wantCode(t, err, domain.CodeUnauthorized)
 
 	for name, make := range map[string]func() error{
 		"scope": func() error {
-			_, _, err := h.CreateToken(t.Context(), root, "x", domain.RoleViewer, []string{"everything"}, 0)
+			_, _, err := f.CreateToken(t.Context(), root, "x", domain.RoleViewer, []string{"everything"}, 0)
 			return err
 		},
-		"role": func() error { _, _, err := h.CreateToken(t.Context(), root, "x", "boss", nil, 0); return err },
+		"role": func() error { _, _, err := f.CreateToken(t.Context(), root, "x", "boss", nil, 0); return err },
 		"name": func() error {
-			_, _, err := h.CreateToken(t.Context(), root, "x\ny", domain.RoleViewer, nil, 0)
+			_, _, err := f.CreateToken(t.Context(), root, "x\ny", domain.RoleViewer, nil, 0)
 			return err
 		},
 		"forever": func() error {
-			_, _, err := h.CreateToken(t.Context(), root, "x", domain.RoleViewer, nil, 1<<62)
+			_, _, err := f.CreateToken(t.Context(), root, "x", domain.RoleViewer, nil, 1<<62)
 			return err
 		},
 	} {
@@ -75,23 +75,23 @@ func TestTokens(t *testing.T) {
 
 func TestATokenHasNoMoreRightsThanItsCreator(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.user(t, "other", domain.RoleAdmin)
-	marta := h.user(t, "marta", domain.RoleAdmin)
-	text, _, err := h.CreateToken(t.Context(), auth.ActorOf(marta, "ui"), "ci", domain.RoleAuthor, nil, 0)
+	f := open(t)
+	f.user(t, "other", domain.RoleAdmin)
+	marta := f.user(t, "marta", domain.RoleAdmin)
+	text, _, err := f.CreateToken(t.Context(), auth.ActorOf(marta, "ui"), "ci", domain.RoleAuthor, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.UpdateUser(t.Context(), root, "marta", new(domain.RoleViewer), nil, nil); err != nil {
+	if _, err := f.UpdateUser(t.Context(), root, "marta", new(domain.RoleViewer), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := h.Token(t.Context(), text); err != nil || a.Role != domain.RoleViewer {
+	if a, err := f.Token(t.Context(), text); err != nil || a.Role != domain.RoleViewer {
 		t.Errorf("S33: the token of a viewer has the role %q (%v)", a.Role, err)
 	}
-	if _, err := h.UpdateUser(t.Context(), root, "marta", nil, nil, new(true)); err != nil {
+	if _, err := f.UpdateUser(t.Context(), root, "marta", nil, nil, new(true)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.Token(t.Context(), text)
+	_, err = f.Token(t.Context(), text)
 	wantCode(t, err, domain.CodeUnauthorized)
 }
 
@@ -99,73 +99,73 @@ func TestATokenHasNoMoreRightsThanItsCreator(t *testing.T) {
 // person's permissions.
 func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.user(t, "other", domain.RoleAdmin)
-	marta := h.user(t, "marta", domain.RoleAdmin)
-	first, firstToken, err := h.CreateToken(t.Context(), auth.ActorOf(marta, "ui"), "first", domain.RoleAdmin, nil, 0)
+	f := open(t)
+	f.user(t, "other", domain.RoleAdmin)
+	marta := f.user(t, "marta", domain.RoleAdmin)
+	first, firstToken, err := f.CreateToken(t.Context(), auth.ActorOf(marta, "ui"), "first", domain.RoleAdmin, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := h.Token(t.Context(), first)
+	a, err := f.Token(t.Context(), first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, secondToken, err := h.CreateToken(t.Context(), a, "second", domain.RoleAdmin, nil, 0)
+	second, secondToken, err := f.CreateToken(t.Context(), a, "second", domain.RoleAdmin, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := h.Token(t.Context(), second)
+	b, err := f.Token(t.Context(), second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	third, _, err := h.CreateToken(t.Context(), b, "third", domain.RoleAdmin, nil, 0)
+	third, _, err := f.CreateToken(t.Context(), b, "third", domain.RoleAdmin, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if people, err := auth.People(t.Context(), h.store, auth.TokenActor(secondToken)); err != nil || !slices.Contains(people, "marta") ||
+	if people, err := auth.People(t.Context(), f.store, auth.TokenActor(secondToken)); err != nil || !slices.Contains(people, "marta") ||
 		!slices.Contains(people, auth.TokenActor(firstToken)) {
 		t.Errorf("behind a token of a token stand %q, %v", people, err)
 	}
-	if _, err := h.UpdateUser(t.Context(), root, "marta", new(domain.RoleViewer), nil, nil); err != nil {
+	if _, err := f.UpdateUser(t.Context(), root, "marta", new(domain.RoleViewer), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{second, third} {
-		a, err := h.Token(t.Context(), text)
+		a, err := f.Token(t.Context(), text)
 		if err != nil || a.Role != domain.RoleViewer {
 			t.Errorf("the role is %q after the owner became a viewer (%v)", a.Role, err)
 		}
-		_, _, err = h.CreateToken(t.Context(), a, "more", domain.RoleViewer, nil, 0)
+		_, _, err = f.CreateToken(t.Context(), a, "more", domain.RoleViewer, nil, 0)
 		wantCode(t, err, domain.CodeForbidden)
 	}
-	if role, err := auth.RoleNow(t.Context(), h.store, auth.TokenActor(secondToken), "runs:write",
-		time.Unix(0, h.clock.Load())); err != nil ||
+	if role, err := auth.RoleNow(t.Context(), f.store, auth.TokenActor(secondToken), "runs:write",
+		time.Unix(0, f.clock.Load())); err != nil ||
 		role != domain.RoleViewer {
 		t.Errorf("runs of the token go on with the role %q, %v", role, err)
 	}
-	if _, err := h.UpdateUser(t.Context(), root, "marta", new(domain.RoleAdmin), nil, nil); err != nil {
+	if _, err := f.UpdateUser(t.Context(), root, "marta", new(domain.RoleAdmin), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := h.Token(t.Context(), third); err != nil || a.Role != domain.RoleAdmin {
+	if a, err := f.Token(t.Context(), third); err != nil || a.Role != domain.RoleAdmin {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if err := h.RevokeToken(t.Context(), root, secondToken.ID, ""); err != nil {
+	if err := f.RevokeToken(t.Context(), root, secondToken.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.Token(t.Context(), third)
+	_, err = f.Token(t.Context(), third)
 	wantCode(t, err, domain.CodeUnauthorized)
-	if _, err := h.UpdateUser(t.Context(), root, "marta", nil, nil, new(true)); err != nil {
+	if _, err := f.UpdateUser(t.Context(), root, "marta", nil, nil, new(true)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.Token(t.Context(), first)
+	_, err = f.Token(t.Context(), first)
 	wantCode(t, err, domain.CodeUnauthorized)
 
 	// A token with an unknown creator is invalid.
 	stray := auth.NewTokenText()
-	storetest.Do(t, h.store, "token.create", func(tx *store.Tx) error {
+	storetest.Do(t, f.store, "token.create", func(tx *store.Tx) error {
 		return tx.CreateToken(domain.Token{ID: domain.NewID(), Name: "stray", SecretHash: auth.HashOf(stray), Role: domain.RoleAdmin,
-			CreatedBy: "nobody", CreatedAt: time.Unix(0, h.clock.Load()), ExpiresAt: time.Unix(0, h.clock.Load()).Add(time.Hour)})
+			CreatedBy: "nobody", CreatedAt: time.Unix(0, f.clock.Load()), ExpiresAt: time.Unix(0, f.clock.Load()).Add(time.Hour)})
 	})
-	_, err = h.Token(t.Context(), stray)
+	_, err = f.Token(t.Context(), stray)
 	wantCode(t, err, domain.CodeUnauthorized)
 }
 
@@ -173,12 +173,12 @@ func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
 // of its lifetime.
 func TestATokenCreatesOnlyLesserTokens(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	text, _, err := h.CreateToken(t.Context(), root, "tokens", domain.RoleAdmin, []string{"tokens", "metrics"}, 48*time.Hour)
+	f := open(t)
+	text, _, err := f.CreateToken(t.Context(), root, "tokens", domain.RoleAdmin, []string{"tokens", "metrics"}, 48*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := h.Token(t.Context(), text)
+	a, err := f.Token(t.Context(), text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,16 +187,16 @@ func TestATokenCreatesOnlyLesserTokens(t *testing.T) {
 		life   time.Duration
 	}{"all scopes": {nil, time.Hour}, "another scope": {[]string{"tokens", "admin"}, time.Hour},
 		"a longer life": {[]string{"tokens"}, 49 * time.Hour}} {
-		_, _, err := h.CreateToken(t.Context(), a, "more", domain.RoleAdmin, c.scopes, c.life)
+		_, _, err := f.CreateToken(t.Context(), a, "more", domain.RoleAdmin, c.scopes, c.life)
 		if domain.CodeOf(err) != domain.CodeForbidden {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if n := h.audited(t, "access.denied", "denied"); n != 3 {
+	if n := f.audited(t, "access.denied", "denied"); n != 3 {
 		t.Errorf("%d refusals are recorded, want 3", n)
 	}
-	h.pass(time.Hour)
-	_, child, err := h.CreateToken(t.Context(), a, "less", domain.RoleViewer, []string{"metrics"}, 0)
+	f.pass(time.Hour)
+	_, child, err := f.CreateToken(t.Context(), a, "less", domain.RoleViewer, []string{"metrics"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,14 +208,14 @@ func TestATokenCreatesOnlyLesserTokens(t *testing.T) {
 // Two tokens with the same name are two principals.
 func TestTokensMayShareAName(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	f := open(t)
 	names := map[string]bool{}
 	for range 2 {
-		text, _, err := h.CreateToken(t.Context(), root, "ci", domain.RoleOperator, nil, 0)
+		text, _, err := f.CreateToken(t.Context(), root, "ci", domain.RoleOperator, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := h.Token(t.Context(), text)
+		a, err := f.Token(t.Context(), text)
 		if err != nil {
 			t.Fatal(err)
 		}

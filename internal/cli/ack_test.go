@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A failed run is handed over with a note and a time to resume it. Both show in the text and in the JSON
-// output.
+// A failed run is acknowledged with a note and a time to resume it. Both appear in the text and in
+// the JSON output.
 func TestAcknowledgeForLater(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -76,7 +76,7 @@ func TestAcknowledgeForLater(t *testing.T) {
 		) {
 			t.Error(out)
 		}
-		// What cannot be is said, and nothing is done.
+		// An impossible request is refused, and nothing changes.
 		s.expect(2, "failures", "ack", second.RunID, "--resume-at", "soon")
 		if _, stderr := s.expect(2, "failures", "ack", second.RunID, "--resume-at", "2001-01-01T06:00"); !strings.Contains(
 			stderr,

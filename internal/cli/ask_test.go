@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A skill with an estimate of an hour, and an agent that answers at once.
+// A skill with an estimate of one hour, and an agent that answers directly.
 const askConfig = `
 providers: {script: {type: scripted, file: answers.yaml}}
 agents: [{id: writer, name: Writer, system_prompt: You write.}]
@@ -50,8 +50,8 @@ func (s *shell) ask(config string, args ...string) (plan askedPlan, run string) 
 	return out.Plan, run
 }
 
-// An equal request finds its plan, and a fresh one is planned again. The durations of five runs of a skill
-// replace the configured estimate.
+// An equal request reuses its plan, and --fresh plans it again. The durations of five runs of a
+// skill replace the configured estimate.
 func TestAskFindsItsPlanAndTheParametersOfSkills(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -63,7 +63,7 @@ func TestAskFindsItsPlanAndTheParametersOfSkills(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	for i := range 4 {
-		// Blanks do not make another request.
+		// White space does not make another request.
 		if again, run := s.ask(config, "write  about tea "+strings.Repeat(" ", i)+"and then stop "); !again.Found ||
 			again.Hash != first.Hash ||
 			again.By != "rules" ||
@@ -85,14 +85,14 @@ func TestAskFindsItsPlanAndTheParametersOfSkills(t *testing.T) {
 	if !strings.Contains(fresh.Reason, "1 of 1 estimates are medians of runs here") {
 		t.Errorf("the reason is %q", fresh.Reason)
 	}
-	// The plan is active: a new version made from it is a draft until a person accepts it.
+	// The plan is active, so a new version of it is a draft until a person accepts it.
 	if !fresh.Proposed {
 		t.Errorf("a version of a plan in use is no draft: %+v", fresh)
 	}
 	if found, _ := s.ask(config, "write about tea and then stop", "--plan-only"); found.Version != 1 || found.Hash != first.Hash {
 		t.Errorf("before anybody accepted it, %+v is current", found)
 	}
-	// No run in between: what steps take would be estimated otherwise.
+	// No run in between, because it would change the estimates.
 	if again, _ := s.ask(config, "write about tea and then stop", "--plan-only", "--fresh"); again.Version != 2 {
 		t.Errorf("replanned to the same content it is another version: %+v", again)
 	}
@@ -119,7 +119,7 @@ func TestAskFindsItsPlanAndTheParametersOfSkills(t *testing.T) {
 	}
 }
 
-// Priority, timeout and budget become those of the run.
+// Priority, timeout, and budget apply to the run.
 func TestConstraintsOfAskApplyToTheRun(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

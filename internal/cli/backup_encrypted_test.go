@@ -15,9 +15,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// An operator configures the recipients of backups. Backups of the daemon and of the command are encrypted to
-// them, and rotation counts them like others. A restore without the key explains what to do, and one with it
-// restores (S27).
+// Backups of the daemon and of the command are encrypted to the configured recipients, and rotation
+// counts them like others. A restore without the private key explains how to restore, and one with
+// it works (S27).
 func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
@@ -46,7 +46,7 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	if b, err := d.BackUp(t.Context()); err != nil || b.Encryption == nil || b.Encryption.Recipients[0] != public {
 		t.Fatalf("backup: %+v, %v", b, err)
 	}
-	files := backups() // what a person made is not rotated
+	files := backups() // rotation keeps a backup that a person created
 	if len(files) != 4 || !strings.HasSuffix(files[2], ".db.age") {
 		t.Fatalf("backups: %v", files)
 	}
@@ -80,8 +80,8 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	}
 }
 
-// The copy that an upgrade keeps of the previous database is encrypted like backups, whether the daemon
-// upgrades or a command without the configuration.
+// An upgrade encrypts the copy of the previous database like a backup, whether the daemon upgrades
+// or a command without the configuration.
 func TestAnUpgradeEncryptsTheOldDatabase(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
@@ -108,13 +108,13 @@ func TestAnUpgradeEncryptsTheOldDatabase(t *testing.T) {
 		return out.String(), code
 	}
 	for _, with := range []string{"", config} {
-		var told []string
+		var recipients []string
 		if out, code := later(func(_ context.Context, _ string, o recovery.Options) (*store.Store, error) {
-			told = o.Recipients
+			recipients = o.Recipients
 			return nil, errors.New("this is only asked")
-		}, "serve", "--data", data, "--config", with, "--listen", "127.0.0.1:0"); code == 0 || told == nil ||
-			(with != "") != slices.Equal(told, []string{public}) {
-			t.Errorf("the daemon with %q encrypts to %#v: exit %d, %s", with, told, code, out)
+		}, "serve", "--data", data, "--config", with, "--listen", "127.0.0.1:0"); code == 0 || recipients == nil ||
+			(with != "") != slices.Equal(recipients, []string{public}) {
+			t.Errorf("the daemon with %q encrypts to %#v: exit %d, %s", with, recipients, code, out)
 		}
 	}
 	files := moreMigrations(t, 1)

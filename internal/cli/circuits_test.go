@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Disabling and enabling a tool lasts across commands. Failures in a row are counted across commands, and
-// enabling a host closes its circuit.
+// A disabled tool stays disabled for later commands. Failures in a row are counted across commands,
+// and enabling a host closes its circuit.
 func TestCircuitsOfTools(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool
@@ -27,44 +27,44 @@ func TestCircuitsOfTools(t *testing.T) {
 	s := newShell(t)
 	config := s.file("kairos.yaml", "tools: {http: {allow_private: [\"127.0.0.1\"]}, breakers: {http: {failures: 2, rest: 1h}}}\n")
 	plan := s.file("plan.yaml", fmt.Sprintf("id: push\nnodes: {send: {type: http, effect: read, input: {url: %q}}}\n", server.URL))
-	says := func(code int, want string, args ...string) {
+	check := func(code int, want string, args ...string) {
 		t.Helper()
 		out, stderr := s.expect(code, append(args, "--config", config)...)
 		if !strings.Contains(out+stderr, want) {
-			t.Errorf("%q says not %q:\n%s%s", args, want, out, stderr)
+			t.Errorf("%q does not print %q:\n%s%s", args, want, out, stderr)
 		}
 	}
-	says(0, "opens after 2 failures in a row, first for 1h0m0s, each host separately", "tools", "show", "http")
-	says(2, "reason", "tools", "disable", "http")
-	says(0, "", "tools", "disable", "http", "--reason", "they migrate")
-	says(0, "disabled since ", "tools", "show", "http")
-	says(0, "they migrate", "tools")
-	says(1, "they migrate", "run", "--plan", plan)
+	check(0, "opens after 2 failures in a row, first for 1h0m0s, each host separately", "tools", "show", "http")
+	check(2, "reason", "tools", "disable", "http")
+	check(0, "", "tools", "disable", "http", "--reason", "they migrate")
+	check(0, "disabled since ", "tools", "show", "http")
+	check(0, "they migrate", "tools")
+	check(1, "they migrate", "run", "--plan", plan)
 	if n := calls.Load(); n != 0 {
 		t.Errorf("%d calls were made while it is disabled", n)
 	}
-	says(0, "", "tools", "disable", "http", "--reason", "they migrate")
-	says(0, "", "tools", "enable", "http")
-	says(0, "", "tools", "enable", "http")
-	says(0, "", "run", "--plan", plan)
+	check(0, "", "tools", "disable", "http", "--reason", "they migrate")
+	check(0, "", "tools", "enable", "http")
+	check(0, "", "tools", "enable", "http")
+	check(0, "", "run", "--plan", plan)
 	up.Store(false)
-	says(1, "502", "run", "--plan", plan)
-	says(1, "502", "run", "--plan", plan)
-	says(0, "the last 2 calls failed", "tools", "show", "http")
+	check(1, "502", "run", "--plan", plan)
+	check(1, "502", "run", "--plan", plan)
+	check(0, "the last 2 calls failed", "tools", "show", "http")
 	up.Store(true)
 	made := calls.Load()
-	says(0, "", "tools", "enable", "http", host)
-	says(0, "", "tools", "enable", "http", host)
-	says(0, "", "run", "--plan", plan)
+	check(0, "", "tools", "enable", "http", host)
+	check(0, "", "tools", "enable", "http", host)
+	check(0, "", "run", "--plan", plan)
 	if n := calls.Load(); n != made+1 {
 		t.Errorf("%d calls were made after it was enabled, want 1", n-made)
 	}
-	says(0, "tool.disable", "audit")
+	check(0, "tool.disable", "audit")
 	for _, wrong := range [][]string{{"calculator", host}, {"nothing"}} {
-		says(2, "", append([]string{"tools", "enable"}, wrong...)...)
+		check(2, "", append([]string{"tools", "enable"}, wrong...)...)
 	}
-	says(0, "", "providers", "enable", "offline")
-	says(0, "", "providers", "disable", "offline", "--reason", "out of quota")
-	says(0, "out of quota", "providers", "show", "offline")
-	says(0, "", "providers", "enable", "offline")
+	check(0, "", "providers", "enable", "offline")
+	check(0, "", "providers", "disable", "offline", "--reason", "out of quota")
+	check(0, "out of quota", "providers", "show", "offline")
+	check(0, "", "providers", "enable", "offline")
 }

@@ -18,9 +18,9 @@ type shell struct {
 	t   *testing.T
 	dir string
 	env map[string]string
-	// transport is one of transports; empty: process.
+	// one of transports; empty: process
 	transport string
-	// width is that of the screen; 0: there is none.
+	// width of the screen; 0: none
 	width int
 }
 
@@ -164,7 +164,7 @@ edges: [{from: ask, to: paid}]
 	if done.Status != "completed" || string(done.Output) != "true" {
 		t.Errorf("%+v", done)
 	}
-	s.expect(0, "approve", r.Waits[0].Approval) // the same answer again changes nothing
+	s.expect(0, "approve", r.Waits[0].Approval) // repeating the answer changes nothing
 	s.expect(2, "reject", r.Waits[0].Approval, "--comment", "too late")
 }
 
@@ -235,8 +235,8 @@ nodes:
 edges: [{from: total, to: pay}, {from: pay, to: end}]
 `)
 	r := s.result(0, "run", "--plan", plan, "--json")
-	if _, said := s.expect(0, "fork", r.RunID, "--at", "1", "--preview"); !strings.Contains(said, "repeated     pay (unsafe)") {
-		t.Errorf("preview: %s", said)
+	if _, stderr := s.expect(0, "fork", r.RunID, "--at", "1", "--preview"); !strings.Contains(stderr, "repeated     pay (unsafe)") {
+		t.Errorf("preview: %s", stderr)
 	}
 	if f := s.result(0, "fork", r.RunID, "--at", "1", "--reuse", "pay", "--json"); string(f.Output) != "5" {
 		t.Errorf("reused: %+v", f)
@@ -254,12 +254,12 @@ nodes:
   join: {type: set, needs: [left, right], input: 1}
 `)
 	failed := s.result(1, "run", "--plan", pair, "--json")
-	if _, said := s.expect(0, "resume", failed.RunID, "--only", "right", "--attempts", "2", "--preview"); !strings.Contains(
-		said,
+	if _, stderr := s.expect(0, "resume", failed.RunID, "--only", "right", "--attempts", "2", "--preview"); !strings.Contains(
+		stderr,
 		"1 again",
 	) ||
-		!strings.Contains(said, "later        left") {
-		t.Errorf("preview: %s", said)
+		!strings.Contains(stderr, "later        left") {
+		t.Errorf("preview: %s", stderr)
 	}
 	if paused := s.result(3, "resume", failed.RunID, "--only", "right", "--json", "--yes"); paused.WaitReason != "paused" {
 		t.Errorf("%+v", paused)
@@ -298,7 +298,7 @@ func TestUsageMistakesAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		code int
-		says string
+		want string
 	}{
 		{[]string{"run"}, 2, "missing argument FILE or PLAN"},
 		{[]string{"start", "hello"}, 2, "did you mean kairos run?"}, {[]string{"retry", "7qx2"}, 2, "did you mean kairos resume?"},
@@ -318,7 +318,7 @@ func TestUsageMistakesAreNamed(t *testing.T) {
 		{[]string{"runs", "--server", "http://127.0.0.1:1"}, 4, ""}, {[]string{"runs", "--config", "missing.yaml"}, 2, "configuration"},
 	} {
 		_, stderr, code := s.run(c.args...)
-		if code != c.code || !strings.Contains(stderr, c.says) {
+		if code != c.code || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: exit %d, want %d; stderr %q", c.args, code, c.code, stderr)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Two runs are compared in words and as an object; without a second one it is the
-// last of the plan that went well.
+// Two runs are compared as text and as JSON. Without a second run, the last completed run of the
+// plan is used.
 func TestCompareRuns(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// shells are the shells that a program can complete words for.
+// shells are the shells with completion scripts.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 // CompletionCommand prints the completion script of a program for a shell.

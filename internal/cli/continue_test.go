@@ -24,8 +24,8 @@ steps:
   - {id: three, agentId: clerk, task: Draw a chart, retry: {maxAttempts: 1}, on_error: skip, dependencies: [two]}
 `
 
-// A step that fails under continueOnFailure is failed, with its error, for the CLI,
-// the API, and the page of the run, and the run completes.
+// A step that fails under continueOnFailure is failed, with its error, on the CLI, in the API, and
+// on the page of the run. The run completes.
 func TestAContinuedFailureIsShownEverywhere(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -82,7 +82,7 @@ func TestAContinuedFailureIsShownEverywhere(t *testing.T) {
 	}
 }
 
-// loggedIn reads pages and the API as a new operator.
+// loggedIn returns a function that reads pages and the API as a new operator.
 func loggedIn(t *testing.T, d *serving) func(path string) string {
 	t.Helper()
 	if _, err := d.CreateUser(t.Context(), ada, "marta", "four unrelated words", domain.RoleOperator); err != nil {
@@ -130,8 +130,8 @@ func plainText(page string) string {
 	return strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")), " ")
 }
 
-// After on_error: replan, the page shows the step that failed as failed: nothing of a
-// finished run waits.
+// After on_error: replan, the page shows the failed step as failed, and no step of a finished run
+// as waiting.
 func TestThePageOfAReplannedRun(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// ran is what a program printed.
+// ran is the result of a program.
 type ran struct {
 	out, err string
 	code     int
@@ -24,8 +24,8 @@ func program(t *testing.T, line string) ran {
 	return ran{out.String(), errs.String(), code}
 }
 
-// Both programs follow the conventions of command lines: results on stdout, errors on stderr with exit code 2, and help
-// and a version for everyone.
+// Both programs follow the conventions of command lines: results on stdout, errors on stderr with
+// exit code 2, and help and version in the usual forms.
 func TestConventionsOfCommandLines(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]ran{

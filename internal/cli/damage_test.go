@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// The command line, too, shows the readable part of a damaged journal, refuses to resume the run, and names
-// the fork that can continue.
+// The CLI shows the intact part of a damaged journal, refuses to resume the run, and prints the
+// fork that continues it.
 func TestADamagedRunAtTheCommandLine(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -43,31 +43,31 @@ edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: gate}]
 	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"damage":`) {
 		t.Errorf("show --json: %s", out)
 	}
-	if _, said, code := s.run("resume", r.RunID, "--yes"); code == 0 ||
-		!strings.Contains(said, fmt.Sprintf("journal row %d is damaged", row)) ||
-		!strings.Contains(said, fmt.Sprintf("--at %d --preview", at)) {
-		t.Errorf("resume: exit %d, %s", code, said)
+	if _, stderr, code := s.run("resume", r.RunID, "--yes"); code == 0 ||
+		!strings.Contains(stderr, fmt.Sprintf("journal row %d is damaged", row)) ||
+		!strings.Contains(stderr, fmt.Sprintf("--at %d --preview", at)) {
+		t.Errorf("resume: exit %d, %s", code, stderr)
 	}
-	if _, said := s.expect(0, "resume", r.RunID, "--preview"); !strings.Contains(said, "not possible") {
-		t.Errorf("preview of a resume: %s", said)
+	if _, stderr := s.expect(0, "resume", r.RunID, "--preview"); !strings.Contains(stderr, "not possible") {
+		t.Errorf("preview of a resume: %s", stderr)
 	}
-	if _, said := s.expect(0, "fork", r.RunID, "--at", fmt.Sprint(at), "--preview"); !strings.Contains(said, "in doubt     pay (unsafe)") ||
-		!strings.Contains(said, "repeated     book (idempotent)") ||
-		!strings.Contains(said, "again        pay: the row with its outcome is damaged") {
-		t.Errorf("preview of the fork: %s", said)
+	if _, stderr := s.expect(0, "fork", r.RunID, "--at", fmt.Sprint(at), "--preview"); !strings.Contains(stderr, "in doubt     pay (unsafe)") ||
+		!strings.Contains(stderr, "repeated     book (idempotent)") ||
+		!strings.Contains(stderr, "again        pay: the row with its outcome is damaged") {
+		t.Errorf("preview of the fork: %s", stderr)
 	}
 	f := s.result(3, "fork", r.RunID, "--at", fmt.Sprint(at), "--stub", `pay="found"`, "--reuse", "book", "--json")
 	if f.WaitReason != "approval" || string(f.Outputs["pay"]) != `"found"` || string(f.Outputs["book"]) != `"booked"` {
 		t.Errorf("the fork: %+v", f)
 	}
-	if out, said, code := s.run("logs", r.RunID); code != 4 || !strings.Contains(out, "fetch") || !strings.Contains(said, "checksum") {
-		t.Errorf("logs: exit %d\n%s%s", code, out, said)
+	if out, stderr, code := s.run("logs", r.RunID); code != 4 || !strings.Contains(out, "fetch") || !strings.Contains(stderr, "checksum") {
+		t.Errorf("logs: exit %d\n%s%s", code, out, stderr)
 	}
 	s.expect(0, "cancel", r.RunID, "--reason", "goes on as a fork")
 }
 
-// A run that has lost its input is still listed and shown, with what is damaged and
-// what to do, and can be ended.
+// A run that has lost its input is listed and shown, with its damage and advice, and can be
+// cancelled.
 func TestARunWithoutItsInputAtTheCommandLine(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -91,13 +91,13 @@ edges: [{from: fetch, to: gate}]
 	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"parts":`) {
 		t.Errorf("show --json: %s", out)
 	}
-	if _, said, code := s.run("resume", r.RunID, "--yes"); code == 0 || !strings.Contains(said, "input of the run is damaged") ||
-		!strings.Contains(said, "restore a backup") {
-		t.Errorf("resume: exit %d, %s", code, said)
+	if _, stderr, code := s.run("resume", r.RunID, "--yes"); code == 0 || !strings.Contains(stderr, "input of the run is damaged") ||
+		!strings.Contains(stderr, "restore a backup") {
+		t.Errorf("resume: exit %d, %s", code, stderr)
 	}
-	if _, said, code := s.run("fork", r.RunID, "--at", "1", "--preview"); code != 0 || !strings.Contains(said, "not possible") ||
-		strings.Contains(said, "from the input") {
-		t.Errorf("preview of a fork: exit %d, %s", code, said)
+	if _, stderr, code := s.run("fork", r.RunID, "--at", "1", "--preview"); code != 0 || !strings.Contains(stderr, "not possible") ||
+		strings.Contains(stderr, "from the input") {
+		t.Errorf("preview of a fork: exit %d, %s", code, stderr)
 	}
 	s.expect(0, "cancel", r.RunID, "--reason", "a new one does it")
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/kairosd/kairosd/internal/config"
 )
 
-// pages are the pages that people read, by path.
+// pages maps the paths of the documentation to their text.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	var files []string
@@ -45,7 +45,7 @@ func pages(t *testing.T) map[string]string {
 	return out
 }
 
-// blocks are the code of a page that is in one language.
+// blocks returns the code blocks of a page in one language.
 func blocks(page, language string) (out []string) {
 	for _, b := range strings.Split(page, "\n```"+language+"\n")[1:] {
 		code, _, _ := strings.Cut(b, "\n```")
@@ -56,7 +56,7 @@ func blocks(page, language string) (out []string) {
 
 var command = regexp.MustCompile(`(?:^|\$\(|\| |&& )(?:[A-Z]+=\S+ )?(?:bin/)?((?:kairos|kairosd) .*)`)
 
-// Every command of the pages is there, with these flags, and takes these arguments.
+// Every command on the pages exists, has these flags, and takes these arguments.
 func TestCommandsOfThePagesAreValid(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -89,7 +89,7 @@ func TestCommandsOfThePagesAreValid(t *testing.T) {
 				continue
 			}
 			if strings.HasSuffix(path, "CHANGELOG.md") || strings.HasSuffix(path, "removals.md") {
-				continue // they name what is gone
+				continue // these pages name removed commands
 			}
 			seen++
 			if err := exists(rootOf(m[1], silent(io.Discard)), strings.Fields(m[2]+m[3])); err != nil {
@@ -102,7 +102,7 @@ func TestCommandsOfThePagesAreValid(t *testing.T) {
 	}
 }
 
-// exists returns an error unless there is a command of these words, with the flags among them.
+// exists returns an error unless a command with these words and flags exists.
 func exists(root *cobra.Command, words []string) error {
 	cmd, rest, err := root.Find(words)
 	if err != nil {
@@ -122,7 +122,7 @@ func exists(root *cobra.Command, words []string) error {
 
 var link = regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
 
-// anchors are the ids of the headings of a page.
+// anchors returns the ids of the headings of a page.
 func anchors(page string) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
@@ -132,8 +132,8 @@ func anchors(page string) map[string]bool {
 	return out
 }
 
-// The unit in the documentation gives a stopping daemon the time that it takes:
-// connections close, steps finish, and the database closes.
+// The unit in the documentation gives a stopping daemon enough time: connections close, steps
+// finish, and the database closes.
 func TestTheServiceUnitWaitsForAStop(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/guides/deploy.md")

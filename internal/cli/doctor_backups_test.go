@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// aged makes a backup look as if it had been made longer ago.
+// aged sets the time of a backup back.
 func aged(t *testing.T, backup string, by time.Duration) {
 	t.Helper()
 	text, err := os.ReadFile(backup + recovery.ManifestSuffix)
@@ -37,7 +37,7 @@ func aged(t *testing.T, backup string, by time.Duration) {
 	}
 }
 
-// manifestMAC is what who has the key file puts into a manifest.
+// manifestMAC returns the MAC of a manifest, as the owner of the key file computes it.
 func manifestMAC(t *testing.T, b domain.Backup, keyFile string) string {
 	t.Helper()
 	text, err := os.ReadFile(keyFile)
@@ -62,8 +62,8 @@ func manifestMAC(t *testing.T, b domain.Backup, keyFile string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// The doctor prints the time and place of the last good backup, and each way in which the backups differ from
-// the configuration, with the fix.
+// The doctor prints the time and place of the last good backup, and every difference between the
+// backups and the configuration with its fix.
 func TestTheDoctorChecksBackups(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
@@ -79,7 +79,7 @@ func TestTheDoctorChecksBackups(t *testing.T) {
 	others := config("others", "backup: {every: 6h, recipients: ["+keys[1]+"]}\n")
 	away := config("away", "backup: {every: 1d, dir: away}\n")
 
-	// The words of the doctor about backups, and whether it found something wrong.
+	// expect checks the texts of the doctor about backups, and whether it found a problem.
 	doctor := func(config string) (string, int) {
 		t.Helper()
 		out, stderr, code := runKairosd("doctor", "--data", data, "--config", config)
@@ -107,7 +107,7 @@ func TestTheDoctorChecksBackups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range before { // another second, for the order of two
+		for _, m := range before { // the backups need different times
 			aged(t, strings.TrimSuffix(m, recovery.ManifestSuffix), time.Second)
 		}
 		out, stderr, code := runKairosd("backup", "--data", data, "--config", config)
@@ -201,12 +201,12 @@ func TestTheDoctorChecksBackups(t *testing.T) {
 	}
 	expect("what an upgrade kept", sealed, 1, "although recipients are configured: "+filepath.Join(before, "kairos.db"))
 
-	var told struct{ Checks []domain.Check }
+	var report struct{ Checks []domain.Check }
 	out, _, _ := runKairosd("doctor", "--data", data, "--config", sealed, "--json")
-	if err := json.Unmarshal([]byte(out), &told); err != nil {
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)
 	}
-	if last := told.Checks[len(told.Checks)-1]; last.Name != "backups" || last.Checked != 2 || len(last.Found) != 1 ||
+	if last := report.Checks[len(report.Checks)-1]; last.Name != "backups" || last.Checked != 2 || len(last.Found) != 1 ||
 		len(last.Problems) != 2 ||
 		last.Advice == "" {
 		t.Errorf("as JSON: %+v", last)
@@ -218,7 +218,7 @@ func TestTheDoctorReportsWhyThereIsNoBackup(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	d := serve(t, data)
-	written(t, data, "backups", "") // a file where the directory should be
+	written(t, data, "backups", "") // a file instead of the directory
 	if _, err := d.BackUp(t.Context()); err == nil {
 		t.Fatal("a backup was made in a file")
 	}

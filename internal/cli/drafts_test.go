@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A request is planned in the background and followed. A draft is refined, started, and discarded. A new
-// version of an active plan waits for a person.
+// A request is planned in the background and followed. A draft is refined, started, and discarded.
+// A new version of an active plan waits for a person.
 func TestDraftsAreFollowed(t *testing.T) {
 	t.Parallel()
 	everywhere(t, skills, func(t *testing.T, s *shell) {
@@ -22,7 +22,7 @@ func TestDraftsAreFollowed(t *testing.T) {
 		if out == "" {
 			t.Error("no answer")
 		}
-		if _, stderr := s.expect(0, "drafts"); !strings.Contains(stderr, "no drafts") { // what was started is accepted
+		if _, stderr := s.expect(0, "drafts"); !strings.Contains(stderr, "no drafts") { // starting a draft accepts it
 			t.Error(stderr)
 		}
 		type draft struct {
@@ -64,7 +64,7 @@ func TestDraftsAreFollowed(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &runs); err != nil || len(runs.Items) != 1 || runs.Items[0].Origin != "ask" {
 			t.Errorf("%v: %s", err, out)
 		}
-		// A change of a plan in use is a draft; what others start stays as it is.
+		// A new version of a plan in use is a draft, and other runs keep the current version.
 		s.expect(0, "drafts", "refine", used.ID, "--change", "and report", "--max-steps", "2")
 		s.expect(2, "drafts", "refine", used.ID)
 		for _, d := range drafts() {
@@ -73,7 +73,7 @@ func TestDraftsAreFollowed(t *testing.T) {
 				t.Error(stderr)
 			}
 		}
-		// A request that cannot be planned gets the reason.
+		// A request that cannot be planned fails with the reason.
 		if _, stderr := s.expect(2, "ask", "collect the figures", "--max-steps", "-1"); !strings.Contains(stderr, "must not be negative") {
 			t.Error(stderr)
 		}

@@ -50,23 +50,22 @@ func TestRunTakesAFileOrAPlan(t *testing.T) {
 		"run hello --plan hello":           "not both",
 		"run " + file + " second-argument": `unexpected argument "second-argument"`,
 	} {
-		if _, said := s.expect(2, strings.Fields(args)...); !strings.Contains(said, want) {
-			t.Errorf("kairos %s: %q does not contain %q", args, said, want)
+		if _, stderr := s.expect(2, strings.Fields(args)...); !strings.Contains(stderr, want) {
+			t.Errorf("kairos %s: %q does not contain %q", args, stderr, want)
 		}
 	}
 }
 
-// Without a daemon nothing executes a run after the command has ended, so a run is
-// not even stored.
+// Without a daemon, nothing executes a run after the command has ended, so the run is not stored.
 func TestDetachNeedsADaemon(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	file := s.file("hello.yaml", helloPlan)
 	first := s.result(0, "run", file, "--prompt", "ana", "--json")
 	for _, args := range [][]string{{"run", file, "--detach"}, {"run", "hello", "--detach"}, {"rerun", first.RunID, "--detach"}} {
-		if _, said := s.expect(2, args...); !strings.Contains(said, "--detach requires a server") ||
-			!strings.Contains(said, "kairosd serve") {
-			t.Errorf("kairos %s: %q", strings.Join(args, " "), said)
+		if _, stderr := s.expect(2, args...); !strings.Contains(stderr, "--detach requires a server") ||
+			!strings.Contains(stderr, "kairosd serve") {
+			t.Errorf("kairos %s: %q", strings.Join(args, " "), stderr)
 		}
 	}
 	if out, _ := s.expect(0, "runs", "--json"); strings.Count(out, `"runId"`) != 1 {
@@ -79,9 +78,9 @@ func TestForkRequiresAPosition(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	first := s.result(0, "run", s.file("hello.yaml", helloPlan), "--prompt", "ana", "--json")
-	if _, said := s.expect(2, "fork", first.RunID); !strings.Contains(said, "missing flag --at") ||
-		!strings.Contains(said, "kairos show "+first.RunID) {
-		t.Errorf("fork without --at: %q", said)
+	if _, stderr := s.expect(2, "fork", first.RunID); !strings.Contains(stderr, "missing flag --at") ||
+		!strings.Contains(stderr, "kairos show "+first.RunID) {
+		t.Errorf("fork without --at: %q", stderr)
 	}
 	s.expect(0, "fork", first.RunID, "--at", "0")
 }
@@ -92,59 +91,59 @@ func TestBothProgramsShareADatabase(t *testing.T) {
 	s := newShell(t)
 	delete(s.env, "KAIROS_DB")
 	s.expect(0, "run", s.file("hello.yaml", helloPlan), "--prompt", "ana")
-	var out, said strings.Builder
+	var out, stderr strings.Builder
 	code := kairosd.Run(
 		t.Context(),
-		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &said, Env: func(k string) string { return s.env[k] }},
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &stderr, Env: func(k string) string { return s.env[k] }},
 		[]string{"audit", "verify"},
 	)
 	if code != 0 {
-		t.Errorf("kairosd does not find the database of kairos: exit %d\n%s%s", code, out.String(), said.String())
+		t.Errorf("kairosd does not find the database of kairos: exit %d\n%s%s", code, out.String(), stderr.String())
 	}
 }
 
-// typed runs kairos on a terminal at which a person types the answer.
+// typed runs kairos on a terminal with an answer on stdin.
 func (s *shell) typed(answer string, args ...string) (stderr string, code int) {
 	s.t.Helper()
-	var out, said strings.Builder
+	var out, errs strings.Builder
 	code = kairos.Run(
 		s.t.Context(),
 		cli.Streams{
 			In:          strings.NewReader(answer),
 			Out:         &out,
-			Err:         &said,
+			Err:         &errs,
 			Interactive: true,
 			Env:         func(k string) string { return s.env[k] },
 		},
 		args,
 	)
-	return said.String(), code
+	return errs.String(), code
 }
 
-// On a terminal a command that destroys something asks first.
+// On a terminal, a destructive command prompts first.
 func TestDestructiveCommandsAskOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	run := s.result(0, "run", s.file("hello.yaml", helloPlan), "--prompt", "ana", "--json").RunID
-	if said, code := s.typed("n\n", "runs", "delete", run); code != 2 || !strings.Contains(said, "Delete "+run+"? [y/N]") ||
-		!strings.Contains(said, "nothing changed") {
-		t.Errorf("answered no: exit %d, %s", code, said)
+	if stderr, code := s.typed("n\n", "runs", "delete", run); code != 2 || !strings.Contains(stderr, "Delete "+run+"? [y/N]") ||
+		!strings.Contains(stderr, "nothing changed") {
+		t.Errorf("answered no: exit %d, %s", code, stderr)
 	}
-	if said, code := s.typed("", "runs", "delete", run); code != 2 {
-		t.Errorf("not answered: exit %d, %s", code, said)
+	if stderr, code := s.typed("", "runs", "delete", run); code != 2 {
+		t.Errorf("not answered: exit %d, %s", code, stderr)
 	}
-	if said, code := s.typed("", "runs", "delete", run, "--preview"); code != 0 || strings.Contains(said, "[y/N]") {
-		t.Errorf("a preview asks: exit %d, %s", code, said)
+	if stderr, code := s.typed("", "runs", "delete", run, "--preview"); code != 0 || strings.Contains(stderr, "[y/N]") {
+		t.Errorf("a preview asks: exit %d, %s", code, stderr)
 	}
 	if out, _ := s.expect(0, "runs"); !strings.Contains(out, run) {
 		t.Errorf("the run was deleted without a yes: %s", out)
 	}
-	if said, code := s.typed("yes\n", "runs", "delete", run); code != 0 {
-		t.Errorf("answered yes: exit %d, %s", code, said)
+	if stderr, code := s.typed("yes\n", "runs", "delete", run); code != 0 {
+		t.Errorf("answered yes: exit %d, %s", code, stderr)
 	}
 	second := s.result(0, "run", "hello", "--json").RunID
-	if said, code := s.typed("", "runs", "delete", second, "--yes"); code != 0 || strings.Contains(said, "[y/N]") {
-		t.Errorf("--yes: exit %d, %s", code, said)
+	if stderr, code := s.typed("", "runs", "delete", second, "--yes"); code != 0 || strings.Contains(stderr, "[y/N]") {
+		t.Errorf("--yes: exit %d, %s", code, stderr)
 	}
 }
 
@@ -153,8 +152,8 @@ func TestCommonFlags(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	file := s.file("hello.yaml", helloPlan)
-	if out, said := s.expect(0, "run", file, "--prompt", "ana", "-q"); out != "hello ana\n" || said != "" {
-		t.Errorf("-q: stdout %q, stderr %q", out, said)
+	if out, stderr := s.expect(0, "run", file, "--prompt", "ana", "-q"); out != "hello ana\n" || stderr != "" {
+		t.Errorf("-q: stdout %q, stderr %q", out, stderr)
 	}
 	if out, _ := s.expect(0, "--version"); out != "kairos "+buildinfo.Version+"\n" {
 		t.Errorf("--version prints %q", out)
@@ -217,8 +216,8 @@ func TestAStoredPlanIsDrawn(t *testing.T) {
 	}
 	for plan, want := range map[string]string{"hello@7": "kairos plans versions", "hello@x": "invalid version",
 		"nothing": "plan nothing not found"} {
-		if _, said := s.expect(2, "plans", "graph", plan); !strings.Contains(said, want) {
-			t.Errorf("%s: %q does not contain %q", plan, said, want)
+		if _, stderr := s.expect(2, "plans", "graph", plan); !strings.Contains(stderr, want) {
+			t.Errorf("%s: %q does not contain %q", plan, stderr, want)
 		}
 	}
 }
@@ -229,9 +228,9 @@ func TestSuggestedCommandsNameTheDatabase(t *testing.T) {
 	s := newShell(t)
 	db := filepath.Join(s.dir, "my data.db")
 	file := s.file("ask.yaml", "id: ask\nnodes: {ask: {type: approval, input: {message: \"Go on?\"}}}\n")
-	_, said := s.expect(3, "run", file, "--db", db)
-	if !strings.Contains(said, " --db '"+db+"'") {
-		t.Errorf("the suggested command does not name the database: %s", said)
+	_, stderr := s.expect(3, "run", file, "--db", db)
+	if !strings.Contains(stderr, " --db '"+db+"'") {
+		t.Errorf("the suggested command does not name the database: %s", stderr)
 	}
 	if out, _ := s.expect(0, "status", "--db", db); !strings.Contains(out, " --db '"+db+"'") {
 		t.Error(out)
@@ -247,8 +246,8 @@ func TestConfigurationAtTheDefaultPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	written(t, dir, "kairos.yaml", "nonsense: true\n")
-	if _, said := s.expect(2, "run", s.file("hello.yaml", helloPlan)); !strings.Contains(said, "nonsense") {
-		t.Errorf("the file at the default path is not read: %s", said)
+	if _, stderr := s.expect(2, "run", s.file("hello.yaml", helloPlan)); !strings.Contains(stderr, "nonsense") {
+		t.Errorf("the file at the default path is not read: %s", stderr)
 	}
 	s.env["KAIROS_CONFIG"] = written(t, s.dir, "other.yaml", "")
 	s.expect(0, "run", s.file("hello.yaml", helloPlan))
@@ -372,13 +371,13 @@ func TestEndingAllAccessIsConfirmed(t *testing.T) {
 			Env: func(string) string { return "" }}, append(args, "--data", data))
 		return out.String(), code
 	}
-	said, code := answered("n\n", "audit", "new-key")
-	if _, err := os.Stat(key); code != 2 || err == nil || !strings.Contains(said, "End all access, and create a new key file? [y/N]") {
-		t.Errorf("answered no: exit %d, %s", code, said)
+	stderr, code := answered("n\n", "audit", "new-key")
+	if _, err := os.Stat(key); code != 2 || err == nil || !strings.Contains(stderr, "End all access, and create a new key file? [y/N]") {
+		t.Errorf("answered no: exit %d, %s", code, stderr)
 	}
-	said, code = answered("", "audit", "new-key", "--yes")
-	if _, err := os.Stat(key); code != 0 || err != nil || strings.Contains(said, "[y/N]") {
-		t.Errorf("--yes: exit %d, %v, %s", code, err, said)
+	stderr, code = answered("", "audit", "new-key", "--yes")
+	if _, err := os.Stat(key); code != 0 || err != nil || strings.Contains(stderr, "[y/N]") {
+		t.Errorf("--yes: exit %d, %v, %s", code, err, stderr)
 	}
 }
 
@@ -389,8 +388,8 @@ func TestAServerOnATerminalBeginsWithASentence(t *testing.T) {
 		var out, errs strings.Builder
 		code := kairosd.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Interactive: terminal,
 			Env: func(string) string { return "" }}, []string{"serve", "--data", t.TempDir(), "--listen", "nowhere"})
-		said := strings.HasPrefix(errs.String(), "kairosd is starting with the data in ")
-		if code != 64 || said != terminal || out.Len() > 0 {
+		stderr := strings.HasPrefix(errs.String(), "kairosd is starting with the data in ")
+		if code != 64 || stderr != terminal || out.Len() > 0 {
 			t.Errorf("terminal %t: exit %d, %s%s", terminal, code, out.String(), errs.String())
 		}
 	}

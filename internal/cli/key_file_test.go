@@ -9,9 +9,9 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Starts and backups print where the key file is and that it needs a copy. A restore without it stops and
-// explains; --without-key restores, and nothing is executed until a new administrator releases it. The
-// pending request is made again.
+// Starts and backups print where the key file is and that it needs a copy. A restore without it
+// stops and explains. --without-key restores, and nothing is executed until a new administrator
+// releases it. The pending request is created again.
 func TestARestoreWithoutTheKeyFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -80,8 +80,8 @@ func addUser(t *testing.T, data, name, password string) {
 	}
 }
 
-// With nothing but a server's public key, a reader can check that an export is what the server wrote, to the
-// byte.
+// With only a server's public key, a reader can check that an export is exactly what the server
+// wrote.
 func TestAnExportIsVerifiedByThePublicKeyAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,8 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// askSocket is a request through a Unix socket, as a proxy or curl --unix-socket
-// sends it.
+// askSocket sends a request through a Unix socket, like a proxy or curl --unix-socket.
 func askSocket(t *testing.T, socket, host, path string, header map[string]string) (*http.Response, string) {
 	t.Helper()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -41,9 +40,9 @@ func askSocket(t *testing.T, socket, host, path string, header map[string]string
 	return resp, string(b)
 }
 
-// The dashboard on a Unix socket: the socket's mode decides who may use it. A name of another site is refused
-// there too, the command line uses it with a token, and kairosd replaces the socket of a killed daemon, but
-// no other file.
+// The mode of the dashboard's Unix socket decides who can use it. The host of another site is
+// refused there, too. The CLI uses the socket with a token. kairosd replaces the socket of a killed
+// daemon, but no other file.
 func TestTheDashboardOnASocket(t *testing.T) {
 	t.Parallel()
 	in := shortDir(t)
@@ -77,7 +76,7 @@ func TestTheDashboardOnASocket(t *testing.T) {
 		return resp.Header.Get("Strict-Transport-Security") != ""
 	}
 	if !secure("https") || secure("http") {
-		t.Error("what the proxy says of TLS is not what counts")
+		t.Error("X-Forwarded-Proto of a trusted proxy does not decide about TLS")
 	}
 	anonymous, err := client.New("unix:"+socket, "")
 	if err != nil {
@@ -115,8 +114,8 @@ func TestTheDashboardOnASocket(t *testing.T) {
 	}
 }
 
-// The configuration decides where the daemon listens unless the command line does. Without a mode, only the
-// owner may use the socket.
+// The configuration decides where the daemon listens, unless a flag does. Without a mode, only the
+// owner can use the socket.
 func TestAConfiguredSocket(t *testing.T) {
 	t.Parallel()
 	in := shortDir(t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// unread never returns, like a pipe without a reader.
+// unread blocks every write, like a pipe without a reader.
 type unread struct{}
 
 func (unread) Write([]byte) (int, error) { select {} }

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// S25: whatever a stranger sends, every line of the log is one JSON object that
-// kairosd wrote.
+// S25: every line of the log is one JSON object of kairosd, whatever an untrusted client sends.
 func TestLogLinesCannotBeForged(t *testing.T) {
 	t.Parallel()
 	d := serve(t, filepath.Join(t.TempDir(), "data"), "--verbose")

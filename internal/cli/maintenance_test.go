@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Maintenance begun by command holds over restarts, is said on the System page's
-// facts, and ends by command; then what waited runs.
+// Maintenance survives restarts and appears in the facts of the System page. After the command that
+// ends it, waiting runs continue.
 func TestMaintenanceCommand(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -30,7 +30,7 @@ func TestMaintenanceCommand(t *testing.T) {
 		t.Fatalf("%+v, %v", i.Maintenance, err)
 	}
 	d.end(t)
-	say("the ERP is down", 0) // the daemon is not needed for looking
+	say("the ERP is down", 0) // reading needs no daemon
 	d = serve(t, data)
 	if r, err := d.FindRun(t.Context(), run.ID); err != nil || r.Status != domain.RunQueued {
 		t.Errorf("after a restart the run is %s, %v", r.Status, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Under a service manager, the daemon reports when it is ready, sends watchdog signals while the database
-// works, and reports when it stops.
+// Under a service manager, the daemon reports when it is ready, sends watchdog signals while the
+// database works, and reports when it stops.
 func TestTheServiceManagerIsNotified(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -42,7 +42,7 @@ func TestTheServiceManagerIsNotified(t *testing.T) {
 					return m
 				}
 			case <-time.After(time.Minute):
-				t.Fatalf("%s is not told", what)
+				t.Fatalf("no notification %s", what)
 			}
 		}
 	}
@@ -50,7 +50,7 @@ func TestTheServiceManagerIsNotified(t *testing.T) {
 	env := map[string]string{"NOTIFY_SOCKET": socket, "WATCHDOG_USEC": "20000"}
 	d := serveIn(t, func(name string) string { return env[name] }, nil, data)
 	if m := await("READY=1"); !strings.Contains(m, "\nSTATUS=ready at http://") {
-		t.Errorf("it says %q", m)
+		t.Errorf("the notification is %q", m)
 	}
 	await("WATCHDOG=1")
 	await("WATCHDOG=1")
@@ -64,12 +64,12 @@ func TestTheServiceManagerIsNotified(t *testing.T) {
 	}
 	defer s.Close()
 	if at, err := s.Setting(t.Context(), "heartbeat"); err != nil || at == "" {
-		t.Errorf("a sign of life that nothing stands behind: %q, %v", at, err)
+		t.Errorf("the watchdog signal without a heartbeat in the database: %q, %v", at, err)
 	}
 }
 
-// Without a service manager, the daemon sends nothing. It sends no watchdog signals that another process
-// should send.
+// Without a service manager, the daemon sends nothing. It sends no watchdog signals for another
+// process.
 func TestADaemonWithoutAServiceManagerSendsNoNotifications(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The request that gives a step its context carries isPlanContext and stepId, and the
-// conversation shows them; an answer carries neither.
+// The request that gives a step its context has isPlanContext and stepId, and the conversation
+// shows them. A response has neither.
 func TestContextMessagesNameTheirStep(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -25,19 +25,19 @@ func TestContextMessagesNameTheirStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := get("/api/v1/runs/" + got.RunID + "/messages")
-	var said struct {
+	var list struct {
 		Items []struct {
 			Type     string
 			Metadata map[string]any
 		}
 	}
-	if err := json.Unmarshal([]byte(body), &said); err != nil || len(said.Items) != 2 {
+	if err := json.Unmarshal([]byte(body), &list); err != nil || len(list.Items) != 2 {
 		t.Fatalf("%v\n%s", err, body)
 	}
-	if m := said.Items[0]; m.Type != "request" || m.Metadata["isPlanContext"] != true || m.Metadata["stepId"] != "one" {
+	if m := list.Items[0]; m.Type != "request" || m.Metadata["isPlanContext"] != true || m.Metadata["stepId"] != "one" {
 		t.Errorf("the request: %s", body)
 	}
-	if m := said.Items[1]; m.Type != "response" || m.Metadata["isPlanContext"] != nil || m.Metadata["stepId"] != nil {
+	if m := list.Items[1]; m.Type != "response" || m.Metadata["isPlanContext"] != nil || m.Metadata["stepId"] != nil {
 		t.Errorf("the response: %s", body)
 	}
 	if text := plainText(get("/runs/" + got.RunID + "?view=handoffs")); strings.Count(text, "context of step one") != 1 {
@@ -48,7 +48,7 @@ func TestContextMessagesNameTheirStep(t *testing.T) {
 	}
 }
 
-// The messages of a run carry the priority that its plan was made with, one to one.
+// The messages of a run have the priority of its plan.
 func TestMessagesCarryTheirPriority(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A scraper gets the metrics of a working daemon with a token that can do
-// nothing else; without one it gets nothing.
+// A scraper reads the metrics of a daemon with a token that permits nothing else. Without a token,
+// it gets nothing.
 func TestMetricsOfADaemon(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

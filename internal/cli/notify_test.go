@@ -52,16 +52,16 @@ func TestServeNotifies(t *testing.T) {
 		case m := <-got:
 			return m
 		case <-time.After(2 * time.Minute):
-			t.Fatal("nobody was told")
+			t.Fatal("no notification was sent")
 			return domain.Notification{}
 		}
 	}
 	d := serve(t, data, "--config", conf)
 	first := d.start(t, "id: bad\nnodes:\n  a: {type: json, input: {value: 1, path: \"(\"}}\n")
-	told := next()
-	if told.Kind != "failed" || told.Run == nil || told.Run.ID != first.ID || told.Run.Plan.Key != "bad" ||
-		!strings.HasSuffix(told.Run.URL, "/runs/"+first.ID) {
-		t.Errorf("told %+v", told)
+	failed := next()
+	if failed.Kind != "failed" || failed.Run == nil || failed.Run.ID != first.ID || failed.Run.Plan.Key != "bad" ||
+		!strings.HasSuffix(failed.Run.URL, "/runs/"+first.ID) {
+		t.Errorf("received %+v", failed)
 	}
 	if code := d.end(t); code != 0 {
 		t.Fatalf("exit %d", code)
@@ -69,7 +69,7 @@ func TestServeNotifies(t *testing.T) {
 	d = serve(t, data, "--config", conf)
 	second := d.start(t, waits)
 	m := next()
-	for m.ID == told.ID { // at least once: a repetition has the same id
+	for m.ID == failed.ID { // at least once: a repetition has the same id
 		m = next()
 	}
 	if m.Kind != "approval" || m.Run.ID != second.ID {

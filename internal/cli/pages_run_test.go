@@ -22,7 +22,7 @@ import (
 // block is a fenced block of a page.
 type block struct {
 	language string
-	excerpt  bool   // labeled as an excerpt: it is not run
+	excerpt  bool   // labeled as an excerpt, so it is not run
 	before   string // the paragraph above it
 	code     string
 }
@@ -31,7 +31,7 @@ var comment = regexp.MustCompile(`(?s)<!--.*?-->`)
 
 var fence = regexp.MustCompile("(?ms)^ *```([^\n]*)\n(.*?)^ *```$")
 
-// codeOf lists the blocks of a page.
+// codeOf lists the code blocks of a page.
 func codeOf(page string) (out []block) {
 	for _, m := range fence.FindAllStringSubmatchIndex(page, -1) {
 		language, rest, _ := strings.Cut(page[m[2]:m[3]], " ")
@@ -42,7 +42,7 @@ func codeOf(page string) (out []block) {
 	return out
 }
 
-// savedAs is the name that a page gives to the file of a block.
+// savedAs returns the file name that a page gives to a block.
 var savedAs = regexp.MustCompile("(?s)[Ss]ave .*?`([\\w./-]+)`")
 
 // expected are texts that the commands of a page print.
@@ -60,7 +60,7 @@ var expected = map[string][]string{
 // beside are pages whose commands need the daemon of make run.
 var beside = []string{"docs/reference/api.md", "docs/reference/tools.md", "docs/guides/monitoring.md", "examples/README.md"}
 
-// The commands of every page work when they are pasted, in the order of the page.
+// The commands of every page work in the order of the page.
 func TestPagesRun(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -140,7 +140,7 @@ func runPage(t *testing.T, name, page, commands, bin string) {
 		t.Fatal(err)
 	}
 	err = cmd.Wait()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // a daemon that a failed script left
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // a daemon of a failed script
 	out, readErr := os.ReadFile(printed.Name())
 	if err != nil || readErr != nil {
 		t.Errorf("%v %v\n%s", err, readErr, out)
@@ -152,7 +152,7 @@ func runPage(t *testing.T, name, page, commands, bin string) {
 	}
 }
 
-// freeAddress is an address that nothing listens at.
+// freeAddress returns an unused address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

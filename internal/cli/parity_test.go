@@ -13,7 +13,7 @@ import (
 const skills = "skills:\n  - {id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}\n" +
 	"  - {id: report, keywords: {en: [report]}, tool: set, depends_on: [collect]}\n"
 
-// scripted is a configuration with answers in the place of a model.
+// scripted is a configuration with scripted answers instead of a model.
 func scripted(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("../../examples/scripted/kairos.yaml")
@@ -25,8 +25,8 @@ func scripted(t *testing.T) string {
 
 const greeting = "id: greet\nnodes:\n  say: {type: set, input: \"hello ${input}\"}\n"
 
-// A stored plan is started by its key; an earlier version is made current; an
-// archived plan is out of the list and comes back.
+// A stored plan is started by its key, an earlier version becomes current, and an archived plan
+// leaves the list and returns.
 func TestStoredPlans(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -75,7 +75,7 @@ func TestStoredPlans(t *testing.T) {
 			t.Error(out)
 		}
 		s.expect(0, "plans", "unarchive", "greet")
-		// One run per key, for good.
+		// A key starts one run.
 		first := s.result(0, "run", "greet", "--prompt", "Ana", "--key", "k1", "--json")
 		if again := s.result(0, "run", "greet", "--prompt", "Ana", "--key", "k1", "--json"); again.RunID != first.RunID {
 			t.Errorf("the key gave %s, then %s", first.RunID, again.RunID)
@@ -106,8 +106,8 @@ func TestADryRunStoresNoVersion(t *testing.T) {
 	})
 }
 
-// Failures are acknowledged, one run or a whole failure group, and the acknowledgment is withdrawn; runs get
-// labels; both work as bulk operations.
+// Failed runs and failure groups are acknowledged, and the acknowledgment is withdrawn. Runs get
+// labels. Both also work as bulk operations.
 func TestAcknowledgeAndLabel(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -167,8 +167,7 @@ func TestAcknowledgeAndLabel(t *testing.T) {
 	})
 }
 
-// A resume may wait for a time: it is an act that outlasts the command, and can be
-// stopped.
+// A resume can wait for a time. It then outlives the command, and can be stopped.
 func TestResumeLater(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -192,7 +191,7 @@ func TestResumeLater(t *testing.T) {
 	})
 }
 
-// Steps and handoffs are found across runs; a saved view is a name for a filter.
+// Steps and handoffs are found across runs. A saved view is a named filter.
 func TestStepsHandoffsAndViews(t *testing.T) {
 	t.Parallel()
 	everywhere(t, scripted(t), func(t *testing.T, s *shell) {
@@ -239,7 +238,7 @@ func TestStepsHandoffsAndViews(t *testing.T) {
 	})
 }
 
-// A draft is shown, planned again, tried, accepted, or archived.
+// A draft is shown, planned again, run, accepted, or archived.
 func TestDrafts(t *testing.T) {
 	t.Parallel()
 	everywhere(t, skills, func(t *testing.T, s *shell) {
@@ -286,7 +285,8 @@ func TestDrafts(t *testing.T) {
 	})
 }
 
-// A request shows where each answer leads; similar requests are answered at once; a run gets other limits.
+// A request shows the predicted steps of each answer, similar requests get the same answer, and a
+// run gets other limits.
 func TestApprovalsAndLimits(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -326,8 +326,8 @@ edges: [{from: ask, to: paid}]
 	})
 }
 
-// Agents, tools and providers are shown one by one; a tool is called by hand; an
-// event of the audit log is shown.
+// Single agents, tools, and providers are shown. A tool is called. An event of the audit log is
+// shown.
 func TestDetails(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -380,7 +380,7 @@ func TestDetails(t *testing.T) {
 	})
 }
 
-// Tables end where the screen does; other output is whole.
+// Tables fit the screen. Other output is complete.
 func TestTablesFitTheScreen(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -406,8 +406,8 @@ func TestTablesFitTheScreen(t *testing.T) {
 	}
 }
 
-// Every action has its documented effect on one run, previews change nothing, and an impossible action is
-// refused with a reason.
+// Every action has its documented effect on one run, previews change nothing, and an impossible
+// action is refused with a reason.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -431,7 +431,7 @@ func TestVerbs(t *testing.T) {
 			t.Error(stderr)
 		}
 		if _, stderr := s.expect(3, "resume", r.RunID, "--yes"); strings.Count(stderr, "waiting  ask") > 1 {
-			t.Errorf("what was known is told again: %s", stderr)
+			t.Errorf("the output repeats known waits: %s", stderr)
 		}
 		s.expect(0, "cancel", r.RunID)
 		s.expect(3, "rerun", r.RunID)

@@ -21,7 +21,7 @@ default_agent: clerk
 %s`, url+"/v1", more))
 }
 
-// json runs a command that succeeds, and reads what it prints.
+// json runs a successful command, and decodes its output.
 func (s *shell) json(into any, args ...string) {
 	s.t.Helper()
 	out, _ := s.expect(0, args...)
@@ -30,7 +30,7 @@ func (s *shell) json(into any, args ...string) {
 	}
 }
 
-// call asks the API of the shell's daemon.
+// call sends a request to the API of the shell's daemon.
 func (s *shell) call(t *testing.T, method, path, body string, into any) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.env["KAIROS_SERVER"]+"/api/v1"+path, strings.NewReader(body))
@@ -52,7 +52,7 @@ func (s *shell) call(t *testing.T, method, path, body string, into any) {
 	}
 }
 
-// blogConfig has the four skills of [001] as they are shipped.
+// blogConfig has the four skills of [001] as shipped.
 func (s *shell) blogConfig(url string) string {
 	return s.planningConfig(url, `
 planner: {mode: rules}

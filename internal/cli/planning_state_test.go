@@ -64,7 +64,7 @@ planner: {provider: local}
 	plan := s.file("slow.yaml", "id: slow\nnodes:\n  a: {type: agent, agent: clerk, input: take your time}\n")
 	s.expect(0, "run", plan, "--detach")
 	<-busy
-	s.expect(0, "ask", "--agent", "writer", "what is the limit?") // an answer states what is left
+	s.expect(0, "ask", "--agent", "writer", "what is the limit?") // a response contains the remaining number
 	s.expect(0, "tools", "disable", "http", "--reason", "the link is down")
 	s.expect(0, "ask", "--plan-only", question)
 	system := first()
@@ -79,7 +79,7 @@ planner: {provider: local}
 	if strings.Contains(system, "- poet (Poet)") {
 		t.Errorf("the model may choose an agent that cannot answer:\n%s", system)
 	}
-	// The planner by rules gives the reason. Once the tool is back, the same request has a plan.
+	// The rule planner returns the reason. Once the tool is enabled, the same request gets a plan.
 	s.expect(0, "providers", "disable", "local", "--reason", "planned") // no other provider plans it
 	_, stderr := s.expect(2, "ask", "--plan-only", "fetch it")
 	if !strings.Contains(stderr, "the link is down") {
@@ -96,7 +96,7 @@ planner: {provider: local}
 	}
 }
 
-// The planner's metrics are those of the database: a restart changes none.
+// The metrics of the planner are those of the database, so a restart does not change them.
 func TestPlanningMetricsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -139,7 +139,7 @@ func TestPlanningMetricsSurviveARestart(t *testing.T) {
 	s.env["KAIROS_SERVER"], s.env["KAIROS_TOKEN"] = d.url, strings.TrimSpace(token)
 	s.expect(0, "ask", "brew tea")
 	s.expect(1, "ask", "spill it")
-	s.expect(0, "ask", "--agent", "assistant", "hello") // an answer without a plan
+	s.expect(0, "ask", "--agent", "assistant", "hello") // a response without a plan
 	before := metrics()
 	for _, want := range []string{"planner_plans_created_count 2", "planner_plan_success_rate 0.5",
 		"planner_average_steps_per_plan 1.5", "planner_planning_duration_ms_count 2", "planner_confidence_score 0."} {
@@ -180,7 +180,7 @@ func TestOneDroppedConnectionDoesNotEndPlanning(t *testing.T) {
 	}
 }
 
-// A budget that the rules prove too small ends planning: the model is not asked.
+// A budget that the rules prove too small ends planning before the model is called.
 func TestATooSmallBudgetIsNotPlannedByTheModel(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

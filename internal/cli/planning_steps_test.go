@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/model/modeltest"
 )
 
-// Every step's agent is given the user's request with its figures, the constraints,
-// the session so far, its task, and the results it depends on.
+// The agent of every step gets the user's request with its figures, the constraints, the session,
+// its task, and the results that it depends on.
 func TestEveryStepGetsTheRequest(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -42,7 +42,7 @@ func TestEveryStepGetsTheRequest(t *testing.T) {
 		"- Step 2 (clerk): Bolt leads.\n\nCurrent task: Recommend one of them" {
 		t.Errorf("step 3: %s", last)
 	}
-	// A later request of the session: the steps know what was said before.
+	// In a later request of the session, the steps get the earlier exchange.
 	s.expect(0, "ask", "--config", config, "--session", "s1", "Compare those customers again")
 	for i, r := range chat.Requests()[5:] {
 		if !strings.Contains(r.System(), "Bolt 99") || !strings.Contains(r.User(), "<request>\nCompare those customers again\n</request>") {
@@ -64,8 +64,8 @@ func TestTheLengthOfARequestIsLimited(t *testing.T) {
 	}
 }
 
-// The numbers of earlier steps are those of the plan, and a step is given only the
-// results it depends on, whenever they came, after a resume too.
+// The numbers of earlier steps are those of the plan. A step gets only the results that it depends
+// on, whatever their order, also after a resume.
 func TestStepNumbersMatchThePlan(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -103,8 +103,8 @@ steps:
 	}
 }
 
-// In a plan that a person wrote, an expression over a missing field fails its step, and the error names the
-// field and what was there. A plain condition is false, with a warning.
+// In a plan by a person, an expression over a missing field fails its step, and the error names the
+// field and the value. A plain condition is false, with a warning.
 func TestAConditionOverAMissingField(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -146,7 +146,7 @@ nodes:
 	}
 }
 
-// No agent sends itself a message: the plan asks for its next step.
+// No agent sends a message to itself, because the plan requests the next step.
 func TestNoAgentSendsAMessageToItself(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -16,7 +16,7 @@ const compareAnswer = `{"summary": "Compare the customers and recommend one", "r
  {"agentId": "clerk", "task": "Collect the figures of the customers", "expectedOutput": "data"}, {"agentId": "clerk", "task": "Compare the figures"},
  {"agentId": "writer", "task": "Recommend one of them"}]}`
 
-// planningModel plans with an answer, and gives the agents' answers by task.
+// planningModel returns a plan, and the answers of agents by task.
 func planningModel(plan string, answers map[string]string) func(modeltest.ChatRequest) string {
 	return func(r modeltest.ChatRequest) string {
 		if strings.HasPrefix(r.System(), "You turn a request") {
@@ -31,8 +31,8 @@ func planningModel(plan string, answers map[string]string) func(modeltest.ChatRe
 	}
 }
 
-// Usage example 2 of [001] runs, whatever the moderator answers: approval opens the
-// gate, refusal closes it, and what is neither closes it too and is shown.
+// Usage example 2 of [001] runs with any answer of the moderator. An approval opens the gate, a
+// refusal closes it, and any other answer closes it and is shown.
 func TestUsageExampleRuns(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -117,8 +117,8 @@ func TestUsageExampleRuns(t *testing.T) {
 	}
 }
 
-// An alternative is accepted instead of what was proposed: of a draft, and of a plan
-// that only a program asked for. What starts then has only its steps.
+// An alternative is accepted instead of the proposed plan, of a draft and of a plan from a
+// program's request. The run has only its steps.
 func TestAnAlternativeIsAccepted(t *testing.T) {
 	t.Parallel()
 	const tea = "skills:\n  - {id: brew, keywords: {en: [brew]}, implies: [lemon], tool: set, estimated_tokens: 10, " +
@@ -163,7 +163,7 @@ func TestAnAlternativeIsAccepted(t *testing.T) {
 		if s.transport != "network" {
 			return
 		}
-		// A program asks for a plan and accepts its alternative.
+		// A program requests a plan and accepts its alternative.
 		var plan struct{ PlanID, Hash string }
 		s.call(
 			t,
@@ -179,8 +179,8 @@ func TestAnAlternativeIsAccepted(t *testing.T) {
 	})
 }
 
-// What the user prefers reaches the skills and every agent; a refusal is JSON with its
-// code and figures; an agent that answers directly has the reason of this request.
+// The user's preferences reach the skills and every agent. A refusal is JSON with its code and
+// figures. An agent that answers directly has the reason of this request.
 func TestAskPrefersAndRefuses(t *testing.T) {
 	t.Parallel()
 	const list = "skills:\n  - {id: brew, keywords: {en: [brew]}, tool: set, params: {tone: {}}, estimated_tokens: 10}\n" +
@@ -227,7 +227,7 @@ func TestAskPrefersAndRefuses(t *testing.T) {
 	})
 }
 
-// With --server, plans are checked against what the server offers.
+// With --server, plans are checked against the tools and agents of the server.
 func TestValidateUsesTheServer(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -76,8 +76,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	}
 }
 
-// What help shows as an example is taken as it stands: its command is there, with
-// these flags, and takes these arguments.
+// Every example in the help is a command that exists, with these flags and arguments.
 func TestExamplesOfHelpAreValid(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -89,7 +88,7 @@ func TestExamplesOfHelpAreValid(t *testing.T) {
 					continue
 				}
 				seen++
-				root := rootOf(words[0], silent(io.Discard)) // flags keep what they were given
+				root := rootOf(words[0], silent(io.Discard)) // flags keep their values
 				if root.Name() != words[0] {
 					t.Errorf("%s: %q begins with neither program", cmd.CommandPath(), line)
 					continue
@@ -105,7 +104,7 @@ func TestExamplesOfHelpAreValid(t *testing.T) {
 	}
 }
 
-// taken reports why a command line would be refused before anything is done.
+// taken returns why a command line would be refused, or nil.
 func taken(root *cobra.Command, args []string) error {
 	cmd, rest, err := root.Find(args)
 	if err != nil {
@@ -126,7 +125,7 @@ func taken(root *cobra.Command, args []string) error {
 	return cmd.ValidateRequiredFlags()
 }
 
-// shellWords are the words of the first command of a line of a shell.
+// shellWords returns the words of the first command in a line of a shell.
 func shellWords(t *testing.T, line string) (words []string) {
 	t.Helper()
 	var word strings.Builder
@@ -164,7 +163,7 @@ func shellWords(t *testing.T, line string) (words []string) {
 	return words
 }
 
-// docs/reference/cli.md lists every command as the programs print it. make docs writes it again.
+// docs/reference/cli.md lists every command as the programs print it. make docs writes it.
 func TestThePageOfCommands(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "..", "docs", "reference", "cli.md")
@@ -190,7 +189,7 @@ func TestThePageOfCommands(t *testing.T) {
 	}
 }
 
-// reference is the table of a program's commands; what each takes is said by its help.
+// reference returns the table of a program's commands. Their arguments are in their help.
 func reference(program string) string {
 	var b strings.Builder
 	root := rootOf(program, silent(io.Discard))
@@ -201,7 +200,7 @@ func reference(program string) string {
 	}
 	b.WriteString("\n| command | does | |\n| --- | --- | --- |\n")
 	for _, cmd := range commandsOf(program) {
-		if cmd.Hidden || cmd.GroupID == "short" { // the page names the short forms once
+		if cmd.Hidden || cmd.GroupID == "short" { // the page lists the short forms once
 			continue
 		}
 		group := titles[cmd.GroupID]

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// renamed maps each command before the groups to the command that does its work now.
+// renamed maps each command of the first version to the command that replaces it.
 var renamed = map[string]string{
 	"run": "run FILE", "start": "run PLAN", "ask": "ask TEXT", "try": "run FILE --dry-run", "test": "run FILE --mock FILE",
 	"validate": "validate FILE", "graph": "plans graph FILE",
@@ -47,8 +47,8 @@ var renamed = map[string]string{
 	"plans convert": "plans convert steps.yaml", "completion": "completion bash",
 }
 
-// Each command of before has a command that does its work, and each command of now is
-// one of these, a list, a short form, or named here as new.
+// Each old command has a replacement, and each command is a replacement, a list, a short form, or
+// in the list of new commands.
 func TestEveryCommandHasItsPlace(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{"status": true, "server status": true, "schedules": true} // new
@@ -77,7 +77,7 @@ func TestEveryCommandHasItsPlace(t *testing.T) {
 	}
 }
 
-// The verbs and groups are few, and the groups are nouns.
+// There are few verbs and groups, and the groups are nouns.
 func TestTheTopLevel(t *testing.T) {
 	t.Parallel()
 	got := map[string][]string{}
@@ -136,7 +136,7 @@ func summaryFault(text string) string {
 	return ""
 }
 
-// A short form is the command of its group: the same summary, flags, and examples.
+// A short form is the command of its group, with the same summary, flags, and examples.
 func TestShortFormsAreTheirCommands(t *testing.T) {
 	t.Parallel()
 	root := rootOf("kairos", silent(io.Discard))

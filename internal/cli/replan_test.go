@@ -99,7 +99,7 @@ func TestReplanByModel(t *testing.T) {
 			t.Errorf("%q is missing:\n%s", want, stdout)
 		}
 	}
-	// The plan was written in YAML and replanned in JSON: equal parts stay equal.
+	// The plan was written in YAML and replanned in JSON. Equal parts stay equal.
 	stdout, _ = s.expect(0, "plans", "diff", "figures", "1", "v2")
 	for _, want := range []string{"-", "three", "+", "Translate it into Spanish", "   task: Collect the figures"} {
 		if !strings.Contains(stdout, want) {
@@ -109,8 +109,8 @@ func TestReplanByModel(t *testing.T) {
 	if strings.Contains(stdout, "-description") || strings.Contains(stdout, "Collect the figures\n+") {
 		t.Errorf("what is the same differs:\n%s", stdout)
 	}
-	// A rerun begins with the version that the run began with: the tail was made for
-	// one run.
+	// A rerun uses the version at the start of the run, because the replanned steps are for one
+	// run.
 	stdout, stderr = s.expect(0, "rerun", got.RunID, "--json", "--config", filepath.Join(dir, "kairos.yaml"))
 	var second struct{ RunID string }
 	if err := json.Unmarshal([]byte(stdout), &second); err != nil {

@@ -54,7 +54,7 @@ func (d *serving) until(t *testing.T, run string, reached func(domain.Run) bool)
 	t.Fatalf("the run is %s %s, %v", r.Status, r.WaitReason, err)
 }
 
-// daemonShell is a daemon, and a shell that uses its socket.
+// daemonShell returns a daemon, and a shell that uses its socket.
 func daemonShell(t *testing.T) (*serving, *shell) {
 	t.Helper()
 	s := newShell(t)

@@ -26,15 +26,15 @@ func TestResumeIsConfirmed(t *testing.T) {
 	if _, stderr := s.expect(2, "resume", r.RunID); !strings.Contains(stderr, "1 again") || !strings.Contains(stderr, "--yes") {
 		t.Error(stderr)
 	}
-	if said, code := s.typed("n\n", "resume", r.RunID); code != 2 || !strings.Contains(said,
+	if stderr, code := s.typed("n\n", "resume", r.RunID); code != 2 || !strings.Contains(stderr,
 		"Resume run "+r.RunID[len(r.RunID)-4:]+"? [y/N]") {
-		t.Errorf("exit %d: %s", code, said)
+		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if out, _ := s.expect(0, "runs", "steps", "plan:bad", "--json"); strings.Count(out, `"attempt":`) != 1 {
 		t.Errorf("the run was resumed without a confirmation: %s", out)
 	}
-	if said, code := s.typed("y\n", "resume", r.RunID); code != 1 {
-		t.Errorf("exit %d: %s", code, said)
+	if stderr, code := s.typed("y\n", "resume", r.RunID); code != 1 {
+		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if _, stderr := s.expect(2, "resume", "--filter", "status:failed"); !strings.Contains(stderr, "resume: 1 of 1 matching run") ||
 		!strings.Contains(stderr, "--yes") {
@@ -86,20 +86,20 @@ func TestAChangedRunIsNotResumed(t *testing.T) {
 	r := s.result(1, "run", s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n"), "--json")
 	serve(t, filepath.Dir(s.env["KAIROS_DB"]))
 	changing := &answering{then: func() {
-		if _, stderr, code := s.run("resume", r.RunID, "--yes"); code != 1 { // another operator is faster
+		if _, stderr, code := s.run("resume", r.RunID, "--yes"); code != 1 { // another operator acts first
 			t.Errorf("exit %d: %s", code, stderr)
 		}
 	}}
-	var said strings.Builder
-	code := kairos.Run(context.Background(), cli.Streams{In: changing, Out: &said, Err: &said, Interactive: true,
+	var stderr strings.Builder
+	code := kairos.Run(context.Background(), cli.Streams{In: changing, Out: &stderr, Err: &stderr, Interactive: true,
 		Env: func(k string) string { return s.env[k] }},
 		[]string{"resume", r.RunID})
-	if code != 2 || !strings.Contains(said.String(), "has changed") {
-		t.Errorf("exit %d: %s", code, &said)
+	if code != 2 || !strings.Contains(stderr.String(), "has changed") {
+		t.Errorf("exit %d: %s", code, &stderr)
 	}
 }
 
-// answering does something, then answers yes.
+// answering calls a function, then answers yes.
 type answering struct {
 	then func()
 	rest *strings.Reader
@@ -113,7 +113,7 @@ func (a *answering) Read(p []byte) (int, error) {
 	return a.rest.Read(p)
 }
 
-// What needs attention is listed with the command for each.
+// Everything that needs attention is listed with its command.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {

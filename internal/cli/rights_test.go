@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// The current rights of a user apply to the runs with their name.
+// A run has the current rights of the user who started it.
 func TestRightsOfWhoStartedARun(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The new value of a secret is read from its file without a restart, once it is there, with a reason for the
-// audit log. A value in the environment is not. The list shows the users of a secret.
+// A secret's new value is read from its file without a restart, with a reason for the audit log. A
+// value in the environment cannot change. The list shows the users of a secret.
 func TestASecretIsRotated(t *testing.T) {
 	t.Setenv("KAIROS_TEST_OTHER", "another value")
 	data, dir := t.TempDir(), t.TempDir()

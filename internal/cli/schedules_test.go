@@ -9,7 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Missed slots that wait for a decision need attention. The command that status prints decides about them.
+// Missed slots that wait for a decision need attention. The command that status prints decides
+// about them.
 func TestMissedSlotsNeedAttention(t *testing.T) {
 	t.Parallel()
 	sh := newShell(t)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The example of an answer in [001], its function written as an expression.
+// The example response in [001], with its function written as an expression.
 const executionPlan = `{
   "id": "plan-001",
   "description": "Generate professional blog post about AI ethics",
@@ -23,21 +23,21 @@ const executionPlan = `{
   "metadata": {"createdBy": "planner", "createdAt": "2026-02-24T00:00:00Z", "confidence": 0.92}
 }`
 
-// The example of an answer in [001] is a plan that runs.
+// The example response in [001] is a plan that runs.
 func TestOutputExample(t *testing.T) {
 	t.Parallel()
 	for name, approved := range map[string]bool{"Ejemplo de Output": true, "the moderator refuses": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShell(t)
-			said := "false"
+			approved := "false"
 			if approved {
-				said = "true"
+				approved = "true"
 			}
 			s.file("answers.yaml", "answers:\n"+
 				"  - {system: You write, contains: AI ethics, json: {content: Machines should be kind.}}\n"+
 				"  - {system: You write, contains: \"150\", text: Be kind.}\n"+
-				"  - {system: You moderate, contains: Machines should be kind, json: {approved: "+said+"}}\n"+
+				"  - {system: You moderate, contains: Machines should be kind, json: {approved: "+approved+"}}\n"+
 				"  - {system: You rank, contains: Machines should be kind, text: well found}\n")
 			config := s.file("kairos.yaml", `
 providers: {script: {type: scripted, file: answers.yaml}}

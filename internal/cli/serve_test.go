@@ -22,11 +22,11 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// output is what a command prints while it runs.
+// output is the output of a running command.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	line chan string // the first one
+	line chan string // closed after the first line
 }
 
 func (o *output) Write(b []byte) (int, error) {
@@ -60,7 +60,7 @@ func runKairosd(args ...string) (stdout, stderr string, code int) {
 	return runKairosdWith(strings.NewReader(""), args...)
 }
 
-// kairosdWith is kairosd with something to read.
+// kairosdWith is kairosd with stdin.
 func runKairosdWith(in io.Reader, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
 	code = kairosd.Run(context.Background(), cli.Streams{In: in, Out: &out, Err: &errs, Env: func(string) string { return "" }}, args)
@@ -73,7 +73,7 @@ func serve(t *testing.T, data string, args ...string) *serving {
 	return serveTo(t, nil, data, args...)
 }
 
-// serveTo is serve with a log of the test's own; nil: one that is kept.
+// serveTo is serve with a log of the test; nil: a log in memory.
 func serveTo(t *testing.T, log io.Writer, data string, args ...string) *serving {
 	t.Helper()
 	return serveIn(t, func(string) string { return "" }, log, data, args...)
@@ -108,7 +108,7 @@ func serveIn(t *testing.T, env func(string) string, log io.Writer, data string, 
 	return s
 }
 
-// end stops the daemon and gives its exit code.
+// end stops the daemon and returns its exit code.
 func (s *serving) end(t *testing.T) int {
 	t.Helper()
 	s.stop()
@@ -156,7 +156,7 @@ func (s *serving) start(t *testing.T, src string) domain.Run {
 
 const waits = "id: waits\nnodes:\n  a: {type: approval, input: {message: Go on?}}\n"
 
-// An operator backs up, loses data, restores, looks, and releases.
+// An operator creates a backup, loses data, restores the backup, checks it, and releases the runs.
 func TestBackupRestoreRelease(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
@@ -245,7 +245,7 @@ func TestBackupRestoreRelease(t *testing.T) {
 	}
 }
 
-// By hand, or after three starts that died young.
+// Safe mode begins by a flag, or after three early crashes.
 func TestSafeMode(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(data string) []string{
@@ -289,7 +289,7 @@ func TestSafeMode(t *testing.T) {
 				t.Errorf("safe %q although deaths are not minded, %v", i.Safe, err)
 			}
 			d.end(t)
-			d = serve(t, data) // it ended normally, so the next start is a normal one
+			d = serve(t, data) // it ended normally, so the next start is normal
 			if r, err := d.Wait(t.Context(), kept.ID); err != nil || r.Status != domain.RunCompleted {
 				t.Errorf("the run that was kept: %s, %v", r.Status, err)
 			}
@@ -325,7 +325,7 @@ func TestFailedStorageStopsTheDaemonAndIsReportedAtTheNextStart(t *testing.T) {
 	}
 }
 
-// A typo in --data makes no new installation.
+// A typo in --data creates no database.
 func TestMaintenanceNeedsADatabase(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"doctor"}, {"backup", "x"}, {"audit", "verify"}, {"audit", "export"}, {"retention"},
@@ -373,8 +373,8 @@ func TestRetentionCommand(t *testing.T) {
 	}
 }
 
-// O03, O04, O07, O10, O11: what cannot be served is refused with a code for service
-// managers, and words for people.
+// O03, O04, O07, O10, O11: an invalid start is refused with an exit code for service managers and a
+// text for people.
 func TestExitCodesOfServe(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -434,7 +434,7 @@ func TestExitCodesOfServe(t *testing.T) {
 				stderr,
 				says,
 			) {
-				t.Errorf("it does not say %q: %s", says, stderr)
+				t.Errorf("stderr does not contain %q: %s", says, stderr)
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"filippo.io/age"
 )
 
-// written is a private file with a text in a directory, which is made if need be.
+// written writes a private file, and creates its directory if necessary.
 func written(t *testing.T, dir, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, name)
@@ -22,8 +22,8 @@ func written(t *testing.T, dir, name, text string) (path string) {
 	return path
 }
 
-// shortDir is a directory for sockets, whose names may be no longer than 107 bytes:
-// that of a test's own directory has the test's name in it.
+// shortDir returns a directory for sockets, whose paths have at most 107 bytes. The directory of a
+// test contains the test's name.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "kairos")
@@ -38,7 +38,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// keyPair is a recipient of encrypted backups, and what its file holds.
+// keyPair returns a recipient of encrypted backups, and the content of its key file.
 func keyPair(t *testing.T) (public, private string) {
 	t.Helper()
 	id, err := age.GenerateX25519Identity()

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// shared is a folder of plans written by other people, beside the repository;
-// tests over it are skipped where it is missing.
+// shared is a directory with plans by other people, next to the repository. Without it, its tests
+// are skipped.
 func shared(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "shared", "plans")
@@ -22,19 +22,20 @@ func shared(t *testing.T) string {
 	return dir
 }
 
-// Plans in our format validate. For the others, the first message names the fault and its position.
+// Plans in our format are valid. For other plans, the first message contains the mistake and its
+// position.
 func TestPlansOfOtherSystems(t *testing.T) {
 	t.Parallel()
 	dir := shared(t)
 	ok := regexp.MustCompile(`^(kairos/06-explicit-planner|kairos-extracted/(06-|parser_test|Conceptos_Planner\.hello|walkthrough))`)
-	reasons := map[string]string{ // by folder or file, the message that its author needs
+	reasons := map[string]string{ // by directory or file, the message that its author needs
 		"swarm/":     "this is a plan of another system, with activities",
 		"yamlgraph/": "unknown key",
 		"kairos/demoKairos.orchestrator_plan.yaml":                         `unknown step type "detect_intent"`,
 		"kairos-extracted/Conceptos_Planner.branching-edges-fragment.yaml": "the plan has neither nodes nor steps",
 		"kairos-extracted/ORCHESTRATION_PLATFORM.1.yaml":                   `unknown agent "classifier-agent"`,
 	}
-	// Those whose shape is ours are drawn although their types are unknown here.
+	// Plans in our form are drawn although their types are unknown here.
 	drawn := regexp.MustCompile(`^(kairos/|kairos-extracted/ORCH)`)
 	s := newShell(t)
 	seen := 0
@@ -77,7 +78,7 @@ func TestPlansOfOtherSystems(t *testing.T) {
 	}
 }
 
-// Totals of real tables equal those that another program computes from the same file.
+// Totals of real tables equal those of another program for the same file.
 func TestTotalsOfRealTables(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(shared(t), "kairos-demo-data")

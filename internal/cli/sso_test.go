@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/auth/oidc/oidctest"
 )
 
-// The real daemon with a configuration file: it starts while the provider is
-// down, and lets people in as soon as it is up.
+// The daemon with a configuration file starts while the provider is down, and accepts logins as
+// soon as it is up.
 func TestServeWithAnIdentityProvider(t *testing.T) {
 	t.Parallel()
 	idp := oidctest.New(t).Down(true)
@@ -61,7 +61,7 @@ func TestServeWithAnIdentityProvider(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 
-	// The way in when all else fails.
+	// A login link works without the provider.
 	out, errs, code := runKairosd("user", "login-link", "marta", "--data", filepath.Join(dir, "data"), "--config", conf)
 	if code != 0 || !strings.HasPrefix(out, "/login/link?token=") {
 		t.Fatalf("%d %q %s", code, out, errs)

@@ -25,7 +25,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// listeningAt is the daemon's log, which contains the address it listens on.
+// listeningAt writes the daemon's log, and reads the address from it.
 type listeningAt struct {
 	output
 	once sync.Once
@@ -42,8 +42,8 @@ func (l *listeningAt) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// upgrading is a daemon in the middle of its start: an upgrade with five migrations, of which the third
-// blocks until the test releases it.
+// upgrading is a daemon during an upgrade with five migrations. The third blocks until the test
+// releases it.
 type upgrading struct {
 	url   string
 	goOn  func()
@@ -53,7 +53,7 @@ type upgrading struct {
 	log   *listeningAt
 }
 
-// moreMigrations are those of this binary and some that a later one may have.
+// moreMigrations returns the migrations of this binary and some of a later one.
 func moreMigrations(t *testing.T, more int) fs.FS {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -89,9 +89,9 @@ func startUpgrade(t *testing.T) *upgrading {
 	files := moreMigrations(t, 5)
 	reached, release := make(chan struct{}), make(chan struct{})
 	program := kairosd.Opening(func(ctx context.Context, path string, o recovery.Options) (*store.Store, error) {
-		tell := o.Progress
+		report := o.Progress
 		o.Progress = func(p domain.Startup) {
-			tell(p)
+			report(p)
 			if p.Stage == domain.StartMigrating && p.Step == 3 {
 				close(reached)
 				<-release
@@ -133,7 +133,7 @@ func startUpgrade(t *testing.T) *upgrading {
 	return u
 }
 
-// asked is one answer.
+// asked is one response.
 type asked struct {
 	status int
 	head   http.Header
@@ -164,10 +164,9 @@ func (u *upgrading) ask(t *testing.T, method, path string, head map[string]strin
 	return asked{res.StatusCode, res.Header, string(b)}
 }
 
-// While a database is upgraded, which takes minutes where it is large, the daemon
-// answers: that it lives, that it is not ready, and how far it is, to people in
-// their language and to programs as JSON. Then the pages take over, on the same
-// listener and on connections that were open all the time.
+// During a long upgrade, the daemon responds that it is alive and not ready, and reports its
+// progress: to people in their language, and to programs as JSON. Then the pages replace these
+// responses, on the same listener and on open connections.
 func TestAStartingDaemonReportsItsProgress(t *testing.T) {
 	t.Parallel()
 	u := startUpgrade(t)
@@ -176,7 +175,7 @@ func TestAStartingDaemonReportsItsProgress(t *testing.T) {
 		method, path string
 		head         map[string]string
 		status       int
-		says         string
+		text         string
 	}{
 		"it lives":            {"GET", "/healthz", nil, 200, "ok"},
 		"it is not ready":     {"GET", "/readyz", nil, 503, far},
@@ -198,8 +197,8 @@ func TestAStartingDaemonReportsItsProgress(t *testing.T) {
 		"the style sheet of the page": {"GET", "/static/x/k.css", nil, 200, "--now"},
 	} {
 		a := u.ask(t, c.method, c.path, c.head)
-		if a.status != c.status || !strings.Contains(a.body, c.says) {
-			t.Errorf("%s: %d %s\nwant %d with %q", name, a.status, a.body, c.status, c.says)
+		if a.status != c.status || !strings.Contains(a.body, c.text) {
+			t.Errorf("%s: %d %s\nwant %d with %q", name, a.status, a.body, c.status, c.text)
 		}
 		if a.status == 503 && a.head.Get("Retry-After") != "2" {
 			t.Errorf("%s: Retry-After is %q", name, a.head.Get("Retry-After"))
@@ -216,7 +215,7 @@ func TestAStartingDaemonReportsItsProgress(t *testing.T) {
 		}
 	}
 
-	// A connection that is open since then.
+	// A connection that stays open.
 	old, err := net.Dial("tcp", strings.TrimPrefix(u.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +240,7 @@ func TestAStartingDaemonReportsItsProgress(t *testing.T) {
 	if code := overOld("/setup"); code != 503 {
 		t.Errorf("before: %d", code)
 	}
-	// And new ones all the while: none is refused.
+	// New connections are accepted all the time.
 	asking, enough := context.WithCancel(t.Context())
 	defer enough()
 	lost := make(chan error, 1)
@@ -285,8 +284,8 @@ func TestAStartingDaemonReportsItsProgress(t *testing.T) {
 	}
 }
 
-// A daemon that is stopped in the middle of an upgrade ends well, and the next one continues with the
-// database as it was.
+// A daemon that is stopped during an upgrade ends normally, and the next one continues with the
+// unchanged database.
 func TestAStartingDaemonCanBeStopped(t *testing.T) {
 	t.Parallel()
 	u := startUpgrade(t)
@@ -302,7 +301,7 @@ func TestAStartingDaemonCanBeStopped(t *testing.T) {
 	}
 }
 
-// A daemon that cannot start no longer answers on its address.
+// A daemon that cannot start releases its address.
 func TestADaemonThatCannotStartReleasesItsAddress(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

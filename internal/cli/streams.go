@@ -1,6 +1,5 @@
-// Package cli holds what the commands of kairos and of kairosd share: their
-// surroundings, how they end, and how they print. Commands run in process: tests
-// call them as the mains do.
+// Package cli holds what the commands of kairos and kairosd share: their input and output, exit
+// codes, and formats. Commands run in process, so tests call them as the main functions do.
 package cli
 
 import (
@@ -17,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	_ "golang.org/x/crypto/x509roots/fallback" // for machines without certificates, such as an image from scratch
+	_ "golang.org/x/crypto/x509roots/fallback" // for hosts without certificates, such as an image from scratch
 
 	"github.com/kairosd/kairosd/internal/buildinfo"
 	"github.com/kairosd/kairosd/internal/datadir"
@@ -25,39 +24,37 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// Streams are a command's surroundings.
+// Streams holds the input, the output, and the environment of a command.
 type Streams struct {
 	In  io.Reader
 	Out io.Writer
 	Err io.Writer
 	Env func(string) string
-	// Width is how many letters a line of Out has; 0: as many as are written.
+	// Width is the number of characters in a line of Out. 0 means no limit.
 	Width int
-	// Interactive is set when a person can answer questions on In and Err.
+	// Interactive is set if a person can answer prompts on In and Err.
 	Interactive bool
 }
 
-// OS are the surroundings of a real process.
+// OS returns the streams of the process.
 func OS() Streams {
 	return Streams{In: os.Stdin, Out: screen(os.Stdout), Err: screen(os.Stderr), Env: os.Getenv, Width: width(os.Stdout),
 		Interactive: interactive()}
 }
 
-// Main runs a program with the process's arguments and signals and returns its
-// exit code. The first SIGINT or SIGTERM ends the context, a second one the
-// process.
+// Main runs a program with the arguments and signals of the process, and returns its exit code. The
+// first SIGINT or SIGTERM ends the context, and a second one ends the process.
 func Main(program func(context.Context, Streams, []string) int) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() {
 		<-ctx.Done()
-		stop() // from here on a signal has its usual effect
+		stop() // further signals have their default effect
 	}()
 	return program(ctx, OS(), os.Args[1:])
 }
 
-// interactive reports whether a person can answer questions: stdin and stderr are
-// terminals.
+// interactive reports whether stdin and stderr are terminals.
 func interactive() bool {
 	for _, f := range []*os.File{os.Stdin, os.Stderr} {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 || width(f) == 0 {
@@ -83,7 +80,7 @@ func Execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 	if err == nil {
 		return exit.Done
 	}
-	if _, reported := errors.AsType[*exit.Status](err); !begun && !reported { // the arguments are not what the command takes
+	if _, reported := errors.AsType[*exit.Status](err); !begun && !reported { // the arguments do not fit the command
 		where := program
 		if cmd != root {
 			where = cmd.CommandPath()
@@ -100,7 +97,7 @@ func Execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 	return code(err)
 }
 
-// didYouMean suggests the subcommands that are like an unknown one.
+// didYouMean suggests subcommands with a similar name.
 func didYouMean(cmd *cobra.Command) string {
 	words := cmd.Flags().Args()
 	if !cmd.HasSubCommands() || len(words) == 0 {
@@ -114,7 +111,7 @@ func didYouMean(cmd *cobra.Command) string {
 	return fmt.Sprintf("\n  did you mean %s %s?", cmd.CommandPath(), strings.Join(like, " or "))
 }
 
-// whenBegun calls say when a command begins, after its arguments and flags were parsed.
+// whenBegun makes commands call a function when they begin, after arguments and flags are parsed.
 func whenBegun(cmd *cobra.Command, onBegin func()) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -127,9 +124,8 @@ func whenBegun(cmd *cobra.Command, onBegin func()) {
 	}
 }
 
-// DefaultConfig is the configuration file that is used when none is named:
-// kairos/kairos.yaml under $XDG_CONFIG_HOME, or under ~/.config. It is empty if
-// there is no such file.
+// DefaultConfig returns the default configuration file: kairos/kairos.yaml under $XDG_CONFIG_HOME
+// or ~/.config. It is empty if the file does not exist.
 func (s Streams) DefaultConfig() string {
 	dir := s.Env("XDG_CONFIG_HOME")
 	if home := s.Env("HOME"); dir == "" && home != "" {
@@ -141,8 +137,8 @@ func (s Streams) DefaultConfig() string {
 	return ""
 }
 
-// PlainDefaults leaves the values of this machine out of the help: the description
-// of each flag names its default.
+// PlainDefaults removes default values from the help, because they depend on this host. The
+// description of each flag contains its default.
 func PlainDefaults(f *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		f.Lookup(name).DefValue = ""
@@ -156,8 +152,8 @@ func Versioned(root *cobra.Command) {
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 }
 
-// DataDirectory is where both programs keep their data by default: the directory
-// kairos under $XDG_DATA_HOME, or under ~/.local/share.
+// DataDirectory returns the default data directory of both programs: kairos under $XDG_DATA_HOME or
+// ~/.local/share.
 func (s Streams) DataDirectory() string {
 	if dir := s.Env("XDG_DATA_HOME"); dir != "" {
 		return filepath.Join(dir, "kairos")
@@ -165,7 +161,7 @@ func (s Streams) DataDirectory() string {
 	if home := s.Env("HOME"); home != "" {
 		return filepath.Join(home, ".local", "share", "kairos")
 	}
-	return "data" // a service without a home: its working directory
+	return "data" // a service without a home directory uses its working directory
 }
 
 // Print writes a value as one line of JSON.

@@ -44,7 +44,7 @@ func TestBackupsAreDailyByDefault(t *testing.T) {
 	}
 }
 
-// O10: a secret's file that everybody may read is said at the start.
+// O10: at startup, the daemon reports a secret's file that everyone can read.
 func TestAWorldReadableSecretIsReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -62,17 +62,17 @@ func TestAWorldReadableSecretIsReported(t *testing.T) {
 	d.end(t)
 	if log := d.log.String(); !strings.Contains(log, `"secret":"OPEN"`) || strings.Contains(log, "CLOSED") ||
 		strings.Contains(log, "canary") {
-		t.Errorf("it says %s", log)
+		t.Errorf("the log is %s", log)
 	}
 }
 
-// O14: a clock that is behind what was recorded is said at the start; one that
-// was wrong before does not hide what was stored.
+// O14: at startup, the daemon reports a clock behind the newest record. A clock that was wrong
+// before hides no stored data.
 func TestAWrongClockIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		now  time.Time // when the newest record was made
-		says bool
+		now  time.Time // the time of the newest record
+		want bool
 	}{
 		"1970 now, by a record of 2100": {time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), true},
 		"1970 before":                   {time.Date(1970, 1, 1, 0, 0, 1, 0, time.UTC), false},
@@ -95,8 +95,8 @@ func TestAWrongClockIsReported(t *testing.T) {
 			if code := d.end(t); code != 0 {
 				t.Errorf("exit %d", code)
 			}
-			if got := strings.Contains(d.log.String(), "the clock is behind the newest record"); got != c.says {
-				t.Errorf("it says %s", d.log)
+			if got := strings.Contains(d.log.String(), "the clock is behind the newest record"); got != c.want {
+				t.Errorf("the log is %s", d.log)
 			}
 		})
 	}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Listed prints a list: as one object, or as a table. note prints how the list continues,
-// or that it is empty.
+// Listed prints a list: as one object, or as a table. note prints how to continue the list, or that
+// it is empty.
 func (s Streams) Listed(asJSON bool, items any, next string, headings []string, rows [][]string, nothing string,
 	note func(format string, args ...any)) error {
 	if asJSON {
@@ -32,7 +32,7 @@ func (s Streams) Items(items any, next string) error {
 	return s.Print(map[string]any{"items": items, "nextCursor": cursor, "hasMore": next != ""})
 }
 
-// Stamp is a moment as lists show it: UTC, to the second.
+// Stamp formats a time for lists: UTC, to the second.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -40,7 +40,7 @@ func Stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// FirstLine is a text of others in one line of a terminal.
+// FirstLine returns the first line of an untrusted text.
 func FirstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
 	return strings.Map(func(r rune) rune {
@@ -51,8 +51,7 @@ func FirstLine(s string) string {
 	}, s)
 }
 
-// Facts prints a title and what is known about one thing, a fact per line. Empty facts
-// are left out.
+// Facts prints a title and facts, one per line. It leaves out empty facts.
 func (s Streams) Facts(title string, facts [][2]string) {
 	width := 0
 	for _, f := range facts {
@@ -68,9 +67,9 @@ func (s Streams) Facts(title string, facts [][2]string) {
 	}
 }
 
-// Table prints rows under headings, each column as wide as its widest cell. Columns
-// without information are left out. On a terminal, columns are cut until the lines
-// fit, except the first column and commands, because people copy them.
+// Table prints rows under headings, each column as wide as its widest cell. It leaves out columns
+// without information. On a terminal, it cuts columns until the lines fit, except the first column
+// and commands, because people copy them.
 func (s Streams) Table(headings []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -95,7 +94,7 @@ func (s Streams) Table(headings []string, rows [][]string) {
 	}
 }
 
-// column is a column of a table; its first cell is the heading.
+// column is a column of a table. Its first cell is the heading.
 type column struct {
 	cells []string
 	width int
@@ -103,7 +102,7 @@ type column struct {
 	empty bool
 }
 
-// shortest is the width below which no column is cut.
+// shortest returns the width below which no column is cut.
 const shortest = 8
 
 func columnOf(heading string, at int, rows [][]string) column {
@@ -140,7 +139,7 @@ func (s Streams) fit(columns []column) {
 	}
 }
 
-// Fit shortens a text to at most this many letters.
+// Fit shortens a text to a number of characters.
 func Fit(text string, letters int) string {
 	if r := []rune(text); len(r) > letters {
 		return string(r[:letters-1]) + "…"

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// aligned fails unless the text is a table: the headings in capitals, and in every
-// line each column begins where its heading does.
+// aligned checks that a text is a table: the headings are in capitals, and in every line each
+// column begins below its heading.
 func aligned(t *testing.T, text string, headings ...string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -15,7 +15,7 @@ func aligned(t *testing.T, text string, headings ...string) {
 		t.Fatalf("no table: %q", text)
 	}
 	for i, line := range lines {
-		lines[i] = strings.ReplaceAll(line, "…", ".") // a letter is a byte
+		lines[i] = strings.ReplaceAll(line, "…", ".") // one byte per letter
 	}
 	for _, h := range headings {
 		at := strings.Index(lines[0], h)
@@ -31,7 +31,7 @@ func aligned(t *testing.T, text string, headings ...string) {
 	}
 }
 
-// Lists for people are tables; for programs, each is one object with items.
+// Lists are tables for people, and one object with items for programs.
 func TestListsAreTables(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -42,13 +42,13 @@ func TestListsAreTables(t *testing.T) {
 		aligned(t, out, "APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "REQUEST")
 		out, _ = s.expect(0, "audit", "action:run.created")
 		aligned(t, out, "EVENT", "TIME", "RESULT", "ACTION", "ACTOR", "RUN", "FROM")
-		if _, said := s.expect(0, "approvals", "--status", "rejected"); !strings.Contains(said, "no approvals found") {
-			t.Errorf("an empty list: %q", said)
+		if _, stderr := s.expect(0, "approvals", "--status", "rejected"); !strings.Contains(stderr, "no approvals found") {
+			t.Errorf("an empty list: %q", stderr)
 		}
 	})
 }
 
-// A plan's own answers are listed, and given by their ids.
+// The answers of a plan are listed, and given by their ids.
 func TestAnApprovalTakesADeclaredAnswer(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -69,8 +69,8 @@ edges: [{from: ask, to: out}]
 			!strings.Contains(out, "none → the run ends failed") {
 			t.Error(out)
 		}
-		if _, said := s.expect(2, "approve", first.RunID, "--answer", "all"); !strings.Contains(said, "answers: full, half, none") {
-			t.Error(said)
+		if _, stderr := s.expect(2, "approve", first.RunID, "--answer", "all"); !strings.Contains(stderr, "answers: full, half, none") {
+			t.Error(stderr)
 		}
 		if done := s.result(0, "approve", first.RunID, "--answer", "half", "--json"); string(done.Output) != `"half"` {
 			t.Errorf("%+v", done)

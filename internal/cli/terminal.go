@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// Confirm asks a question on the terminal. Any answer but yes is an error.
+// Confirm prompts on the terminal. Any answer except yes is an error.
 func (s Streams) Confirm(question string, args ...any) error {
 	s.Errorf(question+" [y/N] ", args...)
 	answer, _ := bufio.NewReader(s.In).ReadString('\n') // no answer means no
@@ -22,8 +22,8 @@ func (s Streams) Confirm(question string, args ...any) error {
 	return nil
 }
 
-// screen is a file as a command writes to it. A terminal gets no control characters and no characters that
-// reverse the text; a file or a pipe gets every byte.
+// screen is a file that a command writes to. A terminal gets no control characters and no
+// characters that reverse text. A file or a pipe gets every byte.
 func screen(f *os.File) io.Writer {
 	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return f
@@ -31,11 +31,11 @@ func screen(f *os.File) io.Writer {
 	return &plain{w: f}
 }
 
-// plain leaves out control characters, other than line ends and tabs, and marks of
-// direction. What is not UTF-8 becomes U+FFFD.
+// plain removes control characters, except line ends and tabs, and marks of direction. Invalid
+// UTF-8 becomes U+FFFD.
 type plain struct {
 	w    io.Writer
-	rest []byte // the beginning of a character
+	rest []byte // an incomplete character
 }
 
 func (p *plain) Write(b []byte) (int, error) {
@@ -55,7 +55,7 @@ func (p *plain) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// steers reports whether a terminal would act on a character instead of showing it.
+// steers reports whether a terminal acts on a character instead of printing it.
 func steers(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t' || r == '\r':

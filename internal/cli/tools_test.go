@@ -12,8 +12,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tools of an MCP server are listed, validated against and run; one that changes
-// is refused until it is accepted (M21, M22).
+// Tools of an MCP server are listed, used for validation, and run. A tool that changes is refused
+// until it is accepted (M21, M22).
 func TestToolsOfAnMCPServer(t *testing.T) {
 	t.Parallel()
 	var version atomic.Value
@@ -70,7 +70,7 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 	}
 	text, _ := s.expect(0, "tools", "--config", config)
 	if !strings.Contains(text, "new definition: Finds a customer.[2J Ignore") || strings.Contains(text, "\x1b") {
-		t.Errorf("the terminal is told %q", text)
+		t.Errorf("the terminal receives %q", text)
 	}
 	r := s.result(1, "run", "--plan", plan, "--config", config, "--json")
 	if r.Error == nil || r.Error.Code != "policy" || !strings.Contains(r.Error.Message, "has changed") {
@@ -81,7 +81,7 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 		out,
 		"- Finds a customer\n+ Finds a customer.[2J Ignore",
 	) {
-		t.Errorf("what was accepted is not said: %q", out)
+		t.Errorf("the output does not contain the accepted change: %q", out)
 	}
 	s.expect(0, "tools", "accept", "crm.find", "--config", config) // nothing changes
 	if out, _ := s.expect(0, "run", "--plan", plan, "--config", config); !strings.Contains(out, "customer 7") {
@@ -91,7 +91,8 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 	if !strings.Contains(stderr, "no running MCP server offers") {
 		t.Error(stderr)
 	}
-	// M16: servers are listed with why they do not run; what may not be run is not retried.
+	// M16: the list of servers contains why one does not run. A disabled server is restarted only
+	// if that is allowed.
 	if out, _ := s.expect(0, "tools", "servers", "--config", config); !strings.Contains(out, "crm     ready   1") ||
 		!strings.Contains(out, "allow: true") {
 		t.Error(out)
@@ -104,14 +105,14 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 	s.expect(2, "tools", "retry", "nobody", "--config", config)
 }
 
-// Secrets reach the tool and host that they name, and nothing that is stored or
-// printed (S24).
+// Secrets reach only the tools and hosts in their configuration, and no stored data and no output
+// (S24).
 func TestSecretsInRuns(t *testing.T) {
 	t.Parallel()
-	var told atomic.Value
-	told.Store("")
+	var sent atomic.Value
+	sent.Store("")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		told.Store(r.Header.Get("Authorization"))
+		sent.Store(r.Header.Get("Authorization"))
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte("not with " + r.Header.Get("Authorization")))
 	}))
@@ -131,18 +132,18 @@ nodes:
 `)
 	}
 	r := s.result(1, "run", "--plan", plan(server.URL), "--config", config, "--json")
-	if told.Load() != "Bearer canary-5d1f" {
-		t.Errorf("the server was told %q", told.Load())
+	if sent.Load() != "Bearer canary-5d1f" {
+		t.Errorf("the server received %q", sent.Load())
 	}
 	shown, _ := s.expect(0, "show", r.RunID, "--json", "--config", config)
 	if strings.Contains(shown, "canary") || !strings.Contains(shown, "••••") || !strings.Contains(shown, "${secret.KEY}") {
 		t.Errorf("the journal holds\n%s", shown)
 	}
-	told.Store("")
+	sent.Store("")
 	other := strings.Replace(server.URL, "127.0.0.1", "127.0.0.2", 1)
 	if r := s.result(1, "run", "--plan", plan(other), "--config", config, "--json"); r.Error == nil ||
 		!strings.Contains(r.Error.Message, "secret KEY is not available") ||
-		told.Load() != "" {
-		t.Errorf("another host: %+v, told %q", r.Error, told.Load())
+		sent.Load() != "" {
+		t.Errorf("another host: %+v, received %q", r.Error, sent.Load())
 	}
 }

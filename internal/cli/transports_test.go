@@ -34,9 +34,8 @@ var transports = map[string]func(t *testing.T, s *shell, served *serving, data s
 	},
 }
 
-// everywhere runs a story over each transport: in the command's process, through the
-// socket of a daemon that has the database open, and over the network. A
-// configuration is the path of one, or its text.
+// everywhere runs a test over each transport: in the process of the command, through the socket of
+// a daemon, and over the network. config is the path of a configuration, or its text.
 func everywhere(t *testing.T, config string, story func(t *testing.T, s *shell)) {
 	t.Helper()
 	for name, through := range transports {
@@ -79,10 +78,10 @@ var parityPlans = map[string]string{
 	"net.yaml":   "id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n",
 }
 
-// parity is the table: commands with their exit codes, in order. {name} is the id of
-// the run that an earlier line calls so, {dir} the directory of the files.
+// parity lists commands with their exit codes, in order. {name} is the id of the run of an earlier
+// line, and {dir} is the directory of the files.
 var parity = []struct {
-	name string // the run that this begins
+	name string // the name of the run that this line starts
 	code int
 	args string
 }{
@@ -155,8 +154,8 @@ var parity = []struct {
 	{"", 0, "server release"},
 }
 
-// What differs from run to run, or because the caller is another, is replaced: ids,
-// hashes, times, who acts, and where a plan or run comes from.
+// Everything that differs between runs or callers is replaced: ids, hashes, times, actors, and
+// origins.
 var (
 	anID     = regexp.MustCompile(`\b[0-9a-z]{26}\b`)
 	replaced = []struct {
@@ -171,7 +170,7 @@ var (
 			),
 			"<time>",
 		},
-		{regexp.MustCompile(`(?m) -( |$)`), " <time> "},          // it took less than is shown
+		{regexp.MustCompile(`(?m) -( |$)`), " <time> "},          // shorter than the shown unit
 		{regexp.MustCompile(`(?m)^ +running: \d+ of \d+\n`), ""}, // progress that a fast command does not print
 		{regexp.MustCompile(`"(\w*Ms|traceId|eventSeq|auditSeq)":("[^"]*"|-?\d+)|"key":"request-[^"]*",`), ""},
 		{regexp.MustCompile(`cli:[\w-]+|token shell( <id>)?`), "<actor>"},
@@ -181,7 +180,7 @@ var (
 	}
 )
 
-// normal is what a command printed without what differs. ids are all that it or an
+// normal returns the output of a command without these differences. ids are those that it or an
 // earlier command printed.
 func normal(text, dir string, ids map[string]bool) string {
 	for _, id := range anID.FindAllString(text, -1) {
@@ -197,9 +196,8 @@ func normal(text, dir string, ids map[string]bool) string {
 	return text
 }
 
-// Every command prints the same and ends with the same code, whether the API runs in
-// its process, behind the socket of a daemon, or behind the network. Progress comes
-// in the same order.
+// Every command has the same output and exit code in its own process, over the socket of a daemon,
+// and over the network. Progress has the same order.
 func TestParity(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -279,7 +277,7 @@ func TestParityOfPages(t *testing.T) {
 	})
 }
 
-// An interrupted command leaves its run resumable or with the daemon, and prints which.
+// An interrupted command leaves its run resumable, or to the daemon, and prints which.
 func TestParityOfInterrupts(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -323,7 +321,7 @@ func TestParityOfInterrupts(t *testing.T) {
 	})
 }
 
-// watched is an output that the test reads while it is written.
+// watched is an output that the test reads during the command.
 type watched struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -344,7 +342,7 @@ func (w *watched) String() string {
 	return w.text.String()
 }
 
-// What needs a daemon is refused in a process, with the command that starts one.
+// Without a daemon, a command that needs one is refused, with the command that starts it.
 func TestParityOfDetached(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -385,7 +383,7 @@ func TestParityOfLocks(t *testing.T) {
 	s.expect(0, "run", "--memory", "--plan", s.file("a.yaml", greeting), "--prompt", "Ana")
 }
 
-// On a full disk what is stored can be read, and nothing is written.
+// On a full disk, stored data can be read, and nothing is written.
 func TestParityOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

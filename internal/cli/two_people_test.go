@@ -54,13 +54,13 @@ edges: [{from: ask, to: paid, condition: "last.approved == true"}]
 	if _, stderr := s.expect(2, "approve", first.RunID); !strings.Contains(stderr, "no pending approval") {
 		t.Error(stderr)
 	}
-	s.expect(0, "reject", second.RunID, "--comment", "no") // one is enough to say no
+	s.expect(0, "reject", second.RunID, "--comment", "no") // one person is enough to reject
 	as(ana)
 	expires := s.file(
 		"expires.yaml",
 		"id: expires\nnodes:\n  ask: {type: approval, input: {message: \"Pay?\", timeout: 50ms, on_timeout: reject}}\n",
 	)
-	out, stderr, _ = s.run("run", "--plan", expires, "--json") // it may have expired before it is seen to wait
+	out, stderr, _ = s.run("run", "--plan", expires, "--json") // it may expire before the test sees it
 	var r struct{ RunID string }
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err, stderr)

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// plainUsage makes the commands of a tree name the argument that is missing or
-// unexpected, with the usage line, instead of counting arguments.
+// plainUsage makes the commands of a tree report the missing or unexpected argument with the usage
+// line. Cobra only reports their number.
 func plainUsage(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		plainUsage(sub)
@@ -38,7 +38,7 @@ func plainUsage(cmd *cobra.Command) {
 	}
 }
 
-// arguments are the names of the required arguments of a usage line.
+// arguments returns the required arguments of a usage line.
 func arguments(use string) (names []string) {
 	words := strings.Fields(use)[1:]
 	for _, w := range words {
@@ -56,7 +56,7 @@ var (
 	required  = regexp.MustCompile(`^required flag\(s\) "([^"]+)"`)
 )
 
-// flagsError is the message of cobra about flags in plain words.
+// flagsError rewrites an error of cobra about flags.
 func flagsError(err error) string {
 	text := err.Error()
 	if m := exclusive.FindStringSubmatch(text); m != nil {

@@ -32,8 +32,8 @@ nodes:
 	}
 }
 
-// A configuration that offers what no plan can use is a problem of its own,
-// found with the plans that are validated against it.
+// An entry of the configuration that no plan can use is a problem, found with the plans that are
+// validated.
 func TestValidateChecksTheConfigurationToo(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -4,5 +4,5 @@ package cli
 
 import "os"
 
-// width is how many letters a line of the terminal has; 0: that is not known.
+// width returns the number of characters in a line of the terminal, or 0 if it is unknown.
 func width(*os.File) int { return 0 }

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// width is how many letters a line of the terminal has; 0: the file is none.
+// width returns the number of characters in a line of the terminal, or 0 if the file is not a
+// terminal.
 func width(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

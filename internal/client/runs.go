@@ -216,7 +216,7 @@ func (c *Client) Resolve(ctx context.Context, r domain.ResolveRequest) (domain.R
 func (c *Client) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	q := pageQuery(f.Page)
 	if f.Status != "" {
-		q.Set("status", apitypes.ApprovalStatusOf(f.Status))
+		q.Set("status", f.Status)
 	}
 	if f.Decided {
 		q.Set("status", "decided")

@@ -111,7 +111,7 @@ type Handoff struct {
 }
 
 // ApprovalStatuses lists the statuses of approval requests.
-var ApprovalStatuses = []string{"open", "approved", "rejected", "changes_requested", "expired", "cancelled"}
+var ApprovalStatuses = []string{"pending", "approved", "rejected", "changes_requested", "expired", "cancelled"}
 
 // Answer is an answer that an approval request accepts.
 type Answer struct {

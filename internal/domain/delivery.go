@@ -21,7 +21,7 @@ type NotificationRun struct {
 	Plan       PlanRef    `json:"plan"`
 	Status     RunStatus  `json:"status"`
 	WaitReason WaitReason `json:"waitReason,omitempty"`
-	Headline   string     `json:"headline,omitempty"`
+	Headline   string     `json:"statusMessage,omitempty"`
 	Node       string     `json:"node,omitempty" doc:"The step that failed."`
 	Code       string     `json:"code,omitempty" doc:"The error code of the step."`
 	URL        string     `json:"url,omitempty" doc:"The page of the run."`

@@ -216,7 +216,7 @@ var EventTypes = []EventType{
 	{Name: "run_status", Doc: "A run's status changed.", Fields: slices.Concat(recordFields, []EventField{
 		field("status", "string", "The new status.").of(texts(RunStatuses)...),
 		maybe("waitReason", "string", "Why it waits.").of(texts(WaitReasons)...),
-		maybe("headline", "string", "The status message."),
+		maybe("statusMessage", "string", "The status message."),
 		maybe("failureReason", "string", "Step plans: Step N failed: and the step's error.")})},
 
 	{

@@ -32,7 +32,7 @@ type FailureGroup struct {
 	Last  time.Time `json:"lastAt"`
 	// Newest is the run that failed last, and Headline its status message.
 	Newest   string `json:"newest"`
-	Headline string `json:"headline"`
+	Headline string `json:"statusMessage"`
 	// Message is Headline with its arguments kept apart.
 	Message Message `json:"-"`
 	// Ack is the acknowledgment of an earlier failure of the group. The failure has occurred again
@@ -52,7 +52,7 @@ type FailureAck struct {
 	Note  string  `json:"note"`
 	Runs  int64   `json:"runs"` // number of runs that needed attention
 	// Headline is the status message of the newest run.
-	Headline string    `json:"headline,omitempty"`
+	Headline string    `json:"statusMessage,omitempty"`
 	Message  Message   `json:"-"` // Headline with its arguments kept apart
 	At       time.Time `json:"acknowledgedAt"`
 }

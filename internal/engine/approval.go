@@ -44,7 +44,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 			return p, e.denied(ctx, actor, "approval.decide", p.Run, object, err)
 		}
 	}
-	if p.Status != "open" {
+	if p.Status != "pending" {
 		by := cmp.Or(p.DecidedBy, "the system")
 		if !p.Text.IsZero() {
 			return p, domain.Errorf(domain.CodeConflict, "the approval request was already %s by %s: %s", p.Status, by, p.Text)

@@ -117,7 +117,7 @@ func TestResumeReopensApprovals(t *testing.T) {
 			}
 			e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 			p := asked(t, e, run.ID)
-			if p.Status != "open" || p.Comment != "" || p.DecidedBy != "" {
+			if p.Status != "pending" || p.Comment != "" || p.DecidedBy != "" {
 				t.Fatalf("after %s: %+v", action, p)
 			}
 			if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: true,
@@ -145,7 +145,7 @@ func TestAResumeThatDropsAnApprovalRequestsItAgain(t *testing.T) {
 		t.Helper()
 		e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 		list := requests(t, e.Store, run.ID)
-		i := slices.IndexFunc(list, func(p domain.Approval) bool { return p.Status == "open" })
+		i := slices.IndexFunc(list, func(p domain.Approval) bool { return p.Status == "pending" })
 		if i < 0 {
 			t.Fatalf("no request is open: %+v", list)
 		}
@@ -396,7 +396,7 @@ func TestResumingARejectedRunRequestsApprovalAgain(t *testing.T) {
 	}
 	e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 	list := requests(t, s, run.ID)
-	if len(list) != 2 || list[0].Status != "open" || list[0].ID == first.ID || list[1].Status != "rejected" || reg.Count("pay") != 0 {
+	if len(list) != 2 || list[0].Status != "pending" || list[0].ID == first.ID || list[1].Status != "rejected" || reg.Count("pay") != 0 {
 		t.Fatalf("after the resume: %+v", list)
 	}
 	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID, Approve: true}); domain.CodeOf(

@@ -74,7 +74,7 @@ func (k *conversation) Handle(_ context.Context, c *engine.Call) (engine.Result,
 func open(t *testing.T, e *enginetest.Engine, run string) domain.Approval {
 	t.Helper()
 	e.Until(run, domain.RunWaiting, domain.WaitApproval)
-	list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "open"})
+	list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "pending"})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("open questions: %+v, %v\n%s", list.Items, err, e.Journal(run))
 	}

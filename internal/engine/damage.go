@@ -171,7 +171,7 @@ func (d *damaged) end(ctx context.Context, m actionMsg) error {
 
 // openApprovals returns the pending approval requests of the run, closed with the given reason.
 func (d *damaged) openApprovals(ctx context.Context, why domain.Message) ([]domain.Approval, error) {
-	list, err := approvalsOf(ctx, d.e.store, d.id, "open")
+	list, err := approvalsOf(ctx, d.e.store, d.id, "pending")
 	for i := range list {
 		p := &list[i]
 		p.Status, p.DecidedAt, p.DecidedBy, p.Comment, p.Text = "cancelled", d.e.now(), domain.System.Name, why.String(), why

@@ -30,7 +30,7 @@ func TestACheckedRunRequestsNothing(t *testing.T) {
 	storetest.Alter(t, path, `UPDATE step_results SET output = replace(output, '4711', '4712') WHERE node = 'pay' AND final = 1`)
 	s := storetest.OpenAt(t, path)
 	e := enginetest.OpenOn(t, s, billingRegistry(), engine.Options{})
-	if p := asked(t, e, run.ID); p.Status != "open" {
+	if p := asked(t, e, run.ID); p.Status != "pending" {
 		t.Fatalf("before anybody looked: %+v", p)
 	}
 	checks, err := recovery.Verify(t.Context(), s)
@@ -67,7 +67,7 @@ func TestACheckedRunRequestsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
-	if p = asked(t, e, run.ID); p.Status != "open" || p.Comment != "" {
+	if p = asked(t, e, run.ID); p.Status != "pending" || p.Comment != "" {
 		t.Fatalf("asked anew: %+v", p)
 	}
 	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: true}); err != nil {

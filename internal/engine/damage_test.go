@@ -75,7 +75,7 @@ func TestADamagedRunContinuesAsAFork(t *testing.T) {
 	reg := billingRegistry()
 	s := storetest.OpenAt(t, path)
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
-	open, err := s.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID, Status: "open"})
+	open, err := s.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID, Status: "pending"})
 	if err != nil || len(open.Items) != 1 {
 		t.Fatalf("open questions %v, %v", open.Items, err)
 	}
@@ -196,7 +196,7 @@ func TestADamagedRunContinuesAsAFork(t *testing.T) {
 	if r, err := e.Do(run.ID, domain.ActionCancel); err != nil || r.Status != domain.RunCancelled {
 		t.Errorf("cancel: %s, %v", r.Status, err)
 	}
-	if open, err = s.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID, Status: "open"}); err != nil || len(open.Items) != 0 {
+	if open, err = s.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID, Status: "pending"}); err != nil || len(open.Items) != 0 {
 		t.Errorf("questions of a cancelled run: %v, %v", open.Items, err)
 	}
 	if _, err := e.Do(run.ID, domain.ActionResume); domain.CodeOf(err) != domain.CodeNotResumable {

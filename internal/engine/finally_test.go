@@ -140,7 +140,7 @@ func TestFinallyStepsAreCancelledAndRunAgain(t *testing.T) {
 // answerOpen approves every open request of a run.
 func answerOpen(t *testing.T, e *enginetest.Engine, run string) error {
 	t.Helper()
-	list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "open"})
+	list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "pending"})
 	if err != nil {
 		return err
 	}

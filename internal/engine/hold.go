@@ -129,7 +129,7 @@ func (s *starter) cancelledRequests(ctx context.Context, run string) ([]domain.A
 	var out []domain.Approval
 	for _, p := range list {
 		if p.DecidedBy == domain.System.Name && p.Comment == domain.ApprovalKeyLost {
-			p.Status, p.ApprovalDecision = "open", domain.ApprovalDecision{}
+			p.Status, p.ApprovalDecision = "pending", domain.ApprovalDecision{}
 			out = append(out, p)
 		}
 	}

@@ -111,7 +111,7 @@ func TestAPredictionOfARejection(t *testing.T) {
 	decide(t, e, p, false, "no")
 	e.Until(run, domain.RunFailed, "")
 	for _, p := range requests(t, e.Store, run) {
-		if p.Status == "open" {
+		if p.Status == "pending" {
 			t.Errorf("still open: %+v", p)
 		}
 	}

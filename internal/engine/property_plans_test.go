@@ -96,7 +96,7 @@ func scriptedAnswer(n *walk.ProgramNode, input any) (any, *walk.Failure) {
 
 // answerAll answers every open request of a run as its message states.
 func answerAll(ctx context.Context, e *enginetest.Engine, run string) error {
-	list, err := e.Store.Approvals(ctx, domain.ApprovalFilter{Run: run, Status: "open"})
+	list, err := e.Store.Approvals(ctx, domain.ApprovalFilter{Run: run, Status: "pending"})
 	if err != nil {
 		return err
 	}

@@ -329,7 +329,7 @@ func TestCancel(t *testing.T) {
 		if _, err := e.Do(run.ID, domain.ActionCancel); domain.CodeOf(err) != domain.CodeConflict {
 			t.Errorf("cancelling twice: %v, want a conflict", err)
 		}
-		list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Status: "open", Run: run.ID})
+		list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Status: "pending", Run: run.ID})
 		if err != nil || len(list.Items) != 0 {
 			t.Errorf("open approvals after cancel: %v, %v", list.Items, err)
 		}

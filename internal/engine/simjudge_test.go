@@ -156,7 +156,7 @@ func (w *world) hasNext(r domain.Run) {
 				stuck("its child is " + string(child.Status))
 			}
 		case domain.WaitApproval:
-			if a, err := w.store.Approval(w.ctx(), first.Approval); err != nil || a.Status != "open" {
+			if a, err := w.store.Approval(w.ctx(), first.Approval); err != nil || a.Status != "pending" {
 				stuck(fmt.Sprintf("its approval is %q, %v", a.Status, err))
 			}
 		default:
@@ -203,7 +203,7 @@ func (w *world) agrees(r domain.Run) {
 		if r.Paused {
 			w.violate("%s is %s and paused", w.name(r.ID), r.Status)
 		}
-		if open, err := w.store.Approvals(w.ctx(), domain.ApprovalFilter{Run: r.ID, Status: "open"}); err != nil || len(open.Items) > 0 {
+		if open, err := w.store.Approvals(w.ctx(), domain.ApprovalFilter{Run: r.ID, Status: "pending"}); err != nil || len(open.Items) > 0 {
 			w.violate("%s is %s and has open approvals: %+v, %v", w.name(r.ID), r.Status, open.Items, err)
 		}
 		w.replays(r.ID)

@@ -44,7 +44,7 @@ func (w *world) rush(o *order, r request) {
 		return
 	}
 	for _, p := range r.checkpoint.Approvals {
-		if p.Status == "open" && o.rng.IntN(2) == 0 {
+		if p.Status == "pending" && o.rng.IntN(2) == 0 {
 			w.later("approve "+p.Node+" early", r.run, func() error {
 				_, err := w.engine.Decide(w.ctx(), operator, domain.DecideRequest{Approval: p.ID, Approve: true})
 				return err

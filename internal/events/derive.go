@@ -54,7 +54,7 @@ func (d *deriver) record() {
 	if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &data) != nil {
 		data = map[string]any{}
 	}
-	for _, internal := range []string{"message", "seal"} { // the stored form of the headline, and the seal of the run
+	for _, internal := range []string{"message", "seal"} { // the stored form of the status message, and the seal of the run
 		delete(data, internal)
 	}
 	for k, v := range map[string]string{"actor": ev.Actor, "object": ev.Object, "reason": ev.Reason, "result": ev.Result} {

@@ -42,7 +42,7 @@ func (d *deriver) planGeneratedAt(p *walk.Program, runSeq int64) {
 
 // planCompleted appends the event of the end of a run. A change to another status is not an end.
 func (d *deriver) planCompleted(first *walk.Program) {
-	var detail struct{ Status, Headline, FailureReason string }
+	var detail struct{ Status, StatusMessage, FailureReason string }
 	if json.Unmarshal(d.ev.Detail, &detail) != nil || !domain.RunStatus(detail.Status).Final() {
 		return
 	}
@@ -53,8 +53,8 @@ func (d *deriver) planCompleted(first *walk.Program) {
 	switch {
 	case detail.FailureReason != "":
 		data["failureReason"] = detail.FailureReason
-	case detail.Status == string(domain.RunFailed) && detail.Headline != "":
-		data["failureReason"] = detail.Headline
+	case detail.Status == string(domain.RunFailed) && detail.StatusMessage != "":
+		data["failureReason"] = detail.StatusMessage
 	}
 	d.planEvent("plan_completed", 0, data)
 }

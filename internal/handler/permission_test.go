@@ -89,7 +89,7 @@ func (d *approvalFixture) settle(id string) domain.Run {
 
 func (d *approvalFixture) asked(run domain.Run) domain.Approval {
 	d.t.Helper()
-	list, err := d.store.Approvals(d.t.Context(), domain.ApprovalFilter{Run: run.ID, Status: "open"})
+	list, err := d.store.Approvals(d.t.Context(), domain.ApprovalFilter{Run: run.ID, Status: "pending"})
 	if err != nil || len(list.Items) != 1 || run.WaitReason != domain.WaitApproval {
 		d.t.Fatalf("%s %s, questions %+v, %v %+v", run.Status, run.WaitReason, list.Items, err, run.Error)
 	}
@@ -158,7 +158,7 @@ edges: [{from: save, to: rescue, condition: failed}]`
 	// Each item of a list is a separate call.
 	r = d.run(`nodes: {save: {type: write_file, foreach: "${input}", max_parallel: 1, input: {path: "${item}", content: x}}}`, `["a","b"]`)
 	for range 2 {
-		list, err := d.store.Approvals(t.Context(), domain.ApprovalFilter{Run: r.ID, Status: "open"})
+		list, err := d.store.Approvals(t.Context(), domain.ApprovalFilter{Run: r.ID, Status: "pending"})
 		if err != nil || len(list.Items) == 0 {
 			t.Fatalf("%+v %v", list.Items, err)
 		}

@@ -64,7 +64,7 @@ func decide(t *testing.T, e *enginetest.Engine, run string, approve bool) domain
 // approvalOf returns the pending approval of a run.
 func approvalOf(t *testing.T, e *enginetest.Engine, run string) domain.Approval {
 	t.Helper()
-	list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "open"})
+	list, err := e.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "pending"})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("%d open approvals: %v", len(list.Items), err)
 	}

@@ -256,7 +256,7 @@ func (in *Inspector) Effects(ctx context.Context, hash string) ([]walk.Effect, e
 // Prediction predicts the steps after each answer to a pending approval; see [preview.Predictions].
 func (in *Inspector) Prediction(ctx context.Context, approval string) ([]domain.Prediction, error) {
 	p, err := in.c.Store.Approval(ctx, approval)
-	if err != nil || p.Status != "open" {
+	if err != nil || p.Status != "pending" {
 		return nil, err
 	}
 	return preview.Predictions(p, func() (*preview.View, error) { return in.View(ctx, p.Run) })

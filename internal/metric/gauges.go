@@ -12,7 +12,7 @@ import (
 var (
 	runsDesc      = prometheus.NewDesc("kairos_runs", "Runs by status.", []string{"status"}, nil)
 	heldDesc      = prometheus.NewDesc("kairos_runs_held", "Runs that wait for your release after a restore.", nil, nil)
-	approvalsDesc = prometheus.NewDesc("kairos_approvals_open", "Open approval requests.", nil, nil)
+	approvalsDesc = prometheus.NewDesc("kairos_approvals_pending", "Pending approval requests.", nil, nil)
 	workingDesc   = prometheus.NewDesc("kairos_queue_working", "Runs that hold a slot.", nil, nil)
 	queuedDesc    = prometheus.NewDesc("kairos_queue_depth", "Runs that wait for a slot.", nil, nil)
 	oldestDesc    = prometheus.NewDesc(

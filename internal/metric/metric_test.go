@@ -155,7 +155,7 @@ func TestEveryMetricIsServed(t *testing.T) {
 		`kairos_calls_total{kind="model",status="completed"} 1`, `kairos_calls_total{kind="tool",status="failed"} 1`,
 		`kairos_tokens_total{direction="input"} 10`, `kairos_tokens_total{direction="output"} 4`, "kairos_cost_total 0.5",
 		"kairos_checkpoint_commit_seconds_sum 0.002", "kairos_checkpoint_batch_size_sum 3",
-		`kairos_runs{status="failed"} 7`, `kairos_runs{status="queued"} 0`, "kairos_approvals_open 1", "kairos_queue_depth 2",
+		`kairos_runs{status="failed"} 7`, `kairos_runs{status="queued"} 0`, "kairos_approvals_pending 1", "kairos_queue_depth 2",
 		"kairos_queue_working 3", "kairos_queue_nodes 4",
 		"kairos_queue_oldest_seconds 60", "kairos_listeners 5", `kairos_storage_bytes{part="database"} 1.048576e+06`,
 		`kairos_circuits_open{kind="tool",name="http"} 2`, `kairos_circuits_opened_total{kind="tool",name="http"} 3`,

@@ -295,7 +295,7 @@ func news(r domain.Run, e domain.AuditEvent, url string) *domain.NotificationRun
 	var was struct {
 		Status     domain.RunStatus
 		WaitReason domain.WaitReason
-		Headline   string
+		Headline   string `json:"statusMessage"`
 	}
 	if json.Unmarshal(e.Detail, &was) != nil {
 		was.Status = r.Status

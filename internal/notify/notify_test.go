@@ -120,7 +120,7 @@ func (d *fixture) run(plan string, status domain.RunStatus, reason domain.WaitRe
 func (d *fixture) runFrom(origin, plan string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.Run {
 	d.t.Helper()
 	r := storetest.RunFrom(d.t, d.store, storetest.Plan(d.t, d.store, "id: "+plan+"\nnodes: {a: {type: set, input: 1}}\n"), "null", origin)
-	detail, err := json.Marshal(map[string]any{"status": status, "waitReason": reason, "headline": headline})
+	detail, err := json.Marshal(map[string]any{"status": status, "waitReason": reason, "statusMessage": headline})
 	if err != nil {
 		d.t.Fatal(err)
 	}

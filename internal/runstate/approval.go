@@ -70,7 +70,7 @@ func ReadApproval(input any) (ApprovalInput, error) {
 // that an approval can be closed or reopened before it is durable.
 func ApprovalRequest(run *domain.Run, s *State, w *Step) domain.Approval {
 	node := &s.Program.Nodes[w.Node]
-	p := domain.Approval{ID: w.Ref, Run: run.ID, PlanKey: run.PlanKey, Node: node.ID, Visit: w.Visit, Item: w.Item, Status: "open",
+	p := domain.Approval{ID: w.Ref, Run: run.ID, PlanKey: run.PlanKey, Node: node.ID, Visit: w.Visit, Item: w.Item, Status: "pending",
 		OnTimeout: "reject", DueAt: w.Due, CreatedAt: w.Since, StartedBy: run.Actor, Rev: w.RequestSeq}
 	input, err := Decode(w.Input)
 	if err != nil {

@@ -348,7 +348,7 @@ func failureRecord(run string, status domain.RunStatus, reason domain.WaitReason
 		d["waitReason"] = reason
 	}
 	if headline := strings.ToValidUTF8(ClipText(message.String(), 500), ""); headline != "" {
-		d["headline"] = headline
+		d["statusMessage"] = headline
 	}
 	if stored := message.Encode(); stored != "" {
 		d["message"] = stored

@@ -182,7 +182,7 @@ func TestApprovals(t *testing.T) {
 		f.do(runstate.Advance{})
 		f.complete()
 		opened := f.decided[0].Approvals
-		if len(opened) != 1 || opened[0].Status != "open" || opened[0].Message != "go on?" || opened[0].DueAt.IsZero() {
+		if len(opened) != 1 || opened[0].Status != "pending" || opened[0].Message != "go on?" || opened[0].DueAt.IsZero() {
 			t.Fatalf("opened %+v", opened)
 		}
 		tt.then(f, opened[0])

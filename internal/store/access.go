@@ -262,7 +262,7 @@ func (r *accessRows) read(ctx context.Context, q *dbsqlc.Queries) error {
 	r.tokens, err2 = q.TokenList(ctx)
 	r.sessions, err3 = q.SessionsAll(ctx)
 	r.factors, err4 = q.SecondFactors(ctx)
-	r.approvals, err5 = q.ApprovalsAllOpen(ctx)
+	r.approvals, err5 = q.ApprovalsPending(ctx)
 	return errors.Join(err1, err2, err3, err4, err5)
 }
 

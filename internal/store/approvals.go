@@ -83,7 +83,7 @@ func (s approvals) Approval(ctx context.Context, id string) (domain.Approval, er
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "approval request %q not found", id)
 	}
-	if err == nil && r.Approval.Status == "open" && !s.store.matches(r.Approval.Seal, s.store.approvalSeal(&r.Approval)) {
+	if err == nil && r.Approval.Status == "pending" && !s.store.matches(r.Approval.Seal, s.store.approvalSeal(&r.Approval)) {
 		return domain.Approval{}, domain.Errorf(domain.CodeCorrupt, "approval request %s was changed by another program", id).
 			Suggest("run kairosd doctor on the server; kairosd user repair cancels the request")
 	}

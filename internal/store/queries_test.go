@@ -134,7 +134,7 @@ func TestEveryQueryRuns(t *testing.T) {
 		Item:      -1,
 		Message:   "?",
 		Digest:    "d",
-		Status:    "open",
+		Status:    "pending",
 		CreatedAt: now,
 	}
 	must(

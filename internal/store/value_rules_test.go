@@ -207,7 +207,7 @@ var valueRules = []rule{
 			Visit:     1,
 			Item:      -1,
 			Message:   "go?",
-			Status:    "open",
+			Status:    "pending",
 			OnTimeout: "fail",
 			CreatedAt: noon,
 		}

@@ -58,10 +58,10 @@ func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 		"nothing":                          {"", ""},
 		"a rejection that was an approval": {"approvals", "UPDATE approvals SET status = 'rejected' WHERE status = 'approved'"},
 		"an open one that is approved": {"approvals", "UPDATE approvals SET status = 'approved', decided_at = 1, " +
-			"decided_by = 'eve' WHERE status = 'open'"},
+			"decided_by = 'eve' WHERE status = 'pending'"},
 		"another person decided": {"approvals", "UPDATE approvals SET decided_by = 'eve' WHERE status = 'approved'"},
 		"another step":           {"approvals", "UPDATE approvals SET node = 'pay' WHERE status = 'approved'"},
-		"one that nobody opened": {"approvals", "UPDATE approvals SET public_id = 'eve' WHERE status = 'open'"},
+		"one that nobody opened": {"approvals", "UPDATE approvals SET public_id = 'eve' WHERE status = 'pending'"},
 		"an open one of a finished run": {"run states",
 			"UPDATE runs SET status = 'cancelled', wait_reason = '', ended_at = 1 WHERE parent_run <> ''"},
 		"a child of a finished run": {"run states",

@@ -35,7 +35,7 @@ edges:
 
 func openApproval(t *testing.T, site *webtest.Site, run string) domain.Approval {
 	t.Helper()
-	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "open"})
+	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run, Status: "pending"})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatal(list, err)
 	}
@@ -365,7 +365,7 @@ func TestARiskIsConfirmedFirst(t *testing.T) {
 	f := webtest.Form(t, p.Body, `name="digest"`)
 	f.Set("answer", "approve")
 	webtest.HasTexts(t, b.Post(path, f), http.StatusUnprocessableEntity, "Confirm that you have checked the risk: 240 EUR")
-	if still := openApproval(t, site, a.Run); still.Status != "open" {
+	if still := openApproval(t, site, a.Run); still.Status != "pending" {
 		t.Errorf("an unconfirmed answer was recorded: %s", still.Status)
 	}
 	f.Set("confirm", "1")

@@ -41,7 +41,7 @@ func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, err
 	if err := s.history(c, a, past.Items, &v); err != nil {
 		return v, err
 	}
-	if a.Status != "open" {
+	if a.Status != "pending" {
 		s.entered(c, a, a.Values, &v)
 		return v, nil
 	}
@@ -309,7 +309,7 @@ func (s *section) next(c *ui.Context, keep url.Values, decided []string) error {
 // needsConfirmation reports whether a decision must confirm that the risk was checked. Decisions on
 // closed or changed approvals are excluded, because they fail for that reason.
 func needsConfirmation(a domain.Approval, req domain.DecideRequest) bool {
-	return a.Label != "" && !req.RequestChanges && a.Status == "open" && a.Digest == req.Digest
+	return a.Label != "" && !req.RequestChanges && a.Status == "pending" && a.Digest == req.Digest
 }
 
 // assign handles the form that assigns an approval to a user, or to anyone.

@@ -38,7 +38,7 @@ func (s *section) inboxFilter(c *ui.Context) (f domain.ApprovalFilter, show stri
 	f = domain.ApprovalFilter{Status: keep.Get("status"), Plan: keep.Get("plan"), Agent: keep.Get("agent")}
 	show = cmp.Or(keep.Get("show"), "mine")
 	switch {
-	case f.Status != "" && f.Status != "open":
+	case f.Status != "" && f.Status != "pending":
 		show = f.Status
 	case show == "decided":
 		f.Decided = true
@@ -161,7 +161,7 @@ func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, 
 
 // waits reports whether a list contains pending approvals.
 func waits(show string) bool {
-	return show == "mine" || show == "all" || show == "assigned" || show == "overdue" || show == "open"
+	return show == "mine" || show == "all" || show == "assigned" || show == "overdue" || show == "pending"
 }
 
 // requests fills in the pending approvals. Similar ones form one request.
@@ -211,7 +211,7 @@ func remarkOf(c *ui.Context, a approval.Card, n int) string {
 func together(c *ui.Context, group []domain.Approval, cards map[string]approval.Card) (out []kit.Link) {
 	n := 0
 	for _, a := range group {
-		if v := cards[a.ID]; v.Status == "open" && v.CanAct && !v.OwnRun && len(v.Fields) == 0 {
+		if v := cards[a.ID]; v.Status == "pending" && v.CanAct && !v.OwnRun && len(v.Fields) == 0 {
 			n++
 		}
 	}

@@ -103,7 +103,7 @@ func TestARiskIsConfirmedForAllTogether(t *testing.T) {
 	}
 	f := togetherForm(t, p)
 	webtest.HasTexts(t, b.Post("/approvals/bulk", f), http.StatusUnprocessableEntity, "Confirm that you have checked the risk: 9 EUR")
-	if a := openApproval(t, site, first.Run); a.Status != "open" {
+	if a := openApproval(t, site, first.Run); a.Status != "pending" {
 		t.Error("it is decided")
 	}
 	f.Set("confirm", "1")

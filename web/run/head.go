@@ -28,7 +28,7 @@ func newHead(b *record.Record) (*headPart, error) {
 	h := &headPart{Record: b}
 	var err error
 	if b.Detail.Damage == nil && !b.Detail.Run.Status.Final() { // otherwise no request can be decided
-		list, err := b.App.Approvals.List(b.Context, b.Who.Actor(), domain.ApprovalFilter{Run: b.Detail.Run.ID, Status: "open"})
+		list, err := b.App.Approvals.List(b.Context, b.Who.Actor(), domain.ApprovalFilter{Run: b.Detail.Run.ID, Status: "pending"})
 		if err != nil {
 			return nil, err
 		}

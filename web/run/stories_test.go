@@ -179,7 +179,7 @@ func waitingStory(tb testing.TB) *story {
 			Item:      -1,
 			Message:   "Post INV-20981, 118,000.00 EUR?",
 			Digest:    "d",
-			Status:    "open",
+			Status:    "pending",
 			CreatedAt: storyStart.Add(102 * sec),
 		},
 	}

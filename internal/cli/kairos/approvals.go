@@ -22,18 +22,12 @@ func (c approvalCommands) group() *cobra.Command {
 		c.approveCommand(false), c.assignCommand())
 }
 
-// approvalStates are the statuses by which requests are listed.
+// approvalStates are the statuses that --status accepts.
 var approvalStates = []string{"pending", "approved", "rejected", "changes_requested", "expired", "cancelled", "decided"}
 
-// approvalState is a status as people read it.
+// approvalState returns the text of a status.
 func approvalState(status string) string {
-	switch status {
-	case "open":
-		return "pending"
-	case "changes_requested":
-		return "changes requested"
-	}
-	return status
+	return strings.ReplaceAll(status, "_", " ")
 }
 
 // listCommand lists approval requests with the exact arguments of calls.
@@ -52,10 +46,7 @@ by deadline and age. "kairos approvals show" prints the exact arguments of a cal
 			if !slices.Contains(approvalStates, f.Status) {
 				return exit.Usage("unknown status %q\n  use %s", f.Status, strings.Join(approvalStates, ", "))
 			}
-			switch f.Status {
-			case "pending":
-				f.Status = apitypes.StoredApprovalStatus(f.Status)
-			case "decided":
+			if f.Status == "decided" {
 				f.Status, f.Decided = "", true
 			}
 			if overdue {
@@ -90,7 +81,7 @@ by deadline and age. "kairos approvals show" prints the exact arguments of a cal
 	return cmd
 }
 
-// answerIDs are the answers that an approval takes.
+// answerIDs returns the ids of the answers to an approval.
 func answerIDs(p domain.Approval) string {
 	var ids []string
 	for _, a := range p.Answers() {
@@ -99,7 +90,7 @@ func answerIDs(p domain.Approval) string {
 	return strings.Join(ids, ",")
 }
 
-// due is the deadline of an approval as lists show it; empty: it has none.
+// due returns the deadline of an approval for a list, or "" if there is none.
 func due(p domain.Approval) string {
 	if p.DueAt.IsZero() {
 		return ""
@@ -122,8 +113,8 @@ one request of the run is pending.`,
 					return err
 				}
 				leads := []domain.Prediction{}
-				if p.Status == "open" {
-					if leads, err = b.Prediction(cmd.Context(), p.ID); err != nil { // the request can be read all the same
+				if p.Status == "pending" {
+					if leads, err = b.Prediction(cmd.Context(), p.ID); err != nil { // the request can be shown without them
 						c.notef("note: the next steps cannot be predicted: %s\n", err)
 						leads = []domain.Prediction{}
 					}
@@ -141,7 +132,7 @@ one request of the run is pending.`,
 	}
 }
 
-// show prints a request, what each answer leads to, and the commands that answer it.
+// show prints a request, the predicted steps of each answer, and the commands that answer it.
 func (c approvalCommands) show(p domain.Approval, leads []domain.Prediction) {
 	deadline := due(p)
 	if deadline != "" && p.OnTimeout != "" {
@@ -161,12 +152,12 @@ func (c approvalCommands) show(p domain.Approval, leads []domain.Prediction) {
 	for _, l := range leads {
 		c.Printf("%s → %s\n", plainWord(l.Answer), leadsTo(l))
 	}
-	if p.Status == "open" {
+	if p.Status == "pending" {
 		c.Printf("%s", c.answerCommands(p))
 	}
 }
 
-// answerCommands has a line with the command for each answer to a request.
+// answerCommands returns a line with the command for each answer to a request.
 func (c approvalCommands) answerCommands(p domain.Approval) (out string) {
 	for _, a := range p.Answers() {
 		switch {
@@ -207,7 +198,7 @@ func leadsTo(f domain.Prediction) string {
 	return strings.Join(parts, "; ")
 }
 
-// assignCommand assigns a request to a person.
+// assignCommand assigns a request to a user.
 func (c approvalCommands) assignCommand() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
@@ -282,7 +273,7 @@ runs.`,
 				if err != nil {
 					return err
 				}
-				req.Approval, req.Digest = p.ID, p.Digest // what was read is what is answered
+				req.Approval, req.Digest = p.ID, p.Digest // the answer applies to the request that was read
 				if r, err := b.FindRun(cmd.Context(), p.Run); err == nil {
 					c.seen = r.LastSeq
 				}
@@ -295,11 +286,11 @@ runs.`,
 					return err
 				}
 				if detach {
-					return c.stands(r)
+					return c.printState(r)
 				}
 				err = c.follow(cmd.Context(), b, r)
 				if end, endErr := b.FindRun(context.WithoutCancel(cmd.Context()), a.Run); endErr == nil && endedBy(end, a) {
-					return nil // the run ended as asked
+					return nil // the rejection failed the run
 				}
 				return err
 			})
@@ -322,8 +313,8 @@ func endedBy(r domain.Run, a domain.Approval) bool {
 		r.Error.Node == a.Node
 }
 
-// decideAll gives the same answer to several questions; one that cannot be answered
-// does not keep the others from it.
+// decideAll gives the same answer to several requests. If one cannot be answered, it continues with
+// the others.
 func (c approvalCommands) decideAll(cmd *cobra.Command, b *client.Client, req domain.DecideRequest, names []string) error {
 	type answer struct {
 		ID     string `json:"id"`
@@ -350,7 +341,7 @@ func (c approvalCommands) decideAll(cmd *cobra.Command, b *client.Client, req do
 			)
 			continue
 		}
-		answers, rows = append(answers, answer{p.ID, p.Run, apitypes.ApprovalStatusOf(p.Status), ""}),
+		answers, rows = append(answers, answer{p.ID, p.Run, p.Status, ""}),
 			append(rows, []string{p.ID, domain.ShortID(p.Run), approvalState(p.Status)})
 	}
 	if c.json {
@@ -366,7 +357,7 @@ func (c approvalCommands) decideAll(cmd *cobra.Command, b *client.Client, req do
 	return nil
 }
 
-// findApproval takes an approval's id, or a run's with one open question.
+// findApproval finds an approval by its id, or by the id of a run with one pending approval.
 func (c approvalCommands) findApproval(cmd *cobra.Command, b *client.Client, id string) (p domain.Approval, err error) {
 	if p, err = b.Approval(cmd.Context(), id); err == nil || domain.CodeOf(err) != domain.CodeNotFound &&
 		domain.CodeOf(err) != domain.CodeInvalid {
@@ -379,7 +370,7 @@ func (c approvalCommands) findApproval(cmd *cobra.Command, b *client.Client, id 
 	case err != nil:
 		return p, err
 	}
-	list, err := b.Approvals(cmd.Context(), domain.ApprovalFilter{Run: r.ID, Status: "open"})
+	list, err := b.Approvals(cmd.Context(), domain.ApprovalFilter{Run: r.ID, Status: "pending"})
 	if err != nil {
 		return p, err
 	}

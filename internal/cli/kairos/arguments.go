@@ -22,7 +22,7 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// input turns the flags into the run's input.
+// input returns the input of a run from the flags.
 func (c *program) input(cmd *cobra.Command, prompt, input string) (domain.RawJSON, error) {
 	if cmd.Flags().Changed("prompt") {
 		b, err := json.Marshal(prompt)
@@ -34,7 +34,7 @@ func (c *program) input(cmd *cobra.Command, prompt, input string) (domain.RawJSO
 	return c.jsonArgument("--input", input)
 }
 
-// jsonArgument reads a JSON value, or with @FILE one from a file.
+// jsonArgument reads a JSON value from the text, or with @FILE from a file.
 func (c *program) jsonArgument(name, text string) (domain.RawJSON, error) {
 	b, what := []byte(text), name+" "+text
 	advice := "\n  use JSON, such as '{\"key\": \"value\"}' or '\"text\"', or @FILE"
@@ -98,8 +98,8 @@ func (c *program) readPlan(path string) ([]byte, planner.Format, error) {
 	return src, planner.FormatOf(path, src), nil
 }
 
-// moment reads a time that is to come: a time of day (the next there is), a
-// duration from now, or a date and time; without a zone, the machine's.
+// moment parses a future time: the next occurrence of a time of day, a duration from now, or a date
+// and time. Without a zone, it is in local time.
 func moment(flag, text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(d), nil

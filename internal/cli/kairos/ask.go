@@ -81,7 +81,7 @@ it. With --json, stdout is one object: classification, plan, run, answer.`,
 	return cmd
 }
 
-// preferred reads NAME=VALUE; a value that is JSON is that, anything else is text.
+// preferred parses NAME=VALUE. A value that is not JSON is text.
 func preferred(list []string) (map[string]any, error) {
 	var out map[string]any
 	for _, p := range list {
@@ -101,7 +101,7 @@ func preferred(list []string) (map[string]any, error) {
 	return out, nil
 }
 
-// refused prints a refusal to plan as JSON, with its code, where JSON is wanted.
+// refused prints a refused planning request as JSON with its code, if --json is set.
 func (c draftCommands) refused(err error) error {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !c.json || !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// circuitNote is where a circuit stands, on one line.
+// circuitNote describes the state of a circuit on one line.
 func circuitNote(c domain.Circuit) string {
 	var b strings.Builder
 	if c.Part != "" {
@@ -35,7 +35,7 @@ func circuitNote(c domain.Circuit) string {
 	return b.String()
 }
 
-// breakerNote is when a circuit opens.
+// breakerNote describes when a circuit opens.
 func breakerNote(b domain.Breaker) string {
 	of := ""
 	if b.PerHost {
@@ -96,7 +96,7 @@ func (c *program) addSwitches(
 	to.AddCommand(off, on)
 }
 
-// disabledNote is since when, by whom, and why something is disabled.
+// disabledNote returns since when, by whom, and why something is disabled.
 func disabledNote(by domain.Disablement) string {
 	return strings.TrimSuffix(fmt.Sprintf("disabled since %s by %s: %s", cli.Stamp(by.Since), by.By, cli.FirstLine(by.Reason)), ": ")
 }

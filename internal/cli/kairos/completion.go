@@ -182,7 +182,7 @@ func planVersions(ctx context.Context, b *client.Client, args []string) (out []s
 }
 
 func approvalIDs(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
-	list, err := b.Approvals(ctx, domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: completions}})
+	list, err := b.Approvals(ctx, domain.ApprovalFilter{Status: "pending", Page: domain.Page{Limit: completions}})
 	for _, a := range list.Items {
 		out = append(out, described(a.ID, a.Message))
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// destructive are the commands that ask before they act, with their question.
+// destructive maps the commands that require a confirmation to their questions.
 var destructive = map[string]string{
 	"kairos cancel":           "Cancel %s?",
 	"kairos runs cancel":      "Cancel %s?",
@@ -19,9 +19,8 @@ var destructive = map[string]string{
 	"kairos schedules delete": "Delete schedule %s?",
 }
 
-// confirmed makes the destructive commands of a tree ask for confirmation on a
-// terminal. --yes confirms in advance. Without a terminal they do not ask, so that
-// scripts need no flag.
+// confirmed adds a confirmation on a terminal to the destructive commands of a tree. --yes confirms
+// in advance. Without a terminal, they do not prompt, so that scripts need no flag.
 func (c *program) confirmed(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.confirmed(sub)
@@ -34,7 +33,7 @@ func (c *program) confirmed(cmd *cobra.Command) {
 	addYes(cmd, &yes)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		preview, _ := cmd.Flags().GetBool("preview") // not every command has it
+		preview, _ := cmd.Flags().GetBool("preview") // some commands do not have the flag
 		if c.Interactive && !yes && !preview {
 			what := strings.Join(args, ", ")
 			if what == "" {
@@ -52,8 +51,8 @@ func addYes(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask for confirmation")
 }
 
-// confirmResume asks before runs are resumed. Without a terminal, --yes is required:
-// what a resume does depends on the state of the run.
+// confirmResume prompts before a resume. Without a terminal, it requires --yes, because the effect
+// of a resume depends on the state of the run.
 func (c *program) confirmResume(yes bool, question string, args ...any) error {
 	switch {
 	case yes:

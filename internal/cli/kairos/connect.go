@@ -17,9 +17,9 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// connect gives a client of the API: that of the daemon that --server names, else
-// one in this process on the database file. If another process has the file open,
-// it is that of the daemon behind the socket next to the file.
+// connect returns a client of the API. With --server, it is that of the server. Otherwise it runs
+// in this process on the database file. If another process has the file open, it uses the socket
+// next to the file.
 func (c *program) connect(ctx context.Context) (*client.Client, error) {
 	if c.server != "" {
 		return c.remote()
@@ -49,12 +49,12 @@ func (c *program) connect(ctx context.Context) (*client.Client, error) {
 	return b, nil
 }
 
-// remote gives a client of the daemon that --server names.
+// remote returns a client of the server in --server.
 func (c *program) remote() (*client.Client, error) {
 	return client.New(c.server, cmp.Or(c.token, c.Env("KAIROS_TOKEN")))
 }
 
-// mentionOthers names unfinished runs that this command leaves alone.
+// mentionOthers prints unfinished runs that this command does not execute.
 func (c *program) mentionOthers(ctx context.Context, b *client.Client) {
 	if c.quiet || c.json || c.memory {
 		return
@@ -64,7 +64,7 @@ func (c *program) mentionOthers(ctx context.Context, b *client.Client) {
 		domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning}, Page: domain.Page{Limit: 5}},
 	)
 	if err != nil {
-		return // the command itself will meet the error
+		return // the command will get the same error
 	}
 	for _, r := range list.Items {
 		if r.StartAt.After(time.Now()) {
@@ -74,7 +74,7 @@ func (c *program) mentionOthers(ctx context.Context, b *client.Client) {
 	}
 }
 
-// with connects for a command and closes the client after it.
+// with connects for a command, and closes the client after it.
 func (c *program) with(cmd *cobra.Command, f func(b *client.Client) error) error {
 	if c.db != "" && c.server == "" && !c.memory && !datadir.Exists(c.db) && !slices.Contains([]string{"ask", "add"}, cmd.Name()) {
 		return domain.Errorf(domain.CodeUnavailable, "database %s not found", c.db).
@@ -94,13 +94,13 @@ func (c *program) close(b *client.Client) {
 	}
 }
 
-// findRun finds a run by what a person typed.
+// findRun finds a run by its id or a part of it.
 func findRun(ctx context.Context, b *client.Client, name string) (domain.Run, error) {
 	r, err := b.FindRun(ctx, name)
 	return r, listedBy(err, "list runs: kairos runs")
 }
 
-// findPlan finds a plan by what a person typed.
+// findPlan finds a plan by its key or id.
 func findPlan(ctx context.Context, b *client.Client, name string) (domain.Plan, error) {
 	p, err := b.Plan(ctx, name)
 	return p, listedBy(err, "list plans: kairos plans")

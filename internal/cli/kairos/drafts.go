@@ -25,7 +25,7 @@ func (c draftCommands) listCommand() *cobra.Command {
 	all, limit := false, 0
 	cmd := &cobra.Command{
 		Use: "list", Short: "List generated plans", Args: cobra.NoArgs,
-		Long: `Lists generated plans ("kairos ask") that are in planning, or neither accepted nor
+		Long: `Lists generated plans ("kairos ask") that are being planned, or neither accepted nor
 discarded. DRAFT is an id, at least four characters of its beginning or end, or the key
 of the plan.`,
 		Example: "  kairos drafts\n  kairos drafts --all --json",
@@ -131,7 +131,7 @@ func (c draftCommands) listDrafts(cmd *cobra.Command, b *client.Client, all bool
 		}
 		rows = append(rows, []string{d.ID, string(d.State), plan, cmp.Or(d.Model, d.By), cli.Stamp(d.CreatedAt), what})
 	}
-	// Plans that programs asked for have no draft.
+	// Plans from requests of programs have no draft.
 	plans, err := b.Plans(cmd.Context(), domain.PlanFilter{Stage: string(domain.StageDraft), Page: domain.Page{Limit: 200}})
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (c draftCommands) refine(cmd *cobra.Command, b *client.Client, name string,
 		return err
 	}
 	var next domain.Draft
-	if from.plan != nil { // a program asked for it: its words are not known
+	if from.plan != nil { // a program sent the request, and its text is not stored
 		if strings.TrimSpace(r.Query) == "" {
 			return exit.Usage("the request of %s is not stored\n  give the whole request as TEXT", from.plan.Key)
 		}
@@ -302,7 +302,7 @@ the draft. A draft of an existing plan stays a draft, unless --accept is given.
 	return cmd
 }
 
-// dryRun starts a dry run of a draft, which stays a draft.
+// dryRun starts a dry run of a draft. The draft stays a draft.
 func (c draftCommands) dryRun(ctx context.Context, b *client.Client, d drafted, input domain.RawJSON, detach bool) error {
 	plan, hash := d.Plan.Key, d.Hash
 	if d.plan != nil {

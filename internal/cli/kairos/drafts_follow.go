@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// draftGlance and draftGaze are how long the first and later looks at a draft are
-	// apart: rules plan at once, models take their time.
+	// draftGlance and draftGaze are the intervals of the first and of later reads of a draft. Rules
+	// plan immediately, and models need time.
 	draftGlance = 10 * time.Millisecond
 	draftGaze   = 500 * time.Millisecond
 )
@@ -50,7 +50,7 @@ func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d doma
 	}
 }
 
-// printNote prints one progress note of planning on stderr.
+// printNote prints a progress note of planning on stderr.
 func (c draftCommands) printNote(n domain.DraftNote) {
 	what := map[domain.DraftPhase]string{domain.PhaseUnderstanding: "classifying the request", domain.PhaseChoosing: "choosing",
 		domain.PhaseDrafting:   "drafting",
@@ -70,7 +70,7 @@ func (c draftCommands) printNote(n domain.DraftNote) {
 	}
 }
 
-// planOf is the plan that a draft came to.
+// planOf returns the plan of a draft.
 func planOf(ctx context.Context, b *client.Client, d domain.Draft) (*domain.PlannerPlan, error) {
 	p, err := b.Plan(ctx, d.Plan.Key)
 	if err != nil {
@@ -81,7 +81,7 @@ func planOf(ctx context.Context, b *client.Client, d domain.Draft) (*domain.Plan
 		return nil, err
 	}
 	by, reason := d.By, v.Reason
-	if d.Direct != "" { // the version is that of every request that the agent answers
+	if d.Direct != "" { // this version belongs to every request that the agent answers
 		reason = d.Reason
 	}
 	if by == "" {
@@ -92,14 +92,14 @@ func planOf(ctx context.Context, b *client.Client, d domain.Draft) (*domain.Plan
 		Usage: d.Usage, Document: v.Canonical}, nil
 }
 
-// drafted is a draft, or the generated plan of a program's request, which has no draft.
+// drafted is a draft, or the plan from a program's request, which has no draft.
 type drafted struct {
 	domain.Draft
-	plan *domain.Plan // there is no draft
+	plan *domain.Plan // nil if there is no draft
 }
 
-// findDraft finds a draft by its id, by a part of at least four characters that its
-// id alone begins or ends with, or by its plan: the newest of it.
+// findDraft finds a draft by its id, by a unique prefix or suffix of it with at least four
+// characters, or as the newest draft of a plan.
 func findDraft(ctx context.Context, b *client.Client, name string) (drafted, error) {
 	if len(name) == domain.IDLength {
 		d, err := b.Draft(ctx, name)
@@ -124,7 +124,7 @@ func findDraft(ctx context.Context, b *client.Client, name string) (drafted, err
 	p, planErr := b.Plan(ctx, name)
 	if planErr == nil && len(found) == 0 {
 		of := func(d domain.Draft) bool { return d.Plan.Key == p.Key }
-		for _, is := range []func(d domain.Draft) bool{ // one that waits for a person comes first
+		for _, is := range []func(d domain.Draft) bool{ // a draft that waits for a person comes first
 			func(d domain.Draft) bool { return of(d) && d.State.Open() && d.Proposed },
 			func(d domain.Draft) bool { return of(d) && d.State.Open() }, of,
 		} {

@@ -65,7 +65,7 @@ plan. With --json: the draft and its plan.`,
 	return cmd
 }
 
-// showDraftedPlan prints a version of a plan: who does what, then its source.
+// showDraftedPlan prints a version of a plan: its steps, then its source.
 func (c draftCommands) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string, version int) error {
 	p, err := b.Plan(cmd.Context(), plan)
 	if err != nil {
@@ -93,11 +93,11 @@ func (c draftCommands) showDraftedPlan(cmd *cobra.Command, b *client.Client, pla
 func (c draftCommands) showSteps(v domain.Version) {
 	d, problems := planner.Parse(v.Source, planner.WithFormat(planner.Format(v.Format)))
 	if problems.Err() != nil {
-		return // the source is printed; what is wrong with it is said when it is started
+		return // the source is printed; a start reports its problems
 	}
 	p, err := d.Program(nil)
 	if err != nil {
-		return // as above
+		return // see above
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -105,7 +105,7 @@ func (c draftCommands) showSteps(v domain.Version) {
 	}
 }
 
-// showPlan prints on stderr what answers a request.
+// showPlan prints the agent or the plan for a request on stderr.
 func (c draftCommands) showPlan(d domain.Draft, plan *domain.PlannerPlan) {
 	if d.Direct != "" {
 		c.Errorf("%s: %s answers directly (%s)\n", d.Classification.Complexity, d.Direct, d.Reason)
@@ -130,7 +130,7 @@ func (c draftCommands) showPlan(d domain.Draft, plan *domain.PlannerPlan) {
 	c.showAlternatives(doc)
 }
 
-// showAlternatives prints on stderr what can be accepted instead of a plan.
+// showAlternatives prints the alternatives of a plan on stderr.
 func (c draftCommands) showAlternatives(doc domain.ExecutionPlan) {
 	for _, alt := range doc.Metadata.Alternatives {
 		c.Errorf("  %s (--alternative %s): %s: %s\n", alt.Metadata.Kind, alt.Metadata.Kind, estimates(alt, len(alt.Steps)),
@@ -138,7 +138,7 @@ func (c draftCommands) showAlternatives(doc domain.ExecutionPlan) {
 	}
 }
 
-// estimates is what a plan is expected to take, on a line.
+// estimates returns the estimated time and tokens of a plan on a line.
 func estimates(p domain.ExecutionPlan, steps int) string {
 	out := "time and tokens unknown"
 	if p.EstimatedDuration > 0 || p.EstimatedCost > 0 {

@@ -61,7 +61,7 @@ func (g *groupFlags) add(cmd *cobra.Command) {
 	cmd.MarkFlagsRequiredTogether("plan", "step", "error")
 }
 
-// acknowledged prints how many runs changed.
+// acknowledged prints the number of changed runs.
 func (c failureCommands) acknowledged(n int64, done string) error {
 	if c.json {
 		return c.Print(map[string]any{"runs": n})
@@ -113,7 +113,7 @@ func (c failureCommands) unackRun(cmd *cobra.Command, b *client.Client, name str
 	return nil
 }
 
-// filterOf selects the runs of a group of failures.
+// filterOf returns the filter for the runs of a failure group.
 func filterOf(ref domain.FailureRef) string {
 	terms := []string{"status:failed", "is:attention", "plan:" + filter.Quote(ref.PlanKey), "step:" + filter.Quote(ref.Node), "error:" +
 		filter.Quote(ref.Code)}
@@ -123,7 +123,7 @@ func filterOf(ref domain.FailureRef) string {
 	return strings.Join(terms, " ")
 }
 
-// ackCommand acknowledges runs, or a group of failures.
+// ackCommand acknowledges runs or a failure group.
 func (c failureCommands) ackCommand() *cobra.Command {
 	var flags bulkFlags
 	var g groupFlags

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// start starts a run and follows it, or with detach prints its id.
+// start starts a run and follows it. With detach, it only prints the id.
 func (c *program) start(ctx context.Context, b *client.Client, req domain.StartRequest, detach bool) error {
 	if err := canDetach(b, detach); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (c *program) start(ctx context.Context, b *client.Client, req domain.StartR
 	return c.follow(ctx, b, r)
 }
 
-// printID prints the id of a run that the command does not wait for.
+// printID prints the id of a detached run.
 func (c *program) printID(r domain.Run) error {
 	if c.json {
 		return c.Print(printRun(r))
@@ -38,7 +38,7 @@ func (c *program) printID(r domain.Run) error {
 	return nil
 }
 
-// follow shows a run's progress until it stands still, then its result.
+// follow prints the progress of a run until it ends or waits, then its result.
 func (c *program) follow(ctx context.Context, b *client.Client, r domain.Run) error {
 	c.notef("run %s of %s v%d\n", r.ID, r.PlanKey, r.Version)
 	if !c.quiet && !c.json {
@@ -65,8 +65,8 @@ func (c *program) follow(ctx context.Context, b *client.Client, r domain.Run) er
 	return c.result(res, advice)
 }
 
-// interrupted is the error of a command that no longer waits: a run that this process
-// executes stops, a run of a server continues.
+// interrupted returns the error of an interrupted command. A run in this process stops, and a run
+// of a server continues.
 func (c *program) interrupted(b *client.Client, run string) error {
 	short := domain.ShortID(run)
 	if b.InProcess() {
@@ -76,7 +76,7 @@ func (c *program) interrupted(b *client.Client, run string) error {
 		c.command("logs %s -f", short)))
 }
 
-// lost adds to an error of the connection what becomes of the run.
+// lost adds the further course of the run to a connection error.
 func (c *program) lost(run string, err error) error {
 	if domain.CodeOf(err) != domain.CodeUnavailable {
 		return err
@@ -85,8 +85,8 @@ func (c *program) lost(run string, err error) error {
 		c.command("logs %s -f", domain.ShortID(run)))
 }
 
-// mentionDelay prints why a run does not start now: it is scheduled, or the daemon
-// executes nothing.
+// mentionDelay prints why a run does not start now: it is scheduled, or the server executes
+// nothing.
 func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.Run) {
 	if r.StartAt.After(time.Now()) && r.StartedAt.IsZero() {
 		c.notef("note: the run starts at %s; start it now: %s\n", cli.Stamp(r.StartAt), c.command("resume %s --now", domain.ShortID(r.ID)))
@@ -96,7 +96,7 @@ func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.R
 	}
 	i, err := b.Server(ctx)
 	if err != nil {
-		return // the command itself meets the error
+		return // the command will get the same error
 	}
 	if i.Safe != "" {
 		c.notef("note: the server is in safe mode (%s) and executes nothing; restart it without safe mode\n", i.Safe)
@@ -147,7 +147,7 @@ func (c *program) progress(e domain.Event) {
 	}
 }
 
-// result prints the result of a run, with advice for a failed one, and gives its exit code.
+// result prints the result of a run, with advice for a failed one, and returns its exit code.
 func (c *program) result(res domain.Result, suggestion string) error {
 	if c.json {
 		if err := c.Print(res); err != nil {
@@ -184,7 +184,7 @@ func (c *program) result(res domain.Result, suggestion string) error {
 	return exitOf(res)
 }
 
-// failedSteps names the steps that failed in a run that completed all the same.
+// failedSteps returns the steps that failed in a run that completed.
 func (c *program) failedSteps(run string, failed []domain.RunError) {
 	if len(failed) == 0 {
 		return
@@ -199,16 +199,17 @@ func (c *program) failedSteps(run string, failed []domain.RunError) {
 	}
 }
 
-// endOfTemporary follows a run of a database that ends with the command.
+// endOfTemporary follows a run in a database that exists only for this command.
 const endOfTemporary = "the run is not stored; fix the cause, and run the command again"
 
-// temporary reports whether the run ends with the command, so that no other command finds it.
+// temporary reports whether the run exists only for this command.
 func (c *program) temporary() bool { return c.memory || c.mocked }
 
-// advice makes the texts that suggest commands.
+// advice creates the texts that suggest commands.
 type advice struct{ *program }
 
-// waitText has a line for what a run waits for, and lines for the commands that end the wait.
+// waitText returns a line with the reason why a run waits, and lines with the commands that end the
+// wait.
 func (c advice) waitText(short string, w domain.Wait) string {
 	message := cli.FirstLine(w.Message)
 	switch {
@@ -244,23 +245,23 @@ func (c advice) waitText(short string, w domain.Wait) string {
 	return line + "\n"
 }
 
-// resolveCommands is the command that resolves a step in doubt, with its options.
+// resolveCommands returns the command that resolves a step in doubt, with its options.
 func (c advice) resolveCommands(short, node string) string {
 	return c.command("runs resolve %s %s", short, node) + " --happened JSON | --retry | --skip | --fail"
 }
 
-// limitCommands is the command that raises the limits of a run, with its options.
+// limitCommands returns the command that raises the limits of a run, with its options.
 func (c advice) limitCommands(short string) string {
 	return c.command("runs limits %s", short) + " --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N"
 }
 
-// afterFailure has a line of advice, and one with the command that continues a failed run.
+// afterFailure returns a line of advice, and a line with the command that continues a failed run.
 func (c advice) afterFailure(short string, e domain.RunError, advice string) string {
 	next := c.command("resume %s", short)
 	switch {
 	case c.temporary():
 		next = endOfTemporary
-	case e.Code == walk.CodeCondition: // running again decides the same
+	case e.Code == walk.CodeCondition: // another attempt would decide the same
 		next = c.command("fork %s --at N --edit STEP=JSON", short)
 	case decidedByPlan[e.Code]: // a run keeps its version
 		next = "after a change of the plan, fork the run with the newest version: " +
@@ -269,23 +270,23 @@ func (c advice) afterFailure(short string, e domain.RunError, advice string) str
 	if advice != "" {
 		advice = "  " + advice + "\n"
 	}
-	if e.Code == walk.CodeNoEdge { // the advice has the command
+	if e.Code == walk.CodeNoEdge { // the advice contains the command
 		return advice
 	}
 	return advice + "  " + next + "\n"
 }
 
-// decidedByPlan are failures that a resume repeats, unless an earlier step gives another output.
+// decidedByPlan are failures that a resume repeats, unless an earlier step has another output.
 var decidedByPlan = map[string]bool{walk.CodeUnresolvedReference: true, walk.CodeForeach: true, walk.CodeForeachLimit: true,
 	walk.CodeMaxVisits: true, walk.CodeResult: true, walk.CodePlanFailed: true, walk.CodeInvalidInput: true}
 
-// parked are the reasons for which kairosd does not execute a run.
+// parked are the reasons why kairosd does not execute a run.
 var parked = map[domain.WaitReason]string{
 	domain.WaitHeld:        "the database was restored; the run continues after its release",
 	domain.WaitQuarantined: "kairosd crashed repeatedly while this run was active",
 }
 
-// exitOf is the exit code that a run's state stands for.
+// exitOf returns the exit code for the state of a run.
 func exitOf(r domain.Result) error {
 	switch {
 	case r.Status == domain.RunFailed || r.Status == domain.RunCancelled:
@@ -296,7 +297,7 @@ func exitOf(r domain.Result) error {
 	return nil
 }
 
-// statusOf is the status of a run, with the reason of its wait.
+// statusOf returns the status of a run with the reason of its wait.
 func statusOf(r domain.Run) string {
 	status := plainWord(string(r.Status))
 	if r.WaitReason != "" {
@@ -305,8 +306,8 @@ func statusOf(r domain.Run) string {
 	return status
 }
 
-// stands prints the status of a run that the command does not wait for.
-func (c *program) stands(r domain.Run) error {
+// printState prints the status of a run that the command does not wait for.
+func (c *program) printState(r domain.Run) error {
 	if c.json {
 		return c.Print(printRun(r))
 	}
@@ -314,8 +315,7 @@ func (c *program) stands(r domain.Run) error {
 	return nil
 }
 
-// canDetach returns an error if nothing would execute a run after this command
-// has ended.
+// canDetach returns an error if no server would execute the run after this command.
 func canDetach(b *client.Client, detach bool) error {
 	if b.InProcess() && detach {
 		return exit.Usage("--detach requires a server, and none has this database open\n  run kairosd serve, or omit --detach")

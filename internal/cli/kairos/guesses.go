@@ -1,6 +1,6 @@
 package kairos
 
-// guesses are the words that people who know other systems try first, by the command that they mean.
+// guesses maps words from other systems to the commands with that meaning.
 var guesses = map[string][]string{
 	"approvals":  {"inbox", "pending"},
 	"cancel":     {"abort", "kill", "stop", "terminate"},

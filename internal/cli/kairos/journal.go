@@ -11,14 +11,14 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// payload is what a journal row holds besides its fields.
+// payload holds the parts of a journal row that are not fields.
 type payload struct{ Kind, Action string }
 
-// happened is what a journal row records, in one or two words.
+// happened describes a journal row in one or two words.
 func happened(e *domain.Entry) string {
 	var p payload
 	if len(e.Decision) > 0 {
-		_ = json.Unmarshal(e.Decision, &p) // other rows hold something else
+		_ = json.Unmarshal(e.Decision, &p) // other rows have other content
 	}
 	switch e.Kind {
 	case domain.EntryIntent:
@@ -48,7 +48,7 @@ func happened(e *domain.Entry) string {
 	return string(e.Kind)
 }
 
-// plainWord is a wire word as people read it.
+// plainWord returns a wire word as text.
 func plainWord(word string) string { return strings.NewReplacer("_", " ", "-", " ").Replace(word) }
 
 // byPerson reports whether a row records an action of a person or program.
@@ -57,7 +57,7 @@ func byPerson(e *domain.Entry) bool {
 		(e.Kind == domain.EntryResolve || e.Kind == domain.EntryReset || e.Kind == domain.EntryAction)
 }
 
-// nameOf is the step that a row is about.
+// nameOf returns the step of a row.
 func nameOf(e *domain.Entry) string {
 	name := cmp.Or(e.Node, "run")
 	if e.Visit > 1 {
@@ -69,13 +69,14 @@ func nameOf(e *domain.Entry) string {
 	return name
 }
 
-// Widths of the columns of a log, which prints rows as they come.
+// Widths of the columns of a log. Rows are printed as they arrive, so the widths cannot depend on
+// them.
 const (
 	logKinds = 11
 	logNames = 16
 )
 
-// line is a journal row as one line of text, with room for kinds and names of these widths.
+// line formats a journal row as one line, with these widths for kinds and names.
 func line(e *domain.Entry, kinds, names int) string {
 	var more []string
 	if e.Attempt > 1 {

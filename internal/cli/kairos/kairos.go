@@ -1,5 +1,5 @@
-// Package kairos holds the commands of kairos: each is a call of the API's client and
-// a printer.
+// Package kairos holds the commands of kairos. Each one calls the client of the API and prints the
+// result.
 package kairos
 
 import (
@@ -16,20 +16,20 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// Run runs the command-line companion and returns its exit code.
+// Run runs kairos and returns its exit code.
 func Run(ctx context.Context, s cli.Streams, args []string) int { return Opening(nil)(ctx, s, args) }
 
-// Opening is Run whose database is opened in another way.
+// Opening is Run with another function that opens the database.
 func Opening(open assemble.Opening) func(context.Context, cli.Streams, []string) int {
 	return func(ctx context.Context, s cli.Streams, args []string) int {
 		return cli.Execute(ctx, (&program{Streams: s, opening: open}).root(), s, args, "kairos", exit.CodeFor)
 	}
 }
 
-// Command is the tree of kairos's commands.
+// Command returns the tree of kairos's commands.
 func Command(s cli.Streams) *cobra.Command { return (&program{Streams: s}).root() }
 
-// root is the tree of kairos's commands.
+// root returns the tree of kairos's commands.
 func (c *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kairos",
@@ -82,8 +82,8 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 	return root
 }
 
-// group is a command with subcommands. Without one of them it lists, as its
-// subcommand list does. list makes the command: its usage begins with "list".
+// group is a command with subcommands. Without a subcommand, it runs the subcommand list. list
+// creates the command, and its usage begins with "list".
 func group(name, short string, list func() *cobra.Command, more ...*cobra.Command) *cobra.Command {
 	cmd := list()
 	cmd.Use, cmd.Short = name+strings.TrimPrefix(cmd.Use, "list"), short
@@ -92,7 +92,7 @@ func group(name, short string, list func() *cobra.Command, more ...*cobra.Comman
 	return cmd
 }
 
-// overview is what kairos prints without arguments.
+// overview prints the text of kairos without arguments.
 func (c *program) overview(root *cobra.Command) error {
 	c.Printf("%s.\n\n", root.Short)
 	names := map[string][]string{}
@@ -108,26 +108,26 @@ func (c *program) overview(root *cobra.Command) error {
 	return nil
 }
 
-// program is what all commands of kairos share.
+// program holds what all commands of kairos share.
 type program struct {
 	cli.Streams
 	db     string
 	memory bool
-	mocked bool // the run is in a temporary database, with results from a file
+	mocked bool // the run is in a temporary database, and results come from a file
 	server string
 	token  string
 	config string
 	json   bool
-	quiet  bool // no progress and no notes on stderr
-	// opening opens the database file; nil: store.Open.
+	quiet  bool // print no progress and no notes on stderr
+	// opens the database file; nil: store.Open
 	opening assemble.Opening
-	// target are the flags of this command that select the database or the server.
+	// target holds the flags of this command that select the database or the server.
 	target string
-	// seen is the last row of the journal that the command does not print again.
+	// seen is the last printed row of the journal.
 	seen int64
 }
 
-// A group of commands is a type with what they share.
+// A group of commands is a type with its shared fields.
 type (
 	runCommands       struct{ *program }
 	planCommands      struct{ *program }
@@ -159,7 +159,7 @@ func (c *program) flags(root *cobra.Command) {
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no progress and no notes")
 }
 
-// database is the file that commands work on.
+// database returns the path of the database file.
 func (c *program) database() string {
 	if c.db != "" {
 		return c.db
@@ -170,10 +170,10 @@ func (c *program) database() string {
 	return filepath.Join(c.DataDirectory(), "kairos.db")
 }
 
-// targetFlags are the flags that a suggested command needs, too.
+// targetFlags are the flags that a suggested command needs as well.
 var targetFlags = []string{"db", "server", "config"}
 
-// remember keeps the flags that select the database or the server, for suggested commands.
+// remember keeps the flags that select the database or the server for suggested commands.
 func (c *program) remember(cmd *cobra.Command, _ []string) {
 	c.target = ""
 	for _, name := range targetFlags {
@@ -183,12 +183,12 @@ func (c *program) remember(cmd *cobra.Command, _ []string) {
 	}
 }
 
-// command is a command that a message suggests. It works on the same database or server.
+// command returns a command for a message. It uses the same database or server.
 func (c *program) command(format string, args ...any) string {
 	return "kairos " + fmt.Sprintf(format, args...) + c.target
 }
 
-// quoted is a word of a shell.
+// quoted returns a text as one word of a shell.
 func quoted(word string) string {
 	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`*?[]{}()<>|&;~#!") {
 		return word

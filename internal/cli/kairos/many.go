@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// bulkFlags are the flags of an action on many runs, or later.
+// bulkFlags are the flags of a bulk operation.
 type bulkFlags struct {
 	filter    string
 	rate      int
@@ -53,8 +53,8 @@ func (b *bulkFlags) add(cmd *cobra.Command, action domain.Action) {
 	}
 }
 
-// asked reports whether more than one run is meant, or another time than now.
-func (b *bulkFlags) asked(args []string) bool {
+// requested reports whether a bulk operation is requested: several runs, or a later time.
+func (b *bulkFlags) requested(args []string) bool {
 	return b.filter != "" || len(args) > 1 || b.notBefore != "" || b.provider != "" || b.tool != ""
 }
 
@@ -67,14 +67,14 @@ func (b *bulkFlags) request(action domain.Action, reason string) (r domain.BulkR
 	return r, err
 }
 
-// manyOptions are how an action on many runs is carried out.
+// manyOptions are the options of an action on many runs.
 type manyOptions struct {
 	preview, detach bool
 	yes             bool // a resume is confirmed
 }
 
-// many acts on the runs that are named or that a filter selects. It prints a preview
-// first, and does what was previewed.
+// many acts on named runs, or on those that a filter selects. It prints a preview first, and then
+// acts on exactly the previewed runs.
 func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, o manyOptions) error {
 	return c.with(cmd, func(b *client.Client) error {
 		ctx := cmd.Context()
@@ -147,8 +147,8 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 	})
 }
 
-// watchBulk waits for the end of a bulk operation and of the runs that it continued: a
-// database in this process executes them only while the process lives.
+// watchBulk waits for the end of a bulk operation and of the runs that it continued, because a
+// database in this process executes them only while the process runs.
 func (c *program) watchBulk(ctx context.Context, b *client.Client, act apitypes.BulkOperation) (apitypes.BulkOperation, error) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()

@@ -114,7 +114,7 @@ func (c operationCommands) stopCommand() *cobra.Command {
 	return cmd
 }
 
-// itemName is the run of an item, or the slot of a backfill.
+// itemName returns the run of an item, or the slot of a backfill.
 func itemName(act apitypes.BulkOperation, it domain.BulkItem) string {
 	if _, slot, ok := strings.Cut(it.Run, "@"); ok && act.Action == domain.ActionBackfill {
 		return slot
@@ -122,7 +122,7 @@ func itemName(act apitypes.BulkOperation, it domain.BulkItem) string {
 	return it.Run
 }
 
-// progressOf is how far a bulk operation is.
+// progressOf describes the progress of a bulk operation.
 func progressOf(act apitypes.BulkOperation) string {
 	return fmt.Sprintf("%d of %d done, %d refused", act.Acted, act.Total, act.Refused)
 }

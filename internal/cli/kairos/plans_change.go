@@ -36,7 +36,7 @@ already is not stored again.`,
 	return cmd
 }
 
-// add stores plan files, until one is refused.
+// add stores plan files until one is refused.
 func (c planCommands) add(ctx context.Context, b *client.Client, files []string, reason string, items *[]map[string]any) error {
 	for _, file := range files {
 		src, format, err := c.readPlan(file)

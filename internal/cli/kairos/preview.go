@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// printPreview prints what an action would do.
+// printPreview prints the predicted effect of an action.
 func (c *program) printPreview(p domain.Preview) {
 	if p.Damage != nil {
 		c.Errorf("%s", damageText(p.Damage))
@@ -55,7 +55,7 @@ func (c *program) printPreview(p domain.Preview) {
 	}
 }
 
-// executes reports whether an action continues a run or starts one.
+// executes reports whether an action continues or starts a run.
 func executes(a domain.Action) bool {
 	switch a {
 	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionUnpause, domain.ActionRetryNow,
@@ -65,11 +65,11 @@ func executes(a domain.Action) bool {
 	return false
 }
 
-// rowProblems say what is wrong with a journal row.
+// rowProblems describe the problems of a journal row.
 var rowProblems = map[domain.RowProblem]string{domain.RowChecksum: "fails its checksum", domain.RowMissing: "is missing",
 	domain.RowValue: "names a value that is damaged or gone", domain.RowIncompatible: "contradicts the rows before it"}
 
-// damageText is a journal's damage as lines.
+// damageText describes the damage of a journal, line by line.
 func damageText(d *domain.Damage) string {
 	text := ""
 	if len(d.Parts) > 0 {

@@ -21,7 +21,7 @@ func (c *program) listed(items any, next string, headings []string, rows [][]str
 	return c.Listed(c.json, items, next, headings, rows, nothing, c.notef)
 }
 
-// done prints that a command changed something: a line, or an object with --json.
+// done prints the change that a command made: a line, or an object with --json.
 func (c *program) done(object any, format string, args ...any) error {
 	if c.json {
 		return c.Print(object)
@@ -30,7 +30,7 @@ func (c *program) done(object any, format string, args ...any) error {
 	return nil
 }
 
-// activity has statistics of calls in the last 24 hours.
+// activity returns statistics of calls in the last 24 hours.
 func activity(a domain.Activity) [][2]string {
 	facts := [][2]string{{"calls in 24 hours", calls(a)}}
 	if a.Calls > 0 {
@@ -50,7 +50,7 @@ func calls(a domain.Activity) string {
 	return strconv.FormatInt(a.Calls, 10)
 }
 
-// counted is a number of things, such as "1 run" or "3 runs".
+// counted returns a number with its noun, such as "1 run" or "3 runs".
 func counted[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -79,7 +79,7 @@ func clip(s string, letters int) string {
 	return s
 }
 
-// took is a duration as people read it.
+// took formats a duration.
 func took(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -99,7 +99,7 @@ func step(s domain.PreviewStep) string {
 	return s.Node
 }
 
-// text is a JSON value as a person reads it: a string without quotes.
+// text returns a JSON value as text: a string without quotes.
 func text(j domain.RawJSON) string {
 	v, err := jsonvalue.Decode(j)
 	if err != nil {
@@ -119,8 +119,8 @@ func size(bytes int64) string {
 	return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) + " GiB"
 }
 
-// indentJSON lays out a stored value for reading; its text is never markup or
-// control sequences, because JSON escapes those.
+// indentJSON indents a stored value. JSON escapes control sequences, so that its text contains
+// none.
 func indentJSON(raw domain.RawJSON, prefix string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, prefix, "  ") != nil {
@@ -131,8 +131,7 @@ func indentJSON(raw domain.RawJSON, prefix string) string {
 
 func milliseconds(ms int64) string { return took(time.Duration(ms) * time.Millisecond) }
 
-// invalid prints what is wrong with a plan that was refused, and returns the
-// error without saying all of it a second time.
+// invalid prints the problems of a refused plan, and returns the error without repeating them.
 func (c *program) invalid(file string, problems planner.Problems, err error) error {
 	if problems.Err() == nil {
 		return err
@@ -141,7 +140,7 @@ func (c *program) invalid(file string, problems planner.Problems, err error) err
 	return &domain.Error{Code: domain.CodeInvalid, Message: file + " is not a valid plan", Cause: err}
 }
 
-// problems prints every problem as file:line:column, which editors understand.
+// problems prints every problem as file:line:column, which editors recognize.
 func (c *program) problems(file string, problems planner.Problems) {
 	for _, p := range problems {
 		where := file
@@ -155,14 +154,14 @@ func (c *program) problems(file string, problems planner.Problems) {
 	}
 }
 
-// warnings prints what is odd about a plan that is run all the same.
+// warnings prints the warnings of a valid plan.
 func (c *program) warnings(file string, problems planner.Problems) {
 	if !c.json {
 		c.problems(file, problems)
 	}
 }
 
-// named finds one of a list by its name.
+// named returns the item of a list that has a name.
 func named[T any](list []T, want, what, lists string, name func(T) string) (found T, err error) {
 	for _, x := range list {
 		if name(x) == want {
@@ -180,7 +179,7 @@ func (c *program) printPlan(p domain.Plan, what string) error {
 	return nil
 }
 
-// printVersion prints a version as it was written.
+// printVersion prints the source of a version.
 func (c *program) printVersion(v domain.Version) error {
 	if c.json {
 		return c.Print(apitypes.PlanVersionOf(v))
@@ -189,8 +188,7 @@ func (c *program) printVersion(v domain.Version) error {
 	return nil
 }
 
-// printedRun is a run as --json prints it. It has the fields of the API, but its id is
-// called runId.
+// printedRun is a run as --json prints it. It has the fields of the API, but its id is runId.
 type printedRun struct {
 	RunID string `json:"runId"`
 	apitypes.RunState

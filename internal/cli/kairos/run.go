@@ -19,10 +19,10 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// document is a plan as a command names it: a file that was read, or a stored plan.
+// document is a plan: a file that was read, or a stored plan.
 type document struct {
 	name   string
-	source []byte // nil: a stored plan
+	source []byte // nil for a stored plan
 	format planner.Format
 }
 
@@ -104,7 +104,7 @@ path, error, usage, failedSteps.`,
 	return cmd
 }
 
-// run stores a document, unless it is stored, starts a run of it, and follows the run.
+// run stores a document unless it is stored, starts a run of it, and follows the run.
 func (c startCommands) run(ctx context.Context, b *client.Client, doc document, req domain.StartRequest, detach bool) (err error) {
 	if doc.source == nil {
 		if req.Plan, req.Version, err = c.stored(ctx, b, doc.name); err != nil {
@@ -123,7 +123,7 @@ func (c startCommands) run(ctx context.Context, b *client.Client, doc document, 
 	return adviseInput(c.start(ctx, b, req, detach), "the key input of "+doc.name)
 }
 
-// adviseInput adds to an error about the input where its schema is.
+// adviseInput adds the location of the schema to an error about the input.
 func adviseInput(err error, schema string) error {
 	if e, ok := errors.AsType[*domain.Error](err); ok && strings.HasPrefix(e.Message, "the input does not match") {
 		return exit.Advise(err, "pass --input JSON; the schema is "+schema)
@@ -150,7 +150,7 @@ func (c startCommands) dryRun(cmd *cobra.Command, b *client.Client, doc document
 	return c.follow(cmd.Context(), b, r)
 }
 
-// runMocked runs a plan in a temporary database, with recorded results instead of calls.
+// runMocked runs a plan in a temporary database with recorded results instead of calls.
 func (c startCommands) runMocked(ctx context.Context, doc document, mocks string, req domain.StartRequest) error {
 	text, err := os.ReadFile(mocks)
 	if err != nil {
@@ -212,7 +212,7 @@ func (c startCommands) readStored(ctx context.Context, doc *document) error {
 	return listedBy(err, "list versions: "+c.command("plans versions %s", plan))
 }
 
-// stored finds a plan that was named instead of a file.
+// stored returns the stored plan with a name.
 func (c startCommands) stored(ctx context.Context, b *client.Client, name string) (plan string, version int, err error) {
 	key, version, err := storedName(name)
 	if err != nil {
@@ -226,7 +226,7 @@ func (c startCommands) stored(ctx context.Context, b *client.Client, name string
 	return p.ID, version, err
 }
 
-// startFlags are the settings of a new run.
+// startFlags are the flags of a new run.
 type startFlags struct {
 	prompt, input, session, key, startAt string
 	labels                               []string
@@ -255,7 +255,7 @@ func (s *startFlags) add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
 }
 
-// addLimits adds the flags of a run's limits.
+// addLimits adds the flags for the limits of a run.
 func addLimits(cmd *cobra.Command, l *domain.Limits) {
 	f := cmd.Flags()
 	f.Int64Var(&l.MaxSteps, "max-steps", 0, "maximum number of steps; then the run waits for a person")
@@ -264,7 +264,7 @@ func addLimits(cmd *cobra.Command, l *domain.Limits) {
 	f.Float64Var(&l.MaxCost, "max-cost", 0, "maximum cost of models; then the run waits")
 }
 
-// request turns the flags into a request.
+// request returns the request that the flags describe.
 func (s *startFlags) request(c *program, cmd *cobra.Command) (r domain.StartRequest, err error) {
 	r = domain.StartRequest{Session: s.session, Key: s.key, Priority: s.priority, Limits: s.limits, Dry: s.dry, Offline: s.offline,
 		Origin: "cli"}

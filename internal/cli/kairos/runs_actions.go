@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// action is what the commands share that act on one run, or with --filter on many.
+// action holds what actions on one run, or with --filter on many, share.
 type action struct {
 	req             domain.ActionRequest
 	many            bulkFlags
@@ -18,8 +18,8 @@ type action struct {
 	yes             bool // a resume is confirmed
 }
 
-// command makes the command of an action. prepare reads the flags of one run. It runs
-// before the command connects.
+// command creates the command of an action. prepare reads the flags for one run, before the command
+// connects.
 func (a *action) command(c runCommands, cmd *cobra.Command, prepare func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&a.req.Reason, "reason", "", "reason, for the audit log")
@@ -30,7 +30,7 @@ func (a *action) command(c runCommands, cmd *cobra.Command, prepare func(cmd *co
 		a.many.add(cmd, a.req.Action)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if a.many.asked(args) {
+		if a.many.requested(args) {
 			return c.manyOf(cmd, a, args)
 		}
 		if prepare != nil {
@@ -56,7 +56,7 @@ func (a *action) command(c runCommands, cmd *cobra.Command, prepare func(cmd *co
 	return cmd
 }
 
-// manyOf acts on several runs, or later. Flags that describe one run are refused.
+// manyOf starts a bulk operation. It refuses flags that apply to one run.
 func (c runCommands) manyOf(cmd *cobra.Command, a *action, args []string) error {
 	for _, flag := range []string{"input", "version", "only", "timeout", "attempts"} {
 		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
@@ -70,7 +70,7 @@ func (c runCommands) manyOf(cmd *cobra.Command, a *action, args []string) error 
 	return c.many(cmd, req, args, manyOptions{preview: a.preview, detach: a.detach, yes: a.yes})
 }
 
-// act previews an action, does what was previewed, and follows the run.
+// act previews an action, performs exactly that, and follows the run.
 func (c runCommands) act(cmd *cobra.Command, b *client.Client, a *action) error {
 	ctx := cmd.Context()
 	if a.preview || a.req.Action != domain.ActionPause && a.req.Action != domain.ActionDelete {
@@ -106,7 +106,7 @@ func (c runCommands) act(cmd *cobra.Command, b *client.Client, a *action) error 
 		c.Printf("run %s deleted\n", a.req.Run)
 		return nil
 	}
-	return c.stands(r)
+	return c.printState(r)
 }
 
 func (c runCommands) cancelCommand() *cobra.Command {
@@ -196,7 +196,7 @@ steps, the input, and the plan version can be replaced. The original run does no
 	return cmd
 }
 
-// newRun reads what a new run has other than the run that it is made of.
+// newRun returns how a new run differs from the run that it is made from.
 func (c runCommands) newRun(cmd *cobra.Command, a *action, input string) (err error) {
 	if cmd.Flags().Changed("input") {
 		if a.req.Input, err = c.jsonArgument("--input", input); err != nil {
@@ -214,7 +214,7 @@ func addNewRun(cmd *cobra.Command, a *action, input *string) {
 	cmd.Flags().IntVar(&a.req.Version, "version", 0, "plan version; 0: the same, -1: the newest")
 }
 
-// overrides reads the results that a fork uses instead of running steps.
+// overrides returns the results that a fork uses instead of running steps.
 func (c runCommands) overrides(reuse, stubs []string) (map[string]domain.Override, error) {
 	out := map[string]domain.Override{}
 	for _, node := range reuse {

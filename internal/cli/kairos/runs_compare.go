@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// compareCommand puts two runs side by side.
+// compareCommand compares two runs.
 func (c runCommands) compareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "compare RUN [RUN]", Short: "Compare two runs", Args: cobra.RangeArgs(1, 2),
@@ -96,7 +96,7 @@ func (c runCommands) compared(d rundiff.Comparison) {
 	}
 }
 
-// seen is a step of one run in a cell.
+// seen describes a step of one run for a cell.
 func seen(s *rundiff.Seen) string {
 	if s == nil {
 		return "-"
@@ -108,7 +108,7 @@ func seen(s *rundiff.Seen) string {
 	return text
 }
 
-// differs prints how a value differs; nothing when it does not.
+// differs prints the differences of a value, if any.
 func (c runCommands) differs(what string, v rundiff.Value) {
 	if v.Same {
 		return
@@ -137,7 +137,7 @@ func pathOf(path string) string {
 	return cli.FirstLine(path) + "  "
 }
 
-// part is a value in a line.
+// part formats a value for a line.
 func part(j domain.RawJSON) string {
 	const most = 400
 	if j == nil {
@@ -146,8 +146,8 @@ func part(j domain.RawJSON) string {
 	return cli.Fit(cli.FirstLine(string(j)), most)
 }
 
-// printedComparison is a comparison as --json prints it: the id of each run is called
-// runId, as everywhere.
+// printedComparison is a comparison as --json prints it. The id of each run is runId, as in other
+// commands.
 type printedComparison struct {
 	rundiff.Comparison
 	A printedSide `json:"a"`

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// limitsCommand raises what a run may use.
+// limitsCommand changes the limits of a run.
 func (c runCommands) limitsCommand() *cobra.Command {
 	req := domain.ActionRequest{Action: domain.ActionLimits}
 	detach, asked := false, map[string]*string{}
@@ -46,7 +46,7 @@ below what the run has used is rejected.`,
 					return err
 				}
 				if detach {
-					return c.stands(r)
+					return c.printState(r)
 				}
 				return c.follow(cmd.Context(), b, r)
 			})
@@ -62,7 +62,7 @@ below what the run has used is rejected.`,
 	return cmd
 }
 
-// limitOf reads a limit, or what is added to it, from a flag.
+// limitOf parses a limit, or an addition to it, from a flag.
 func limitOf(req *domain.ActionRequest, flag, text string) error {
 	amount, plus := strings.CutPrefix(strings.TrimSpace(text), "+")
 	if amount == "" && !plus {
@@ -154,7 +154,7 @@ or run the step again, skip it, or fail it.`,
 	return cmd
 }
 
-// latestDoubt finds which attempt of a node is in doubt.
+// latestDoubt returns the attempt of a step that is in doubt.
 func latestDoubt(cmd *cobra.Command, b *client.Client, req *domain.ResolveRequest, visitGiven bool) error {
 	d, err := b.Detail(cmd.Context(), req.Run)
 	if err != nil {
@@ -170,7 +170,7 @@ func latestDoubt(cmd *cobra.Command, b *client.Client, req *domain.ResolveReques
 	return domain.Errorf(domain.CodeNotFound, "run %s has no attempt of step %q", domain.ShortID(req.Run), req.Node)
 }
 
-// labelCommand gives runs labels.
+// labelCommand adds labels to runs.
 func (c runCommands) labelCommand() *cobra.Command {
 	var flags bulkFlags
 	var reason string

@@ -108,9 +108,8 @@ others. --filter takes the same filter as the list of runs on the dashboard.`,
 	return cmd
 }
 
-// sinceQuery is a filter with its --since as text. A cursor belongs to one exact
-// query, and the time that "24h" names is another one for each page. It is empty for
-// a value that the grammar cannot hold.
+// sinceQuery returns a filter with --since as text. A cursor is valid for one exact query, and
+// "24h" is another time for each page. It is empty for a value that the grammar cannot express.
 func sinceQuery(f domain.RunFilter, status, since string) string {
 	terms := []string{"since:" + filter.Quote(since)}
 	if status != "" {
@@ -130,7 +129,7 @@ func sinceQuery(f domain.RunFilter, status, since string) string {
 	return query
 }
 
-// viewNamed is the filter of a saved view; your own comes before a shared one.
+// viewNamed returns the filter of a saved view. Your own views take precedence over shared ones.
 func viewNamed(cmd *cobra.Command, b *client.Client, name string) (string, error) {
 	list, err := b.Views(cmd.Context())
 	if err != nil {
@@ -167,7 +166,7 @@ func (c runCommands) listRuns(cmd *cobra.Command, b *client.Client, f domain.Run
 	return c.listed(items, list.Next, []string{"RUN", "STATUS", "PLAN", "STARTED", "MESSAGE"}, rows, "no runs found")
 }
 
-// startTime is when a run started, or when it will.
+// startTime returns when a run started or will start.
 func startTime(r domain.Run) string {
 	switch {
 	case !r.StartedAt.IsZero():

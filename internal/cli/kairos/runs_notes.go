@@ -58,8 +58,8 @@ it prints the notes of the run.`,
 	}
 }
 
-// packedRun gives what writes the archive of a run: as the server signs it, where it
-// does: it does not for those who lack the role.
+// packedRun returns a function that writes the archive of a run. The server signs the archive if
+// the role permits it.
 func packedRun(ctx context.Context, b *client.Client, run string) (func(io.Writer) error, error) {
 	raw, err := b.ExportRun(ctx, run)
 	if err == nil {

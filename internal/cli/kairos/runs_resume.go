@@ -43,7 +43,7 @@ If the run changes after the preview, nothing happens and the exit code is 2.
 		if a.req.Attempts < 0 || a.req.Timeout < 0 {
 			return exit.Usage("--attempts and --timeout must not be negative")
 		}
-		if a.many.asked(args) {
+		if a.many.requested(args) {
 			switch {
 			case release:
 				a.req.Action = domain.ActionRelease
@@ -70,7 +70,7 @@ If the run changes after the preview, nothing happens and the exit code is 2.
 }
 
 // resume resumes a run in two requests: a preview, and the action with the revision and the digest
-// of the preview. The server finds the run, and decides by its state what a resume does.
+// of the preview. The server finds the run, and its state decides about the action.
 func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, name string, release, now bool) error {
 	ctx := cmd.Context()
 	a.req.Run = name
@@ -110,18 +110,18 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, nam
 		return err
 	}
 	if a.detach {
-		return c.stands(r)
+		return c.printState(r)
 	}
 	return c.follow(ctx, b, r)
 }
 
-// adviseResume adds the command that a run needs to the error that it cannot be resumed.
+// adviseResume adds the command that the run needs to the error of a refused resume.
 func (c runCommands) adviseResume(ctx context.Context, b *client.Client, name string, err error) error {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !ok {
 		return err
 	}
-	short := name // as typed: it may be the beginning of the id
+	short := name // as typed, because it may be a part of the id
 	switch e.Reason {
 	case "not_held":
 		return exit.Advise(e, "run the command without --release")

@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// shown is what `show --json` prints.
+// shown is the object that `show --json` prints.
 type shown struct {
 	domain.Result
 	apitypes.RunContext
@@ -31,7 +31,7 @@ func (c runCommands) showCommand() *cobra.Command {
 		Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
 		Long: `Shows a run: its status, its journal in order, what it waits for, and why it failed.
 Each row of the journal begins with its position, for "kairos fork --at".
-RUN is an id, or at least four characters that only this id begins or ends with.
+RUN is an id, or a unique prefix or suffix of it with at least four characters.
 With --json: the run, its journal, decisions, notes, and the messages of its agents.`,
 		Example: "  kairos show 7qx2\n  kairos show 7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +52,7 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 				if err != nil {
 					return err
 				}
-				stands, err := b.Standing(cmd.Context(), d.Run)
+				status, err := b.Standing(cmd.Context(), d.Run)
 				if err != nil {
 					return err
 				}
@@ -61,7 +61,7 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 						d.Journal = []domain.Entry{}
 					}
 					context := apitypes.ContextOf(d, nil)
-					context.FailureStatus = stands
+					context.FailureStatus = status
 					return c.Print(
 						shown{
 							domain.ResultOf(d),
@@ -73,7 +73,7 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 						},
 					)
 				}
-				c.show(d, stands)
+				c.show(d, status)
 				c.showNotes(notes)
 				if len(conversation.Messages) > 0 {
 					c.Printf("messages:\n")
@@ -85,8 +85,8 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 	}
 }
 
-// standing has a line each for the acknowledgment of a failed run and its failure group.
-func (c runCommands) standing(r domain.Run, s domain.FailureStatus) (out string) {
+// acknowledgmentLines describe the acknowledgments of a failed run and of its failure group.
+func (c runCommands) acknowledgmentLines(r domain.Run, s domain.FailureStatus) (out string) {
 	if a := s.Acknowledged; a != nil {
 		out = fmt.Sprintf("acknowledged by %s at %s", a.Actor, cli.Stamp(a.At))
 		if a.Note != "" {
@@ -102,7 +102,7 @@ func (c runCommands) standing(r domain.Run, s domain.FailureStatus) (out string)
 }
 
 // show prints a run: facts, journal, result, and the commands that continue it.
-func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
+func (c runCommands) show(d domain.RunDetail, status domain.FailureStatus) {
 	r, short := d.Run, domain.ShortID(d.Run.ID)
 	attention := ""
 	if r.Attention {
@@ -166,11 +166,11 @@ func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
 			c.Printf("%s", advice(c).afterFailure(short, *r.Error, suggestionOf(d.Journal, r.Error.Node)))
 		}
 	}
-	c.Printf("%s", c.standing(r, stands))
+	c.Printf("%s", c.acknowledgmentLines(r, status))
 }
 
-// failedBefore is the row of a step that failed before it started, at its condition: the journal has none. It
-// returns nil if there is no such step.
+// failedBefore returns a row for a step that failed at its condition, before it started. The
+// journal has no row of it. The result is nil if there is no such step.
 func failedBefore(d domain.RunDetail) *domain.Entry {
 	r := d.Run
 	if r.Status != domain.RunFailed || r.Error == nil || r.Error.Node == "" ||
@@ -183,7 +183,7 @@ func failedBefore(d domain.RunDetail) *domain.Entry {
 	}
 }
 
-// suggestionOf is what the latest failure of a step suggests.
+// suggestionOf returns the suggestion in the latest failure of a step.
 func suggestionOf(journal []domain.Entry, node string) string {
 	for _, e := range slices.Backward(journal) {
 		if e.Node != node {
@@ -200,7 +200,7 @@ func suggestionOf(journal []domain.Entry, node string) string {
 	return ""
 }
 
-// valueLine is a value on one line; empty for none.
+// valueLine formats a value on one line, or "" if there is none.
 func valueLine(j domain.RawJSON) string {
 	if len(j) == 0 || string(j) == "null" {
 		return ""
@@ -208,7 +208,7 @@ func valueLine(j domain.RawJSON) string {
 	return clip(strings.ReplaceAll(text(j), "\n", " "), 120)
 }
 
-// endTime is when a run ended; empty: it has not.
+// endTime returns when a run ended, or "" if it has not.
 func endTime(r domain.Run) string {
 	if r.EndedAt.IsZero() {
 		return ""
@@ -260,7 +260,7 @@ until the run ends.`,
 	return cmd
 }
 
-// journalPosition is how far a journal is printed: the cursor of the last page, and the last row.
+// journalPosition is the printed part of a journal: the cursor of the last page, and the last row.
 type journalPosition struct {
 	cursor string
 	seq    int64
@@ -273,7 +273,7 @@ func (c runCommands) journal(cmd *cobra.Command, b *client.Client, run string, r
 		return damage
 	}
 	read.cursor = cursor
-	for _, e := range rows { // what comes before a damaged row can be trusted
+	for _, e := range rows { // rows before a damaged one are valid
 		if e.Seq <= read.seq {
 			continue
 		}
@@ -292,7 +292,7 @@ func (c runCommands) journal(cmd *cobra.Command, b *client.Client, run string, r
 	return damage
 }
 
-// showMessages prints what a run's agents said to each other.
+// showMessages prints the messages between the agents of a run.
 func (c runCommands) showMessages(list []domain.AgentMessage) {
 	for _, m := range list {
 		context := ""

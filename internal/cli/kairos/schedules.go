@@ -53,7 +53,7 @@ schedules with missed slots that wait for a decision.`,
 	return cmd
 }
 
-// nextSlot is the next slot of a schedule, or why there is none.
+// nextSlot returns the next slot of a schedule, or why there is none.
 func nextSlot(s apitypes.Schedule) string {
 	switch {
 	case s.Paused != nil:
@@ -64,7 +64,7 @@ func nextSlot(s apitypes.Schedule) string {
 	return cli.Stamp(s.Next)
 }
 
-// lastSlot is what came of the newest slot.
+// lastSlot describes the outcome of the newest slot.
 func lastSlot(s apitypes.Schedule) string {
 	switch {
 	case s.Missed != nil:
@@ -77,7 +77,7 @@ func lastSlot(s apitypes.Schedule) string {
 	return s.Last.State
 }
 
-// missedText counts missed slots: "6 slots missed, 02:10 to 08:00".
+// missedText describes missed slots: "6 slots missed, 02:10 to 08:00".
 func missedText(m apitypes.MissedSlots) string {
 	n := counted(m.Slots, "slot")
 	if m.More {
@@ -175,7 +175,7 @@ func (s *scheduleFlags) add(cmd *cobra.Command) {
 	f.StringVar(&s.catchUp, "catch-up", "", "missed slots: none, last, all, ask, or default")
 }
 
-// change are the settings that flags give.
+// change returns the settings in the flags.
 func (s *scheduleFlags) change(c *program, cmd *cobra.Command) (out apitypes.ScheduleChange, err error) {
 	given := cmd.Flags().Changed
 	if given("plan") {

@@ -46,8 +46,8 @@ background jobs. It requires a server: --server, or one that has the database op
 	}
 }
 
-// releaseCommand ends a hold. With a database in this process the runs continue when
-// kairosd starts, or when each is resumed: a command executes only its own run.
+// releaseCommand ends a hold. With a database in this process, the runs continue when kairosd
+// starts or when each is resumed, because a command executes only its own run.
 func (c serverCommands) releaseCommand() *cobra.Command {
 	var plan, reason string
 	cmd := &cobra.Command{

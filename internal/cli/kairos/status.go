@@ -13,10 +13,10 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// statusRows is how many rows of each list status prints.
+// statusRows is the maximum number of rows of each list.
 const statusRows = 10
 
-// needs is what needs attention, as "kairos status --json" prints it.
+// needs contains everything that needs attention, as "kairos status --json" prints it.
 type needs struct {
 	Active    []printedRun          `json:"active"`
 	Approvals []apitypes.Approval   `json:"approvals"`
@@ -24,7 +24,7 @@ type needs struct {
 	InDoubt   []doubt               `json:"inDoubt"`
 	Failures  []domain.FailureGroup `json:"failures"`
 	Missed    []apitypes.Schedule   `json:"missed"`         // schedules with missed slots to decide about
-	Safe      string                `json:"safe,omitempty"` // why the server is in safe mode
+	Safe      string                `json:"safe,omitempty"` // the reason for safe mode
 	// Maintenance is nil unless the server is in maintenance.
 	Maintenance *domain.Maintenance `json:"maintenance,omitempty"`
 }
@@ -60,11 +60,11 @@ most 10 rows of each kind, and the number of active runs.`,
 	}
 }
 
-// needs reads what needs attention.
+// needs reads everything that needs attention.
 func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, error) {
 	n := needs{Active: []printedRun{}, Approvals: []apitypes.Approval{}, Waiting: []printedRun{}, InDoubt: []doubt{},
 		Failures: []domain.FailureGroup{}, Missed: []apitypes.Schedule{}}
-	if !b.InProcess() { // without a daemon, there is no server that could be held
+	if !b.InProcess() { // without a server, there is no hold
 		server, err := b.Server(cmd.Context())
 		if err != nil {
 			return n, err
@@ -76,7 +76,7 @@ func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, erro
 		return n, err
 	}
 	n.Missed = append(n.Missed, missed...)
-	approvals, err := b.Approvals(cmd.Context(), domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: statusRows}})
+	approvals, err := b.Approvals(cmd.Context(), domain.ApprovalFilter{Status: "pending", Page: domain.Page{Limit: statusRows}})
 	if err != nil {
 		return n, err
 	}

@@ -72,7 +72,7 @@ follow it. With --digest, only the definition with that digest is accepted.`,
 					}
 				}
 				if change != nil && digest == "" {
-					digest = change.Digest // what is printed is what is accepted
+					digest = change.Digest // exactly the printed definition is accepted
 				}
 				if err := b.AcceptTool(cmd.Context(), args[0], digest, reason); err != nil {
 					return err
@@ -90,7 +90,7 @@ follow it. With --digest, only the definition with that digest is accepted.`,
 	return cmd
 }
 
-// toolNotes is what is out of the ordinary with a tool.
+// toolNotes describes a tool's special states.
 func toolNotes(t domain.ToolInfo) (notes []string) {
 	if t.Disabled != nil {
 		notes = append(notes, disabledNote(*t.Disabled))
@@ -152,8 +152,7 @@ statistics of its calls in the last 24 hours.`,
 	}
 }
 
-// toolCall calls a tool by hand, as a run: with a journal, and with the permissions of
-// any other call.
+// toolCall calls a tool manually, as a run with a journal and with the usual permissions.
 func (c toolCommands) toolCall() *cobra.Command {
 	var input string
 	cmd := &cobra.Command{

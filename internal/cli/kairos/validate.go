@@ -21,18 +21,18 @@ type validated struct {
 	File     string           `json:"file"`
 	Hash     string           `json:"hash"`
 	Problems planner.Problems `json:"problems"`
-	// Effects are the side-effect classes of the steps.
+	// Effects are the side-effect classes of the steps, by step.
 	Effects map[string]walk.Effect `json:"effects,omitempty"`
 	Steps   []validatedStep        `json:"steps,omitempty"`
 }
 
-// validatedStep is what applies to a step after the defaults of the plan and of the language.
+// validatedStep has the settings of a step after the defaults of the plan and of the language.
 type validatedStep struct {
 	ID       string      `json:"id"`
 	Type     string      `json:"type"`
 	Effect   walk.Effect `json:"effect"`
 	Attempts string      `json:"attempts"`
-	Timeout  string      `json:"timeout"` // of one attempt
+	Timeout  string      `json:"timeout"` // for one attempt
 }
 
 // validatedSteps lists the steps in the order of the file.
@@ -113,8 +113,7 @@ are those of the configuration (--config) or, with --server, of the server.`,
 	}
 }
 
-// catalog is what plans are validated against: the tools and agents of the
-// configuration.
+// catalog returns the tools and agents of the configuration, for validation.
 func (c checkCommands) catalog(ctx context.Context) (*planner.Catalog, error) {
 	cfg, err := config.Load(c.config)
 	if err != nil {
@@ -127,8 +126,8 @@ func (c checkCommands) catalog(ctx context.Context) (*planner.Catalog, error) {
 	return registry.Catalog(), nil
 }
 
-// checker checks one file against the server's tools and agents, or against those of
-// the configuration, whose catalog it gives too.
+// checker returns a function that checks one file against the tools and agents of the server or of
+// the configuration. It returns the catalog of the configuration, too.
 func (c checkCommands) checker(ctx context.Context) (check func(file string) (validated, error), catalog *planner.Catalog, err error) {
 	if c.server == "" {
 		if catalog, err = c.catalog(ctx); err != nil {

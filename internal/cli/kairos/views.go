@@ -50,7 +50,7 @@ type view struct {
 	Shared bool   `json:"shared"`
 }
 
-// addShared adds the flag that means a shared view.
+// addShared adds the flag for shared views.
 func addShared(cmd *cobra.Command, shared *bool) {
 	cmd.Flags().BoolVar(shared, "shared", false, "a view that all users see")
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// accounts is what the account commands need: the operations on the database itself, or
-// the daemon that holds it.
+// accounts holds what the account commands need: the operations on the database, or the API of the
+// daemon that has it open.
 type accounts interface {
 	Users(ctx context.Context) ([]domain.User, error)
 	CreateUser(ctx context.Context, by domain.Actor, name, password string, role domain.Role) (domain.User, error)
@@ -45,8 +45,7 @@ type accounts interface {
 	RevokeToken(ctx context.Context, by domain.Actor, id, reason string) error
 }
 
-// withAccounts works while the daemon is stopped, and through its socket while
-// it runs.
+// withAccounts uses the database if no daemon runs, and otherwise the daemon's socket.
 func (d *program) withAccounts(ctx context.Context, f func(accounts) error) error {
 	cfg, err := config.Load(d.config)
 	if err != nil {
@@ -196,7 +195,7 @@ func (d *program) userChange(use, short string, change func(arg string) (*domain
 	}
 }
 
-// userAct is an action on a user that takes only a name.
+// userAct creates a command that acts on a user by name.
 func (d *program) userAct(use, short string, act func(context.Context, accounts, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: short + ". kairosd serve may be running or stopped.",
@@ -212,7 +211,7 @@ func (d *program) userAct(use, short string, act func(context.Context, accounts,
 	}
 }
 
-// userRepairCommand ends what changed rows grant, and seals the rest.
+// userRepairCommand revokes access that other programs granted, and seals all other rows.
 func (d *program) userRepairCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "repair", Short: "Revoke access that kairosd did not grant", Args: cobra.NoArgs,

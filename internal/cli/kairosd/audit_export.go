@@ -59,7 +59,7 @@ before it. kairosd audit verify-export checks it.`,
 	return cmd
 }
 
-// publicKeyCommand prints what verifies the server's exports.
+// publicKeyCommand prints the key that verifies the server's exports.
 func (d *program) publicKeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "public-key", Short: "Print the public key that verifies exports", Args: cobra.NoArgs,
@@ -83,7 +83,7 @@ verifier over another channel than the exports. It changes only with the key fil
 	}
 }
 
-// verifyExportCommand checks an export with nothing but a public key.
+// verifyExportCommand checks an export with a public key and without a database.
 func (d *program) verifyExportCommand() *cobra.Command {
 	key := ""
 	cmd := &cobra.Command{
@@ -102,7 +102,7 @@ no database. Exit code 1: the export was changed, or another server signed it.`,
 			}
 			defer f.Close()
 			in := bufio.NewReader(f)
-			magic, _ := in.Peek(4) // a shorter file is neither
+			magic, _ := in.Peek(4) // a shorter file has neither format
 			var s domain.ExportSignature
 			if string(magic) == "\x28\xb5\x2f\xfd" { // Zstandard
 				s, err = bundle.Verify(in, key)

@@ -53,7 +53,7 @@ It does not use --data and --config, and removes everything it created.`,
 	return cmd
 }
 
-// demonstrate makes a demonstration, and prints its progress.
+// demonstrate runs a demonstration and prints its progress.
 func (d *program) demonstrate(ctx context.Context, idempotent bool, answer demo.Answer) error {
 	changes := make(chan demo.State)
 	following, stop := context.WithCancel(ctx)
@@ -65,7 +65,7 @@ func (d *program) demonstrate(ctx context.Context, idempotent bool, answer demo.
 		}
 	}})
 	defer r.Close()
-	defer stop() // before Close, which waits for the last change to be followed
+	defer stop() // before Close, which waits for the last change
 	if err := r.Begin("you", idempotent); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (d *program) demonstrate(ctx context.Context, idempotent bool, answer demo.
 	}
 }
 
-// answer answers a payment in doubt, by the flag or by asking a person.
+// answer resolves a payment in doubt, by the flag or by a prompt.
 func (d *program) answer(ctx context.Context, r *demo.Runner, now demo.State, answer demo.Answer) error {
 	if answer != "" {
 		return r.Answer(answer)
@@ -116,7 +116,7 @@ func (d *program) answer(ctx context.Context, r *demo.Runner, now demo.State, an
 	}
 }
 
-// demonstrated prints what came of a demonstration.
+// demonstrated prints the result of a demonstration.
 func (d *program) demonstrated(now demo.State) error {
 	if now.Phase != demo.Completed {
 		return errors.New(now.Error.String())
@@ -128,7 +128,7 @@ func (d *program) demonstrated(now demo.State) error {
 	return nil
 }
 
-// ledgerLine is what the ledger contains.
+// ledgerLine describes the content of the ledger.
 func ledgerLine(now demo.State) string {
 	if len(now.Payments) == 0 {
 		return "The ledger is empty."

@@ -21,7 +21,7 @@ import (
 type backupCheck struct {
 	domain.Check
 	cfg    config.Config
-	known  bool // a configuration was named
+	known  bool // true if --config is set
 	now    time.Time
 	dir    string
 	advice []string
@@ -34,7 +34,7 @@ func (d *program) checkBackups(ctx context.Context, s *store.Store, now time.Tim
 		return c.Check, err
 	}
 	c.dir = d.dir().Backups(c.cfg)
-	if !c.known { // the database has the recipients
+	if !c.known { // the database contains the recipients
 		if c.cfg.Backup.Recipients, err = recovery.Recipients(ctx, s); err != nil {
 			return c.Check, err
 		}
@@ -76,7 +76,7 @@ func (c *backupCheck) advise(text string) {
 	}
 }
 
-// lastGood is the newest backup that is intact and of this server; nil: there is none.
+// lastGood returns the newest intact backup of this server, or nil.
 func (c *backupCheck) lastGood(s *store.Store, list []domain.Backup) *domain.Backup {
 	for i, b := range list {
 		if err := errors.Join(recovery.CheckManifest(s, b.Path), recovery.VerifyIntact(b)); err != nil {
@@ -89,8 +89,8 @@ func (c *backupCheck) lastGood(s *store.Store, list []domain.Backup) *domain.Bac
 	return nil
 }
 
-// age compares the last good backup with the schedule. It tolerates a quarter more: a
-// backup takes time, and the daemon may just have started.
+// age compares the age of the last good backup with the schedule. It tolerates a quarter more,
+// because a backup takes time and the daemon may have started recently.
 func (c *backupCheck) age(good *domain.Backup) {
 	every, asked := c.cfg.Backup.Interval(), cmp.Or(c.cfg.Backup.Every, "1d")
 	if !c.known {
@@ -123,8 +123,8 @@ func (c *backupCheck) age(good *domain.Backup) {
 	}
 }
 
-// recipients compares the recipients of a backup with the configured ones. plain reports a backup that should
-// be encrypted and is not.
+// recipients compares the recipients of a backup with the configured ones. plain reports a backup
+// that should be encrypted and is not.
 func (c *backupCheck) recipients(b *domain.Backup) {
 	want := c.cfg.Backup.Recipients
 	switch {
@@ -137,7 +137,7 @@ func (c *backupCheck) recipients(b *domain.Backup) {
 	}
 }
 
-// trimmed are keys as they are compared.
+// trimmed returns keys without surrounding space, for comparison.
 func trimmed(keys []string) []string {
 	out := make([]string, 0, len(keys))
 	for _, k := range keys {
@@ -147,8 +147,8 @@ func trimmed(keys []string) []string {
 	return out
 }
 
-// attempts reports the outcome of the last backup that the daemon tried, and of the last restore test, if it
-// failed and no newer backup exists.
+// attempts reports the last backup of the daemon and the last restore test, if they failed and no
+// newer backup exists.
 func (c *backupCheck) attempts(ctx context.Context, s *store.Store, good *domain.Backup) error {
 	for _, tried := range []struct{ action, message string }{
 		{daemon.ActionBackup, "the backup of %s failed: %s"},
@@ -168,7 +168,7 @@ func (c *backupCheck) attempts(ctx context.Context, s *store.Store, good *domain
 	return nil
 }
 
-// keptByUpgrades are the databases from before upgrades, each a backup with its manifest.
+// keptByUpgrades returns the databases that upgrades kept, each as a backup with its manifest.
 func keptByUpgrades(data string) ([]domain.Backup, error) {
 	dirs, err := filepath.Glob(filepath.Join(data, "pre-schema-*"))
 	var out []domain.Backup
@@ -182,7 +182,7 @@ func keptByUpgrades(data string) ([]domain.Backup, error) {
 	return out, err
 }
 
-// plain finds backups that are not encrypted although recipients are configured.
+// plain reports backups that are not encrypted although recipients are configured.
 func (c *backupCheck) plain(list []domain.Backup) {
 	if len(c.cfg.Backup.Recipients) == 0 {
 		return

@@ -16,31 +16,29 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// program is what all commands of kairosd share.
+// program holds what all commands of kairosd share.
 type program struct {
 	cli.Streams
 	data   string
 	config string
 	json   bool
-	// open opens the database for serve; nil: as always. Proofs of the start have
-	// one of their own.
+	// opens the database for serve; nil: the default. Tests of the start set it.
 	open assemble.Opening
 }
 
-// Run runs the daemon or one of its maintenance commands and returns the
-// exit code.
+// Run runs kairosd and returns its exit code.
 func Run(ctx context.Context, s cli.Streams, args []string) int {
 	return run(ctx, &program{Streams: s}, args)
 }
 
-// Opening is Kairosd whose database is opened in another way.
+// Opening is Run with another function that opens the database.
 func Opening(open assemble.Opening) func(context.Context, cli.Streams, []string) int {
 	return func(ctx context.Context, s cli.Streams, args []string) int {
 		return run(ctx, &program{Streams: s, open: open}, args)
 	}
 }
 
-// Command is the tree of kairosd's commands.
+// Command returns the tree of kairosd's commands.
 func Command(s cli.Streams) *cobra.Command { return (&program{Streams: s}).root() }
 
 func run(ctx context.Context, d *program, args []string) int {
@@ -51,7 +49,7 @@ func run(ctx context.Context, d *program, args []string) int {
 	return cli.Execute(ctx, d.root(), d.Streams, args, "kairosd", code)
 }
 
-// root is the tree of kairosd's commands.
+// root returns the tree of kairosd's commands.
 func (d *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kairosd",
@@ -82,7 +80,7 @@ Exit codes of the other commands: 0 success, 1 a check failed, 2 invalid usage,
 	return root
 }
 
-// confirm asks a question on a terminal, unless the answer was given in advance.
+// confirm prompts on a terminal, unless --yes is set.
 func (d *program) confirm(yes bool, question string) error {
 	if yes || !d.Interactive {
 		return nil
@@ -94,7 +92,7 @@ func addYes(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask for confirmation")
 }
 
-// done prints that a command changed something: a line, or an object with --json.
+// done prints the change that a command made: a line, or an object with --json.
 func (d *program) done(object any, format string, args ...any) error {
 	if d.json {
 		return d.Print(object)
@@ -105,13 +103,13 @@ func (d *program) done(object any, format string, args ...any) error {
 
 func (d *program) dir() datadir.Dir { return datadir.Dir(d.data) }
 
-// withStore opens the database for a maintenance command. Commands that only read
-// work while a daemon runs.
+// withStore opens the database for a maintenance command. Commands that only read work while a
+// daemon runs.
 func (d *program) withStore(ctx context.Context, readOnly bool, f func(*store.Store) error) error {
 	return d.withOpened(ctx, recovery.Options{Options: store.Options{ReadOnly: readOnly}}, f)
 }
 
-// opened is how the database is opened.
+// opened is the way to open the database.
 func (d *program) opened() assemble.Opening {
 	if d.open != nil {
 		return d.open

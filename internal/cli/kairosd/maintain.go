@@ -115,7 +115,7 @@ database. kairosd serve may be running or stopped. Exit code 1: the check failed
 	return cmd
 }
 
-// newKeyCommand continues without the key that the audit log was written with .
+// newKeyCommand creates a new key for a database whose key file is lost.
 func (d *program) newKeyCommand() *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{

@@ -49,7 +49,7 @@ kairosd serve may be running or stopped.`,
 	return cmd
 }
 
-// setMaintenance changes a database that no daemon serves. A repetition changes nothing.
+// setMaintenance changes a database that no daemon has open. A repetition changes nothing.
 func (d *program) setMaintenance(ctx context.Context, s *store.Store, on bool, reason string) (*domain.Maintenance, error) {
 	m, err := daemon.MaintenanceOf(ctx, s)
 	if err != nil || on == (m != nil) {
@@ -58,7 +58,7 @@ func (d *program) setMaintenance(ctx context.Context, s *store.Store, on bool, r
 	return daemon.SetMaintenance(ctx, s, s, assemble.LocalActor(), on, reason)
 }
 
-// maintain works on the database itself, or through the daemon that holds it.
+// maintain changes the database, or uses the daemon that has it open.
 func (d *program) maintain(ctx context.Context, args []string, reason string) (m *domain.Maintenance, err error) {
 	if !datadir.Exists(d.dir().Database()) {
 		return nil, domain.Errorf(domain.CodeUnavailable, "no database in %s", d.data).Suggest("pass its directory with --data")

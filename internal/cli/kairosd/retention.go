@@ -50,7 +50,7 @@ label "pin" do not expire. If kairosd serve runs, it applies its own configurati
 	return cmd
 }
 
-// retain works on the database itself, or through the daemon that holds it.
+// retain changes the database, or uses the daemon that has it open.
 func (d *program) retain(ctx context.Context, dry bool) (r domain.RetentionResult, err error) {
 	cfg, err := config.Load(d.config)
 	if err != nil {

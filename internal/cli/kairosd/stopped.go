@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// stopped are the operations on accounts of a database that no daemon serves.
+// stopped has the operations on accounts of a database that no daemon has open.
 type stopped struct {
 	users  *app.Accounts
 	tokens *app.Tokens

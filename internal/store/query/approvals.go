@@ -73,17 +73,17 @@ type approvalIndex struct {
 
 // choose selects the narrowest index that covers part of a filter.
 func (q *approvalQuery) choose(f domain.ApprovalFilter) approvalIndex {
-	switch status := cmp.Or(f.Status, "open"); {
+	switch status := cmp.Or(f.Status, "pending"); {
 	case f.Run != "":
 		q.key.add("approvals.run_id = (SELECT r.id FROM runs AS r WHERE r.public_id = ?)", f.Run)
 		if f.Decided {
-			q.rest.add("approvals.status <> 'open'")
+			q.rest.add("approvals.status <> 'pending'")
 		} else if f.Status != "" {
 			q.rest.add("approvals.status = ?", f.Status)
 		}
 		return approvalIndex{name: "approvals_by_run"}
 	case f.Decided:
-		q.key.add("approvals.status <> 'open'")
+		q.key.add("approvals.status <> 'pending'")
 		switch {
 		case f.Plan != "" && f.Node != "":
 			if f.Tool == "" {
@@ -94,20 +94,20 @@ func (q *approvalQuery) choose(f domain.ApprovalFilter) approvalIndex {
 			return approvalIndex{"approvals_decided_of_plan", []string{"plan_key"}}
 		}
 		return approvalIndex{name: "approvals_decided"}
-	case status == "open":
+	case status == "pending":
 		q.open = true
-		q.key.add("approvals.status = 'open'")
+		q.key.add("approvals.status = 'pending'")
 		switch {
 		case f.Assignee != "":
 			q.key.add("approvals.assignee <> ''")
-			return approvalIndex{"approvals_open_of_person", []string{"assignee"}}
+			return approvalIndex{"approvals_pending_of_person", []string{"assignee"}}
 		case f.Agent != "":
 			q.key.add("approvals.agent <> ''")
-			return approvalIndex{"approvals_open_of_agent", []string{"agent"}}
+			return approvalIndex{"approvals_pending_of_agent", []string{"agent"}}
 		case f.Plan != "":
-			return approvalIndex{"approvals_open_of_plan", []string{"plan_key"}}
+			return approvalIndex{"approvals_pending_of_plan", []string{"plan_key"}}
 		}
-		return approvalIndex{name: "approvals_open"}
+		return approvalIndex{name: "approvals_pending"}
 	default:
 		q.key.add("approvals.status = ?", status)
 		return approvalIndex{name: "approvals_by_status"}

@@ -42,11 +42,11 @@ func requests(t *testing.T) (s *store.Store, run string) {
 	}
 	for i := range 33 {
 		if err := s.Commit(t.Context(), domain.Checkpoint{Run: run, Fence: 0,
-			Approvals: []domain.Approval{ask(run, i, "open")}}); err != nil {
+			Approvals: []domain.Approval{ask(run, i, "pending")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, a := range []domain.Approval{ask(other, 90, "open"), ask(run, 32, "approved")} {
+	for _, a := range []domain.Approval{ask(other, 90, "pending"), ask(run, 32, "approved")} {
 		of := run
 		if a.ID == "a90" {
 			of = other
@@ -70,7 +70,7 @@ func TestAListOfApprovalsReadsABoundedNumberOfRows(t *testing.T) {
 		f     domain.ApprovalFilter
 		pages []int // number of items on each page
 	}{
-		"open":                       {domain.ApprovalFilter{}, []int{10, 10, 10, 3}},
+		"pending":                    {domain.ApprovalFilter{}, []int{10, 10, 10, 3}},
 		"open, in small pages":       {domain.ApprovalFilter{Page: domain.Page{Limit: 15}}, []int{10, 10, 10, 3}},
 		"open, few":                  {domain.ApprovalFilter{NotFor: "ben"}, []int{1, 1, 1, 2}},
 		"open, none":                 {domain.ApprovalFilter{NotFor: "ana"}, []int{0, 0, 0, 0}},

@@ -305,7 +305,7 @@ var approvalFilters = []domain.ApprovalFilter{
 	{Decided: true, Plan: "p", Node: "n"},
 	{Decided: true, Plan: "p", Node: "n", Tool: "http"},
 	{Run: "r"},
-	{Run: "r", Status: "open"},
+	{Run: "r", Status: "pending"},
 }
 
 var auditFilters = []domain.AuditFilter{

@@ -289,7 +289,7 @@ func (s *RunReader) RunCounts(ctx context.Context) (domain.RunCounts, error) {
 			c.NeedsAttention += r.N
 		}
 	}
-	c.OpenApprovals, err = s.db.Q.ApprovalCountOpen(ctx)
+	c.OpenApprovals, err = s.db.Q.ApprovalCountPending(ctx)
 	return c, core.Translate(err, "count approvals")
 }
 

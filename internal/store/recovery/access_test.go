@@ -141,7 +141,7 @@ func askingRun(t *testing.T, s *store.Store) {
 						Visit:     1,
 						Item:      -1,
 						Message:   "pay 5?",
-						Status:    "open",
+						Status:    "pending",
 						OnTimeout: "reject",
 						CreatedAt: time.Now(),
 						StartedBy: "marta",

@@ -119,7 +119,7 @@ func (s *database) checkApprovalsOf(ctx context.Context, c *domain.Check, low, h
 	for _, a := range approvals {
 		c.Checked++
 		opened, ok := journal[key{a.runID, a.id}]
-		decided := a.status != "open" && a.status != "cancelled"
+		decided := a.status != "pending" && a.status != "cancelled"
 		switch {
 		case !ok:
 			core.FindOf(c, a.run, "run %s: approval %s has no journal row", a.run, a.id)

@@ -257,7 +257,7 @@ func (m *Model) commit(c domain.Checkpoint) error {
 		return err
 	}
 	for _, a := range c.Approvals {
-		if (a.Status == "open") != a.DecidedAt.IsZero() {
+		if (a.Status == "pending") != a.DecidedAt.IsZero() {
 			return domain.Errorf(domain.CodeConflict, "an approval is decided exactly when it is closed")
 		}
 	}

@@ -124,7 +124,7 @@ func dueWords(c *ui.Context, a domain.Approval) string {
 	if a.DueAt.IsZero() {
 		return c.T("no deadline")
 	}
-	if a.Status != "open" {
+	if a.Status != "pending" {
 		return c.T("until %s, then %s", c.Time(a.DueAt).Text, c.T(a.OnTimeout))
 	}
 	left := c.Ago(c.Site.Now().Sub(a.DueAt))
@@ -160,7 +160,7 @@ func outcomeOf(a domain.Approval) kit.Status {
 	case "cancelled":
 		return kit.Word("idle", "i-cancel", locale.Mark("cancelled"), true)
 	}
-	return kit.Word("need", "i-need", locale.Mark("open"), false)
+	return kit.Word("need", "i-need", locale.Mark("pending"), false)
 }
 
 const (
@@ -202,7 +202,7 @@ func Facts(value domain.RawJSON, most int) (facts []kit.Fact, whole bool) {
 // Plain reports whether the user can decide the request with one click, without a value, comment,
 // or confirmation.
 func (v Card) Plain(reader string) bool {
-	return v.Status == "open" && v.CanAct && !v.OwnRun && (v.Assignee == "" || v.Assignee == reader) &&
+	return v.Status == "pending" && v.CanAct && !v.OwnRun && (v.Assignee == "" || v.Assignee == reader) &&
 		v.Label == "" && v.Tool == "" && v.Agent == "" && !v.MayAsk && len(v.Fields) == 0 && len(v.Answers) == 2
 }
 

@@ -16,7 +16,7 @@ func (p Ports) Confirmation(c *ui.Context) (*Confirmation, error) {
 	ids := c.Echo.QueryParams()["decided"]
 	for _, id := range ids[:min(len(ids), TogetherMost)] {
 		a, err := c.Site.App.Approvals.Get(c, c.Who.Actor(), id)
-		if domain.CodeOf(err) == domain.CodeNotFound || err == nil && (a.Status == "open" || a.DecidedBy != c.Who.Name) {
+		if domain.CodeOf(err) == domain.CodeNotFound || err == nil && (a.Status == "pending" || a.DecidedBy != c.Who.Name) {
 			continue
 		}
 		if err != nil {

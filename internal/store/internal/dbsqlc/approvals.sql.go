@@ -10,7 +10,7 @@ import (
 )
 
 const ApprovalAssign = `-- name: ApprovalAssign :execrows
-UPDATE approvals SET assignee = ?1, seal = ?2 WHERE public_id = ?3 AND status = 'open' AND assignee = ?4
+UPDATE approvals SET assignee = ?1, seal = ?2 WHERE public_id = ?3 AND status = 'pending' AND assignee = ?4
 `
 
 type ApprovalAssignParams struct {
@@ -34,7 +34,7 @@ func (q *Queries) ApprovalAssign(ctx context.Context, arg ApprovalAssignParams) 
 }
 
 const ApprovalClose = `-- name: ApprovalClose :exec
-UPDATE approvals SET status = 'cancelled', decided_at = ?1, decided_by = ?2, comment = ?3, comment_text = ?4 WHERE public_id = ?5 AND status = 'open'
+UPDATE approvals SET status = 'cancelled', decided_at = ?1, decided_by = ?2, comment = ?3, comment_text = ?4 WHERE public_id = ?5 AND status = 'pending'
 `
 
 type ApprovalCloseParams struct {
@@ -56,12 +56,12 @@ func (q *Queries) ApprovalClose(ctx context.Context, arg ApprovalCloseParams) er
 	return err
 }
 
-const ApprovalCountOpen = `-- name: ApprovalCountOpen :one
-SELECT count(*) FROM (SELECT 1 FROM approvals WHERE status = 'open' LIMIT 10000)
+const ApprovalCountPending = `-- name: ApprovalCountPending :one
+SELECT count(*) FROM (SELECT 1 FROM approvals WHERE status = 'pending' LIMIT 10000)
 `
 
-func (q *Queries) ApprovalCountOpen(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, ApprovalCountOpen)
+func (q *Queries) ApprovalCountPending(ctx context.Context) (int64, error) {
+	row := q.db.QueryRowContext(ctx, ApprovalCountPending)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -118,8 +118,8 @@ func (q *Queries) ApprovalGet(ctx context.Context, publicID string) (ApprovalGet
 }
 
 const ApprovalPurge = `-- name: ApprovalPurge :exec
-UPDATE approvals SET message = '', form = NULL, entered = NULL, decided_at = CASE WHEN status = 'open' THEN created_at ELSE decided_at END,
-    status = CASE WHEN status = 'open' THEN 'cancelled' ELSE status END WHERE run_id = ?1
+UPDATE approvals SET message = '', form = NULL, entered = NULL, decided_at = CASE WHEN status = 'pending' THEN created_at ELSE decided_at END,
+    status = CASE WHEN status = 'pending' THEN 'cancelled' ELSE status END WHERE run_id = ?1
 `
 
 // Retention deletes the request and the values that a person entered. Who decided,
@@ -208,12 +208,12 @@ func (q *Queries) ApprovalPut(ctx context.Context, arg ApprovalPutParams) error 
 	return err
 }
 
-const ApprovalsAllOpen = `-- name: ApprovalsAllOpen :many
-SELECT id, public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by, decided_at, decided_by, comment, comment_text, entered, rev, agent, may_ask, label, answers, answer, assignee, due_key, seal FROM approvals WHERE status = 'open' ORDER BY id
+const ApprovalsPending = `-- name: ApprovalsPending :many
+SELECT id, public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by, decided_at, decided_by, comment, comment_text, entered, rev, agent, may_ask, label, answers, answer, assignee, due_key, seal FROM approvals WHERE status = 'pending' ORDER BY id
 `
 
-func (q *Queries) ApprovalsAllOpen(ctx context.Context) ([]Approval, error) {
-	rows, err := q.db.QueryContext(ctx, ApprovalsAllOpen)
+func (q *Queries) ApprovalsPending(ctx context.Context) ([]Approval, error) {
+	rows, err := q.db.QueryContext(ctx, ApprovalsPending)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ const AuditDelete = `-- name: AuditDelete :execrows
 DELETE FROM audit_events WHERE seq IN (SELECT e.seq FROM audit_events AS e WHERE e.seq <= ?1 ORDER BY e.seq LIMIT ?2)
 `
 
-// Only what was cut off may go; see settings.audit_cut.
+// Only events up to settings.audit_cut can be deleted.
 func (q *Queries) AuditDelete(ctx context.Context, upto int64, max int64) (int64, error) {
 	result, err := q.db.ExecContext(ctx, AuditDelete, upto, max)
 	if err != nil {
@@ -299,7 +299,7 @@ type AuditOfStepsRow struct {
 	AuditEvent AuditEvent
 }
 
-// Events that stand for journal rows of a run, from a row on.
+// Events that cover journal rows of a run, from a row on.
 func (q *Queries) AuditOfSteps(ctx context.Context, runID int64, afterStep int64, max int64) ([]AuditOfStepsRow, error) {
 	rows, err := q.db.QueryContext(ctx, AuditOfSteps, runID, afterStep, max)
 	if err != nil {
@@ -417,7 +417,7 @@ const StepHashes = `-- name: StepHashes :many
 SELECT hash FROM step_results WHERE run_id = ?1 AND seq >= ?2 AND seq <= ?3 ORDER BY seq
 `
 
-// The hashes of the journal rows that an event stands for.
+// The hashes of the journal rows that an event covers.
 func (q *Queries) StepHashes(ctx context.Context, runID int64, first int64, last int64) ([][]byte, error) {
 	rows, err := q.db.QueryContext(ctx, StepHashes, runID, first, last)
 	if err != nil {
@@ -470,7 +470,7 @@ SELECT count(*) FROM (SELECT audit_seq FROM step_results ORDER BY id DESC LIMIT 
 WHERE s.audit_seq > (SELECT coalesce(max(seq), 0) FROM audit_events)
 `
 
-// Journal rows, of the newest 100,000, whose audit event is not there.
+// Journal rows, of the newest 100,000, without their audit event.
 func (q *Queries) StepsWithoutAudit(ctx context.Context) (int64, error) {
 	row := q.db.QueryRowContext(ctx, StepsWithoutAudit)
 	var count int64

@@ -193,7 +193,7 @@ func (q *Queries) CheckJournalRuns(ctx context.Context, above int64, upto int64)
 
 const CheckLeftApprovals = `-- name: CheckLeftApprovals :many
 SELECT r.public_id, CAST('it is ' || r.status || ', and its approval ' || a.public_id || ' is still open' AS TEXT) AS problem
-FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.status = 'open' AND r.ended_at <> 0 AND r.ended_at < ?1
+FROM approvals AS a JOIN runs AS r ON r.id = a.run_id WHERE a.status = 'pending' AND r.ended_at <> 0 AND r.ended_at < ?1
 `
 
 type CheckLeftApprovalsRow struct {
@@ -504,7 +504,7 @@ func (q *Queries) CheckSeals(ctx context.Context, low int64, high int64) ([]Chec
 }
 
 const CheckStates = `-- name: CheckStates :one
-SELECT (SELECT count(*) FROM approvals WHERE approvals.status = 'open') + (SELECT count(*) FROM runs WHERE runs.ended_at = 0 AND runs.parent_run <> '')
+SELECT (SELECT count(*) FROM approvals WHERE approvals.status = 'pending') + (SELECT count(*) FROM runs WHERE runs.ended_at = 0 AND runs.parent_run <> '')
   + (SELECT count(*) FROM runs WHERE runs.ended_at <> 0) AS examined
 `
 

@@ -81,8 +81,7 @@ type DeliveryEventsRow struct {
 	Run    string
 }
 
-// What people and the daemon did after a time, in order: not the checkpoints,
-// which are many.
+// The actions of people and the daemon after a time, in order, without checkpoints.
 func (q *Queries) DeliveryEvents(ctx context.Context, after int64, max int64) ([]DeliveryEventsRow, error) {
 	rows, err := q.db.QueryContext(ctx, DeliveryEvents, after, max)
 	if err != nil {
@@ -261,7 +260,7 @@ const DeliveryWithMore = `-- name: DeliveryWithMore :many
 SELECT id, channel, kind, seq, dedup_key, repeats, body, status, attempts, due_at, created_at, ended_at, error FROM deliveries WHERE repeats > 0 AND created_at <= ?1 ORDER BY created_at LIMIT ?2
 `
 
-// Messages whose quiet time is over and that stand for more than themselves.
+// Messages with repetitions whose quiet time is over.
 func (q *Queries) DeliveryWithMore(ctx context.Context, before int64, max int64) ([]Delivery, error) {
 	rows, err := q.db.QueryContext(ctx, DeliveryWithMore, before, max)
 	if err != nil {

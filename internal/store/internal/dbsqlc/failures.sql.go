@@ -186,7 +186,7 @@ type FailureAcksParams struct {
 	Fingerprint string
 }
 
-// The notes of failures that are alike, and of all with their code: at most two.
+// The notes of a failure group, and of all failures with its code: at most two.
 func (q *Queries) FailureAcks(ctx context.Context, arg FailureAcksParams) ([]FailureAck, error) {
 	rows, err := q.db.QueryContext(ctx, FailureAcks,
 		arg.PlanID,
@@ -248,7 +248,7 @@ type FailureGroupFirstRow struct {
 	PlanID    int64
 }
 
-// The first of the failures that are alike.
+// The first run of a failure group.
 func (q *Queries) FailureGroupFirst(ctx context.Context, arg FailureGroupFirstParams) (FailureGroupFirstRow, error) {
 	row := q.db.QueryRowContext(ctx, FailureGroupFirst,
 		arg.Plan,
@@ -679,7 +679,7 @@ type SpendListRow struct {
 	Cost         float64
 }
 
-// What model calls cost since a slot, per plan, agent, model, and part of as many slots.
+// Usage and cost of model calls since a slot, per plan, agent, model, and period of a number of slots.
 func (q *Queries) SpendList(ctx context.Context, slots int64, since int64, max int64) ([]SpendListRow, error) {
 	rows, err := q.db.QueryContext(ctx, SpendList, slots, since, max)
 	if err != nil {

@@ -482,7 +482,7 @@ type PayloadOrphansRow struct {
 	Hash []byte
 }
 
-// Payloads that were stored ahead of a checkpoint that never came.
+// Payloads that were stored before a checkpoint that did not follow.
 func (q *Queries) PayloadOrphans(ctx context.Context, after int64, before int64, max int64) ([]PayloadOrphansRow, error) {
 	rows, err := q.db.QueryContext(ctx, PayloadOrphans, after, before, max)
 	if err != nil {
@@ -568,7 +568,7 @@ type PayloadTotalsRow struct {
 	Bytes  int64
 }
 
-// How much large values take per plan.
+// The size of large values per plan.
 func (q *Queries) PayloadTotals(ctx context.Context) ([]PayloadTotalsRow, error) {
 	rows, err := q.db.QueryContext(ctx, PayloadTotals)
 	if err != nil {
@@ -596,7 +596,7 @@ const StepAuditSeq = `-- name: StepAuditSeq :one
 SELECT audit_seq FROM step_results WHERE run_id = ?1 AND seq = ?2
 `
 
-// The audit event that stands for a row.
+// The audit event that covers a row.
 func (q *Queries) StepAuditSeq(ctx context.Context, runID int64, seq int64) (int64, error) {
 	row := q.db.QueryRowContext(ctx, StepAuditSeq, runID, seq)
 	var audit_seq int64
@@ -719,7 +719,7 @@ type StepInsertPlainParams struct {
 	Hash      []byte
 }
 
-// StepInsert for rows that have only what most rows have: a constant costs less
+// StepInsert for rows with only the usual columns, because a constant costs less
 // than binding an argument.
 func (q *Queries) StepInsertPlain(ctx context.Context, arg StepInsertPlainParams) error {
 	_, err := q.db.ExecContext(ctx, StepInsertPlain,

@@ -48,7 +48,7 @@ SELECT run_notes.id, run_notes.run_id, run_notes.actor, run_notes.text, run_note
 WHERE runs.public_id = ?1 ORDER BY run_notes.id LIMIT ?2
 `
 
-// What people wrote about a run, in order.
+// The notes of a run, in order.
 func (q *Queries) NoteList(ctx context.Context, run string, max int64) ([]RunNote, error) {
 	rows, err := q.db.QueryContext(ctx, NoteList, run, max)
 	if err != nil {
@@ -94,7 +94,7 @@ type NoteRecentRow struct {
 	Key   string
 }
 
-// What people wrote about runs since a time, the newest first.
+// The notes of runs since a time, newest first.
 func (q *Queries) NoteRecent(ctx context.Context, since int64, max int64) ([]NoteRecentRow, error) {
 	rows, err := q.db.QueryContext(ctx, NoteRecent, since, max)
 	if err != nil {

@@ -457,7 +457,7 @@ type PlannedTotalsRow struct {
 	Newest     int64
 }
 
-// Versions never change: those up to one that was counted are counted once.
+// Versions never change, so those up to a counted one are counted only once.
 func (q *Queries) PlannedTotals(ctx context.Context, after int64) (PlannedTotalsRow, error) {
 	row := q.db.QueryRowContext(ctx, PlannedTotals, after)
 	var i PlannedTotalsRow
@@ -476,7 +476,7 @@ SELECT plans.key FROM plans JOIN plan_versions ON plan_versions.hash = plans.lat
 WHERE plans.archived_at = 0 AND instr(cast(plan_versions.canonical AS text), cast(?1 AS text)) > 0 ORDER BY plans.id LIMIT ?2
 `
 
-// Plans whose newest version has a text in it.
+// Plans whose newest version contains a text.
 func (q *Queries) PlansWithText(ctx context.Context, text string, max int64) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, PlansWithText, text, max)
 	if err != nil {
@@ -513,7 +513,7 @@ type RunsOfPlanRow struct {
 	EndedAt    int64
 }
 
-// How the newest runs of a plan went.
+// The outcomes of the newest runs of a plan.
 func (q *Queries) RunsOfPlan(ctx context.Context, plan string, max int64) ([]RunsOfPlanRow, error) {
 	rows, err := q.db.QueryContext(ctx, RunsOfPlan, plan, max)
 	if err != nil {
@@ -700,7 +700,7 @@ const VersionLast = `-- name: VersionLast :one
 SELECT cast(coalesce(max(number), 0) AS integer) FROM plan_versions WHERE plan_id = ?1
 `
 
-// Versions of re-plans have numbers too, though they are never a plan's latest.
+// Versions of replans have numbers, too, but are never a plan's latest version.
 func (q *Queries) VersionLast(ctx context.Context, planID int64) (int64, error) {
 	row := q.db.QueryRowContext(ctx, VersionLast, planID)
 	var column_1 int64

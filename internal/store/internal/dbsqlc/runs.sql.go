@@ -150,7 +150,7 @@ type RunBareRow struct {
 	Hash         string
 }
 
-// A run without what stands in the row of its details, which may be damaged.
+// A run without its details, which may be damaged.
 func (q *Queries) RunBare(ctx context.Context, publicID string) (RunBareRow, error) {
 	row := q.db.QueryRowContext(ctx, RunBare, publicID)
 	var i RunBareRow
@@ -838,7 +838,7 @@ type RunHoldableRow struct {
 	Origin     string
 }
 
-// Unfinished runs, for a hold. Quarantined ones are parked already.
+// Unfinished runs that a hold applies to. Quarantined ones do not execute anyway.
 func (q *Queries) RunHoldable(ctx context.Context) ([]RunHoldableRow, error) {
 	rows, err := q.db.QueryContext(ctx, RunHoldable)
 	if err != nil {
@@ -905,7 +905,7 @@ type RunInsertParams struct {
 	Slot           string
 }
 
-// A run whose id is there already is not inserted again.
+// A run with an existing id is not inserted again.
 func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (sql.Result, error) {
 	return q.db.ExecContext(ctx, RunInsert,
 		arg.PublicID,
@@ -940,7 +940,7 @@ SELECT cast(EXISTS (SELECT 1 FROM run_labels WHERE run_labels.run_id = r.id AND 
 FROM runs AS r WHERE r.id = ?1
 `
 
-// Why a run must be kept: it is pinned, or a living parent needs it; 0: it need not.
+// Why a run must be kept: it is pinned, or an unfinished parent needs it. 0: it can be deleted.
 func (q *Queries) RunKept(ctx context.Context, id int64) (int64, error) {
 	row := q.db.QueryRowContext(ctx, RunKept, id)
 	var column_1 int64
@@ -1164,7 +1164,7 @@ UPDATE runs SET purged_at = ?1
 WHERE id = ?2 AND purged_at = 0 AND status IN ('completed', 'failed', 'cancelled')
 `
 
-// Retention takes away what only a person may have entered or a node produced.
+// Retention deletes the data that people entered and nodes returned.
 func (q *Queries) RunPurge(ctx context.Context, purgedAt int64, iD int64) (int64, error) {
 	result, err := q.db.ExecContext(ctx, RunPurge, purgedAt, iD)
 	if err != nil {
@@ -1397,7 +1397,7 @@ type RunTotalsRow struct {
 	Steps  int64
 }
 
-// What the runs of each plan take.
+// The size of the runs of each plan.
 func (q *Queries) RunTotals(ctx context.Context) ([]RunTotalsRow, error) {
 	rows, err := q.db.QueryContext(ctx, RunTotals)
 	if err != nil {
@@ -1544,7 +1544,7 @@ type RunUnfinishedBareRow struct {
 	Hash         string
 }
 
-// Unfinished runs whose row of details is gone.
+// Unfinished runs without a row of details.
 func (q *Queries) RunUnfinishedBare(ctx context.Context) ([]RunUnfinishedBareRow, error) {
 	rows, err := q.db.QueryContext(ctx, RunUnfinishedBare)
 	if err != nil {
@@ -1632,7 +1632,7 @@ type RunUsesRow struct {
 	Name string
 }
 
-// What took part in a run, by kind and name.
+// The agents, tools, and providers of a run, by kind and name.
 func (q *Queries) RunUses(ctx context.Context, run string) ([]RunUsesRow, error) {
 	rows, err := q.db.QueryContext(ctx, RunUses, run)
 	if err != nil {

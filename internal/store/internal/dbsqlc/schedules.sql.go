@@ -247,7 +247,7 @@ type ScheduleClaimRow struct {
 	PlanArchivedAt int64
 }
 
-// Before a run is created for a slot.
+// Reserves a slot before its run is created.
 func (q *Queries) ScheduleClaim(ctx context.Context, publicID string) (ScheduleClaimRow, error) {
 	row := q.db.QueryRowContext(ctx, ScheduleClaim, publicID)
 	var i ScheduleClaimRow

@@ -24,21 +24,21 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// operation is an act of a person or a program on a daemon.
+// operation is an action of a person or a program on a daemon.
 type operation struct {
 	name, method, path, body string
 	// action is the action of its audit record.
 	action string
 	// done reports whether the operation has had its effect.
-	done func(ctx context.Context, h *house) (bool, error)
-	// page: it is a form of the dashboard, sent to it; else a request of the API.
+	done func(ctx context.Context, inst *instance) (bool, error)
+	// page: it is a form of the dashboard. Otherwise it is a request of the API.
 	page bool
 	// again: a repeated request is another operation, because the first answer contained a secret
 	// that was lost, or because nothing identifies the request.
 	again bool
 	// once: its idempotency key commits with its effect, not before.
 	once bool
-	// steps: it does its work in several transactions, and a repetition the rest.
+	// steps: it works in several transactions, and a repeated request executes the rest.
 	steps bool
 }
 
@@ -47,26 +47,26 @@ func (d *operation) keyed() bool {
 	return !d.page && !d.again && (d.method == http.MethodPost || d.method == http.MethodPatch)
 }
 
-// house is a data directory and the daemon that lives in it.
-type house struct {
+// instance is a data directory with its daemon.
+type instance struct {
 	bin, dir string
 	cmd      *exec.Cmd
 	api      *client.Client
 	url      string
 }
 
-func (h *house) data() string { return filepath.Join(h.dir, "data") }
-func (h *house) now() string  { return filepath.Join(h.dir, "now") }
+func (inst *instance) data() string { return filepath.Join(inst.dir, "data") }
+func (inst *instance) now() string  { return filepath.Join(inst.dir, "now") }
 
-// open starts a daemon in it, which has forgotten how many died before: it would
-// execute nothing any more.
-func (h *house) open(spec string) error {
-	if err := os.Remove(filepath.Join(h.data(), "kairosd.starts")); err != nil && !os.IsNotExist(err) {
+// open starts a daemon in the directory. It deletes the count of early crashes, because the daemon
+// would otherwise start in safe mode.
+func (inst *instance) open(spec string) error {
+	if err := os.Remove(filepath.Join(inst.data(), "kairosd.starts")); err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	cmd := exec.Command(h.bin, "serve", "--data", h.data(), "--listen", "127.0.0.1:0", "--config", filepath.Join(h.dir, "kairos.yaml"))
+	cmd := exec.Command(inst.bin, "serve", "--data", inst.data(), "--listen", "127.0.0.1:0", "--config", filepath.Join(inst.dir, "kairos.yaml"))
 	cmd.Env = append(os.Environ(), failpoint.Env+"="+spec)
-	log, err := os.OpenFile(filepath.Join(h.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(inst.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -86,39 +86,39 @@ func (h *house) open(spec string) error {
 				for lines.Scan() { // keep the pipe empty
 				}
 			}()
-			h.cmd, h.url = cmd, strings.TrimSuffix(at, "/")
-			h.api = client.Unix(filepath.Join(h.data(), "kairosd.sock"))
-			h.api.Retry = nil
+			inst.cmd, inst.url = cmd, strings.TrimSuffix(at, "/")
+			inst.api = client.Unix(filepath.Join(inst.data(), "kairosd.sock"))
+			inst.api.Retry = nil
 			return nil
 		}
 	}
-	text, _ := os.ReadFile(filepath.Join(h.dir, "log"))
+	text, _ := os.ReadFile(filepath.Join(inst.dir, "log"))
 	return fmt.Errorf("it does not start: %w\n%s", cmd.Wait(), text)
 }
 
-// end kills the daemon, if it has not died before.
-func (h *house) end() error {
-	if err := h.cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+// end kills the daemon, unless it has already ended.
+func (inst *instance) end() error {
+	if err := inst.cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	_ = h.cmd.Wait() // "signal: killed", from itself or from the test
-	return h.api.Close()
+	_ = inst.cmd.Wait() // "signal: killed", by itself or by the test
+	return inst.api.Close()
 }
 
 // send executes the operation once. Without an answer, the status is 0.
-func (h *house) send(ctx context.Context, d *operation) (status int, text string, err error) {
-	c, base := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, h.url
+func (inst *instance) send(ctx context.Context, d *operation) (status int, text string, err error) {
+	c, base := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, inst.url
 	if !d.page {
 		base = "http://kairosd/api/v1"
 		c.Transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(h.data(), "kairosd.sock"))
+			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(inst.data(), "kairosd.sock"))
 		}}
 	} else {
 		c.Transport = &http.Transport{DisableKeepAlives: true}
 	}
 	body := d.body
-	if d.action == "setup" { // every start makes a new secret, until there is a user
-		secret, err := os.ReadFile(filepath.Join(h.data(), "setup.token"))
+	if d.action == "setup" { // every start creates a new secret until a user exists
+		secret, err := os.ReadFile(filepath.Join(inst.data(), "setup.token"))
 		if err != nil && !os.IsNotExist(err) {
 			return 0, "", err
 		}
@@ -154,85 +154,85 @@ func (h *house) send(ctx context.Context, d *operation) (status int, text string
 }
 
 // records counts the audit records of the operation.
-func (h *house) records(ctx context.Context, d *operation) (int, error) {
-	list, err := h.api.AuditEvents(ctx, domain.AuditFilter{Query: "action:" + d.action + " result:ok", Page: domain.Page{Limit: 200}})
+func (inst *instance) records(ctx context.Context, d *operation) (int, error) {
+	list, err := inst.api.AuditEvents(ctx, domain.AuditFilter{Query: "action:" + d.action + " result:ok", Page: domain.Page{Limit: 200}})
 	return len(list.Items), err
 }
 
-// judge compares what the deed has done with its records: before is how many
-// there were.
-func (h *house) judge(ctx context.Context, d *operation, before int) (done bool, err error) {
-	n, err := h.records(ctx, d)
+// judge compares the effect of the operation with its audit records. before is the number of
+// earlier records.
+func (inst *instance) judge(ctx context.Context, d *operation, before int) (done bool, err error) {
+	n, err := inst.records(ctx, d)
 	if err != nil {
 		return false, err
 	}
-	if done, err = d.done(ctx, h); err != nil {
+	if done, err = d.done(ctx, inst); err != nil {
 		return false, err
 	}
 	switch {
 	case d.steps:
 	case done && n != before+1:
-		err = fmt.Errorf("it was done, and %d records say so", n-before)
+		err = fmt.Errorf("it was executed, with %d audit records", n-before)
 	case !done && n != before:
-		err = fmt.Errorf("it was not done, and %d records say that it was", n-before)
+		err = fmt.Errorf("it was not executed, with %d audit records", n-before)
 	}
 	return done, err
 }
 
-// outcome kills a daemon at a point of a deed, starts another, and repeats the
-// request. It reports whether the point was reached.
-func (h *house) outcome(ctx context.Context, d *operation, p point) (died bool, err error) {
-	if err := h.open("from=" + h.now() + ";" + p.String()); err != nil {
+// outcome kills a daemon at a point of an operation, starts another, and repeats the request. It
+// reports whether the point was reached.
+func (inst *instance) outcome(ctx context.Context, d *operation, p point) (killed bool, err error) {
+	if err := inst.open("from=" + inst.now() + ";" + p.String()); err != nil {
 		return false, err
 	}
-	before, err := h.records(ctx, d)
+	before, err := inst.records(ctx, d)
 	if err != nil {
 		return false, err
 	}
-	if err := os.WriteFile(h.now(), nil, 0o600); err != nil {
+	if err := os.WriteFile(inst.now(), nil, 0o600); err != nil {
 		return false, err
 	}
-	status, _, err := h.send(ctx, d)
+	status, _, err := inst.send(ctx, d)
 	if err != nil {
 		return false, err
 	}
-	died = status == 0
-	if err := h.end(); err != nil {
-		return died, err
+	killed = status == 0
+	if err := inst.end(); err != nil {
+		return killed, err
 	}
-	if err := h.open(""); err != nil {
-		return died, err
+	if err := inst.open(""); err != nil {
+		return killed, err
 	}
-	done, err := h.judge(ctx, d, before)
+	done, err := inst.judge(ctx, d, before)
 	if err != nil {
-		return died, fmt.Errorf("after the restart: %w", err)
+		return killed, fmt.Errorf("after the restart: %w", err)
 	}
-	if !died && !done {
-		return died, fmt.Errorf("it was answered with %d and is not there", status)
+	if !killed && !done {
+		return killed, fmt.Errorf("its response has the status %d, but it has no effect", status)
 	}
 	if !d.again || !done {
-		status, text, err := h.send(ctx, d)
+		status, text, err := inst.send(ctx, d)
 		switch {
 		case err != nil:
-			return died, err
+			return killed, err
 		case status == http.StatusConflict && strings.Contains(text, "idempotency.pending"):
-			return died, fmt.Errorf("a claim of the dead daemon is still waited for: %s", text)
+			return killed, fmt.Errorf("the key is still pending after the restart: %s", text)
 		case status == 0, status >= 500, status >= 400 && !done:
-			return died, fmt.Errorf("the repeated request gets %d: %s", status, text)
+			return killed, fmt.Errorf("the repeated request returned %d: %s", status, text)
 		}
-		if done, err := h.judge(ctx, d, before); err != nil || !done {
-			return died, fmt.Errorf("after the repeated request it is done: %v; %w", done, err)
+		if done, err := inst.judge(ctx, d, before); err != nil || !done {
+			return killed, fmt.Errorf("effect after the repeated request: %v; %w", done, err)
 		}
 	}
-	if err := h.end(); err != nil {
-		return died, err
+	if err := inst.end(); err != nil {
+		return killed, err
 	}
-	return died, h.examine(ctx)
+	return killed, inst.verify(ctx)
 }
 
-// examine looks at all of what is left.
-func (h *house) examine(ctx context.Context) (err error) {
-	s, err := store.Open(ctx, filepath.Join(h.data(), "kairos.db"), store.Options{})
+// verify opens the remaining database and checks all of it.
+func (inst *instance) verify(ctx context.Context) (err error) {
+	s, err := store.Open(ctx, filepath.Join(inst.data(), "kairos.db"), store.Options{})
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (h *house) examine(ctx context.Context) (err error) {
 	return nil
 }
 
-// outside is the world that the runs call: what fails, is in doubt, and hangs.
+// outside is a server that runs call. Its calls fail, are in doubt, or hang.
 func outside(t *testing.T) (*httptest.Server, chan struct{}) {
 	called, over := make(chan struct{}, 1), make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -265,7 +265,7 @@ func outside(t *testing.T) (*httptest.Server, chan struct{}) {
 			}
 			select {
 			case <-r.Context().Done():
-			case <-over: // a server that was not asked for the body does not see that the caller is gone
+			case <-over: // a server that has not read the body does not notice that the caller is gone
 			}
 		default:
 			http.Error(w, "perhaps", http.StatusInternalServerError)
@@ -279,7 +279,7 @@ func outside(t *testing.T) (*httptest.Server, chan struct{}) {
 	return s, called
 }
 
-var sceneryPlans = []string{
+var objectPlans = []string{
 	"id: asks\nnodes:\n  ask: {type: approval, input: {message: go on?}}\n",
 	"id: naps\nnodes:\n  nap: {type: wait, input: {for: 10h}}\n",
 	"id: fails\nnodes:\n  call: {type: http, effect: read, input: {method: GET, url: \"URL/missing\"}}\n",
@@ -290,6 +290,6 @@ var sceneryPlans = []string{
 	keeps,
 }
 
-// scenery is what the deeds act on, by name: a run of every state that a person
-// acts on.
-type scenery map[string]string
+// objects maps names to the objects of operations: a run in each status that people act on, and
+// others.
+type objects map[string]string
