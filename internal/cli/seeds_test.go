@@ -30,14 +30,14 @@ func TestOutputExample(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShell(t)
-			approved := "false"
+			answer := "false"
 			if approved {
-				approved = "true"
+				answer = "true"
 			}
 			s.file("answers.yaml", "answers:\n"+
 				"  - {system: You write, contains: AI ethics, json: {content: Machines should be kind.}}\n"+
 				"  - {system: You write, contains: \"150\", text: Be kind.}\n"+
-				"  - {system: You moderate, contains: Machines should be kind, json: {approved: "+approved+"}}\n"+
+				"  - {system: You moderate, contains: Machines should be kind, json: {approved: "+answer+"}}\n"+
 				"  - {system: You rank, contains: Machines should be kind, text: well found}\n")
 			config := s.file("kairos.yaml", `
 providers: {script: {type: scripted, file: answers.yaml}}
