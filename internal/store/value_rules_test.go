@@ -219,7 +219,7 @@ var valueRules = []rule{
 			)
 		c.commit(domain.Checkpoint{Run: r, Approvals: []domain.Approval{a}})
 		c.approval("A")
-	}, `ok|A n "go?" open by  "" values |ok|A n "go?" approved by w "fine" values {"a":1}`},
+	}, `ok|A n "go?" pending by  "" values |ok|A n "go?" approved by w "fine" values {"a":1}`},
 	{"approval: closed by nobody at no time", func(c *caller) {
 		r := c.begin()
 		c.commit(
