@@ -64,7 +64,8 @@ func (inst *instance) open(spec string) error {
 	if err := os.Remove(filepath.Join(inst.data(), "kairosd.starts")); err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	cmd := exec.Command(inst.bin, "serve", "--data", inst.data(), "--listen", "127.0.0.1:0", "--config", filepath.Join(inst.dir, "kairos.yaml"))
+	cmd := exec.Command(inst.bin, "serve", "--data", inst.data(), "--listen", "127.0.0.1:0",
+		"--config", filepath.Join(inst.dir, "kairos.yaml"))
 	cmd.Env = append(os.Environ(), failpoint.Env+"="+spec)
 	log, err := os.OpenFile(filepath.Join(inst.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -101,7 +102,7 @@ func (inst *instance) end() error {
 	if err := inst.cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	_ = inst.cmd.Wait() // "signal: killed", by itself or by the test
+	_ = inst.cmd.Wait() // "signal: killed", also without the test
 	return inst.api.Close()
 }
 

@@ -116,7 +116,7 @@ func TestCookiesNeedProofOfTheirPage(t *testing.T) {
 		{"the server's Origin", "POST /runs", []string{"Cookie: kairos=marta-session", "Origin: http://" + host}, 201},
 		{"A14 cross-site", "POST /runs", []string{"Cookie: kairos=marta-session", "Sec-Fetch-Site: cross-site"}, 403},
 		{"A14 same-site", "POST /runs", []string{"Cookie: kairos=marta-session", "Sec-Fetch-Site: same-site"}, 403},
-		{"the server's Origin over TLS, on a connection without TLS", "POST /runs", []string{"Cookie: kairos=marta-session", "Origin: https://" + host}, 403},
+		{"the server's Origin, but over TLS", "POST /runs", []string{"Cookie: kairos=marta-session", "Origin: https://" + host}, 403},
 		{"A14 Origin null", "POST /runs", []string{"Cookie: kairos=marta-session", "Origin: null"}, 403},
 		{"A14 foreign Origin", "POST /runs", []string{"Cookie: kairos=marta-session", "Origin: http://evil.example"}, 403},
 		{"A15 neither", "POST /runs", []string{"Cookie: kairos=marta-session"}, 403},
@@ -126,7 +126,7 @@ func TestCookiesNeedProofOfTheirPage(t *testing.T) {
 		{"A20 two that differ", "GET /runs", []string{"Cookie: kairos=marta-session; kairos=other"}, 401},
 		{"A20 two that agree", "GET /runs", []string{"Cookie: kairos=marta-session; kairos=marta-session"}, 200},
 		{"another cookie", "GET /runs", []string{"Cookie: session=marta-session"}, 401},
-		{"a page of another site opens a stream", "GET /events", []string{"Cookie: kairos=marta-session", "Origin: http://evil.example"}, 403},
+		{"a stream for another site", "GET /events", []string{"Cookie: kairos=marta-session", "Origin: http://evil.example"}, 403},
 	} {
 		body := ""
 		if strings.HasPrefix(c.line, "POST") {

@@ -51,7 +51,8 @@ edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: gate}]
 	if _, stderr := s.expect(0, "resume", r.RunID, "--preview"); !strings.Contains(stderr, "not possible") {
 		t.Errorf("preview of a resume: %s", stderr)
 	}
-	if _, stderr := s.expect(0, "fork", r.RunID, "--at", fmt.Sprint(at), "--preview"); !strings.Contains(stderr, "in doubt     pay (unsafe)") ||
+	if _, stderr := s.expect(0, "fork", r.RunID, "--at", fmt.Sprint(at), "--preview"); !strings.Contains(
+		stderr, "in doubt     pay (unsafe)") ||
 		!strings.Contains(stderr, "repeated     book (idempotent)") ||
 		!strings.Contains(stderr, "again        pay: the row with its outcome is damaged") {
 		t.Errorf("preview of the fork: %s", stderr)
