@@ -279,7 +279,7 @@ func Table(items []Card) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if a.Status == "open" {
+			if a.Status == "pending" {
 				templ_7745c5c3_Err = kit.TimeOf(a.Since).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -1095,7 +1095,7 @@ func Form(a Card) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if a.Status == "open" && a.OwnRun {
+		if a.Status == "pending" && a.OwnRun {
 			if a.OwnToken {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 95, "<p class=\"sub\">")
 				if templ_7745c5c3_Err != nil {
@@ -1141,12 +1141,12 @@ func Form(a Card) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if a.Status == "open" && a.CanAct {
+		} else if a.Status == "pending" && a.CanAct {
 			templ_7745c5c3_Err = decisionForm(a).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		} else if a.Status == "open" {
+		} else if a.Status == "pending" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 100, "<p class=\"sub\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
