@@ -3,11 +3,15 @@ package agents_test
 import (
 	"encoding/csv"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/kairosd/kairosd/web/webtest"
 )
+
+// chosen finds the choices that are on.
+var chosen = regexp.MustCompile(`<a href="/agents/spend\?[^"]*" aria-current="true">([^<]+)</a>`)
 
 // The spend page shows the cost of model calls by plan, agent, and model, and exports it as CSV.
 // The calls of a sub-run count once, not again for its parent.
@@ -25,6 +29,14 @@ func TestSpendIsShownByPlanAgentAndModel(t *testing.T) {
 		webtest.HasTexts(t, p, http.StatusOK, "By plan", "By agent", "By model", "question", "accountant", "scripted", "100%", "0.07")
 		if strings.Contains(p.Body, "/plans/parent") {
 			t.Errorf("%s counts the calls of a child run for its parent", span)
+		}
+	}
+	for by, title := range map[string]string{"": "By plan", "plan": "By plan", "agent": "By agent", "model": "By model",
+		"nonsense": "By plan"} {
+		p := b.Get("/agents/spend?range=7d&by=" + by)
+		if on := chosen.FindAllStringSubmatch(p.Body, -1); len(on) != 2 || on[0][1] != "7 days" && on[1][1] != "7 days" ||
+			on[0][1] != title && on[1][1] != title {
+			t.Errorf("by=%s has chosen %q, want %q and 7 days", by, on, title)
 		}
 	}
 	p := b.Get("/agents/spend.csv")

@@ -3,6 +3,8 @@ package run
 import (
 	"net/url"
 
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -27,4 +29,13 @@ func At(c *ui.Context, id string, set url.Values) string {
 		return path
 	}
 	return path + "?" + q.Encode()
+}
+
+// Way is the way to the page of a run.
+func Way(c *ui.Context, run domain.Run) []kit.Link {
+	return []kit.Link{
+		{Text: c.T("Runs"), Href: "/runs"},
+		{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
+		{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID, Class: "m"},
+	}
 }

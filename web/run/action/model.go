@@ -11,6 +11,7 @@ import (
 // PreviewPage is the preview of an action.
 type PreviewPage struct {
 	kit.Shell
+	Way kit.Crumbs
 	Verdict
 	Form
 	Options
@@ -108,6 +109,7 @@ func (f EditField) Changed() bool { return f.Wrong != "" || f.Value != f.Was }
 // NotePage is the form for a note.
 type NotePage struct {
 	kit.Shell
+	Way          kit.Crumbs
 	Run, RunHref string
 	Text         string // submitted text
 	Idem, Error  string

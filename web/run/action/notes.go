@@ -24,6 +24,7 @@ func (r *request) showNote(code int, problem string) error {
 	}
 	p := NotePage{
 		Shell:   r.Shell("runs", r.T("Note about run %s", domain.ShortID(run.ID))),
+		Way:     kit.Crumbs{Way: part.Way(r.Context, run)},
 		Run:     domain.ShortID(run.ID),
 		RunHref: "/runs/" + run.ID,
 		Text:    r.Field("text"),

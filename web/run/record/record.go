@@ -195,12 +195,7 @@ const findFrom = 12
 
 // WayHere returns the breadcrumb of the run's page.
 func (b *Record) WayHere() []kit.Link {
-	run := b.Detail.Run
-	return []kit.Link{
-		{Text: b.T("Runs"), Href: "/runs"},
-		{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
-		{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID, Class: "m"},
-	}
+	return part.Way(b.Context, b.Detail.Run)
 }
 
 // Refresh contains the event topic and the address with which a live region is updated.
