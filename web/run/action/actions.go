@@ -203,7 +203,8 @@ func (r *request) preview(code int, v actionText, req domain.ActionRequest, prob
 		Shell: r.Shell(
 			"runs",
 			r.T(v.button, short),
-		), Way: kit.Crumbs{Way: part.Way(r.Context, run)}, Action: string(v.action), Button: r.T(v.button, short), Run: short, RunHref: "/runs/" + run.ID,
+		), Way: kit.Crumbs{Way: part.Way(r.Context, run)},
+		Action: string(v.action), Button: r.T(v.button, short), Run: short, RunHref: "/runs/" + run.ID,
 		Form: Form{
 			Post:   "/runs/" + run.ID + "/" + string(v.action),
 			Danger: v.danger,
