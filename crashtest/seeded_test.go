@@ -329,6 +329,8 @@ var bugs = []bug{
 		"./internal/engine",
 		"TestSimultaneousRepeats",
 	),
+	marked("a restart forgets which run a new one replaces", "internal/engine/engine.go", "replaced", "_ = r",
+		"./internal/engine", "TestARestartCancelsTheReplacedRun"),
 	marked("a bulk rerun has no key", "internal/bulk/worker.go", "bulk-key", "_ = fmt.Sprint()",
 		"./internal/bulk", "TestACrashBeforeTheBookkeeping"),
 	marked(

@@ -49,7 +49,7 @@ func canonicalPlan(t *tree) any {
 				list[i] = canonicalNode(e)
 			}
 			return list
-		case key == "defaults" || key == "limits" || key == "concurrency":
+		case key == "defaults" || key == "limits" || key == "concurrency" || key == "schedule":
 			return canonicalNode(v)
 		}
 		return canonicalValue(v)

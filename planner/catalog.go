@@ -21,6 +21,8 @@ type Catalog struct {
 	Skills map[string]SkillInfo
 	// Types holds node types beyond the built-in ones and the tools' names.
 	Types map[string]walk.Effect
+	// Schedule checks the times of a plan's schedule. Nil accepts any.
+	Schedule func(walk.Schedule) error
 }
 
 // Check reports entries that no plan could use: tools with the name of a node type, and skills

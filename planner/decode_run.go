@@ -2,6 +2,8 @@ package planner
 
 import (
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
@@ -16,7 +18,7 @@ const (
 
 func decodeRunSettings(o *object) RunSettings {
 	s := RunSettings{Labels: o.strings("labels"), Priority: int(o.integer("priority", -maxPriority, maxPriority)),
-		Timeout: o.duration("timeout")}
+		Timeout: o.duration("timeout"), Schedule: decodeSchedule(o)}
 	at := o.t.get("labels")
 	if len(s.Labels) > maxLabels {
 		o.r.error(at, "", "run.labels", message.Message{}, "the plan has %d labels; at most %d are allowed", len(s.Labels), maxLabels)
@@ -63,4 +65,49 @@ func compileStartTemplate(k *compiler, at *tree, what string, v any) *walk.Templ
 		}
 	}
 	return t
+}
+
+func decodeSchedule(o *object) *walk.Schedule {
+	f := o.object("schedule", "schedule")
+	if f == nil {
+		return nil
+	}
+	s := &walk.Schedule{Cron: f.text("cron"), Zone: f.text("time_zone"), Jitter: time.Duration(f.duration("jitter")),
+		Input: f.value("input"), Overlap: f.text("overlap"), CatchUp: f.text("catch_up")}
+	if s.Cron == "" && !f.bad {
+		f.r.error(f.t, "", "run.schedule", message.New("write %s", "cron: \"30 2 * * 1-5\""), "schedule needs cron")
+	}
+	if o.t.get("id") == nil {
+		f.r.error(o.t.get("schedule"), "", "run.schedule", message.New("add id:, which is also the key of the schedule"),
+			"a plan with a schedule needs an id")
+	}
+	if overlaps := []string{"", "skip", "queue", "cancel_oldest"}; !slices.Contains(overlaps, s.Overlap) {
+		f.r.error(f.t.get("overlap"), "", "field.value", message.New("write skip, queue, or cancel_oldest"), "unknown overlap %s",
+			jsonvalue.Quote(s.Overlap))
+	}
+	if rules := []string{"", "default", "none", "last", "all", "ask"}; !slices.Contains(rules, s.CatchUp) {
+		f.r.error(f.t.get("catch_up"), "", "field.value", message.New("write default, none, last, all, or ask"), "unknown catch_up %s",
+			jsonvalue.Quote(s.CatchUp))
+	}
+	f.finish()
+	return s
+}
+
+// checkSchedule reports times that the server does not accept.
+func checkSchedule(d *Document, c *Catalog, r *reporter) {
+	if c == nil || c.Schedule == nil || d.tree.get("schedule") == nil {
+		return
+	}
+	var s *walk.Schedule
+	if d.Graph != nil {
+		s = d.Graph.Schedule
+	} else if d.Steps != nil {
+		s = d.Steps.Schedule
+	}
+	if s == nil || s.Cron == "" {
+		return
+	}
+	if err := c.Schedule(*s); err != nil {
+		r.error(d.tree.get("schedule"), "", "run.schedule", message.Message{}, "schedule: %s", err)
+	}
 }

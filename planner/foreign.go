@@ -27,7 +27,6 @@ var foreignKeys = map[string]map[string]message.Message{
 		"inputs":           message.New("write input: with a JSON Schema"),
 		"notes":            message.New("write a comment, or metadata:"),
 		"env":              message.New("write %s", "values:"),
-		"schedule":         message.New("remove it: schedule the plan on the server"),
 		"entry_point":      message.New("write %s", "start:"),
 		"entrypoint":       message.New("write %s", "start:"),
 	},

@@ -103,6 +103,7 @@ func Parse(src []byte, options ...ParseOption) (*Document, Problems) {
 	if d != nil {
 		d.semantics = p.semantics
 		d.compile(p.catalog, true, r)
+		checkSchedule(d, p.catalog, r)
 	}
 	problems := r.done()
 	if r.errors > 0 {
@@ -174,6 +175,7 @@ func parse(src []byte, f Format, r *reporter) *Document {
 func (d *Document) Check(c *Catalog) Problems {
 	r := &reporter{}
 	d.compile(c, false, r)
+	checkSchedule(d, c, r)
 	return r.done()
 }
 

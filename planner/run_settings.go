@@ -17,6 +17,8 @@ type RunSettings struct {
 	// Timeout is the time after which a run fails that has not ended. 0 means none.
 	Timeout     walk.Duration
 	Concurrency *Concurrency
+	// Schedule starts runs of the plan at times.
+	Schedule *walk.Schedule
 }
 
 // Concurrency limits the number of active runs with the same key.
@@ -40,13 +42,21 @@ func (s RunSettings) members() ordered {
 		labels = s.Labels
 	}
 	return ordered{{"labels", labels}, {"priority", number(int64(s.Priority))}, {"timeout", duration(s.Timeout)},
-		{"concurrency", concurrencyObject(s.Concurrency)}}
+		{"concurrency", concurrencyObject(s.Concurrency)}, {"schedule", scheduleObject(s.Schedule)}}
+}
+
+func scheduleObject(s *walk.Schedule) any {
+	if s == nil {
+		return nil
+	}
+	return ordered{{"cron", text(s.Cron)}, {"time_zone", text(s.Zone)}, {"jitter", duration(walk.Duration(s.Jitter))},
+		{"input", s.Input}, {"overlap", text(s.Overlap)}, {"catch_up", text(s.CatchUp)}}
 }
 
 // compileRunSettings compiles what the plan sets for its runs.
 func compileRunSettings(k *compiler, s RunSettings) {
 	k.p.Priority = cmp.Or(s.Priority, k.p.Priority)
-	k.p.Start.Timeout = time.Duration(s.Timeout)
+	k.p.Start.Timeout, k.p.Start.Schedule = time.Duration(s.Timeout), s.Schedule
 	if len(s.Labels) > 0 {
 		labels := map[string]any{}
 		for name, value := range s.Labels {

@@ -752,6 +752,7 @@ CREATE TABLE schedules (
     next_at       INTEGER NOT NULL, -- the next slot; 0: none
     due_at        INTEGER NOT NULL, -- the next slot with its jitter
     actor         TEXT    NOT NULL, -- who changed it last
+    declared      INTEGER NOT NULL DEFAULT 0, -- the plan declares it
     rev           INTEGER NOT NULL DEFAULT 1,
     created_at    INTEGER NOT NULL,
     updated_at    INTEGER NOT NULL

@@ -1,6 +1,6 @@
 -- name: ScheduleInsert :one
-INSERT INTO schedules (public_id, key, plan_id, version, cron, zone, jitter, input, labels, overlap, catch_up, next_at, due_at, actor, created_at, updated_at)
-VALUES (@public_id, @key, @plan_id, @version, @cron, @zone, @jitter, @input, @labels, @overlap, @catch_up, @next_at, @due_at, @actor, @created_at, @created_at)
+INSERT INTO schedules (public_id, key, plan_id, version, cron, zone, jitter, input, labels, overlap, catch_up, next_at, due_at, actor, declared, created_at, updated_at)
+VALUES (@public_id, @key, @plan_id, @version, @cron, @zone, @jitter, @input, @labels, @overlap, @catch_up, @next_at, @due_at, @actor, @declared, @created_at, @created_at)
 RETURNING id;
 
 -- name: ScheduleChange :exec
@@ -17,6 +17,10 @@ WHERE id = @id;
 
 -- name: ScheduleDelete :exec
 DELETE FROM schedules WHERE id = @id;
+
+-- The schedule that a plan declares.
+-- name: ScheduleDeclared :one
+SELECT public_id FROM schedules WHERE plan_id = @plan_id AND declared <> 0;
 
 -- A key takes precedence over an id.
 -- name: ScheduleNamed :one

@@ -23,6 +23,7 @@ type Schedule struct {
 	Key  string         `json:"key" doc:"The name of the schedule; unique."`
 	Plan domain.PlanRef `json:"plan" doc:"The plan, and the version that runs follow; 0: the current one."`
 	ScheduleSettings
+	Declared    bool                `json:"declared" doc:"The plan declares the schedule. Only the plan can change it."`
 	Paused      *domain.Disablement `json:"paused,omitempty" doc:"Who paused the schedule, and why; absent: it is not paused."`
 	PlanStopped bool                `json:"planStopped" doc:"The plan is paused or archived, so no slot starts."`
 	Next        time.Time           `json:"nextSlot,omitzero" doc:"The next slot."`
@@ -82,7 +83,7 @@ func ScheduleOf(s domain.Schedule) Schedule {
 	out := Schedule{ID: s.ID, Key: s.Key, Plan: domain.PlanRef{ID: s.PlanID, Key: s.PlanKey, Version: s.Version},
 		ScheduleSettings: ScheduleSettings{Cron: s.Cron, TimeZone: s.Zone, JitterMs: s.Jitter.Milliseconds(), Input: s.Input,
 			Labels: s.Labels, Overlap: s.Overlap, CatchUp: s.CatchUp},
-		Paused: s.Paused, PlanStopped: s.PlanStopped, Next: s.Next, Due: s.Due, Actor: s.Actor, Rev: s.Rev, CreatedAt: s.CreatedAt,
+		Declared: s.Declared, Paused: s.Paused, PlanStopped: s.PlanStopped, Next: s.Next, Due: s.Due, Actor: s.Actor, Rev: s.Rev, CreatedAt: s.CreatedAt,
 		UpdatedAt: s.UpdatedAt}
 	if s.Paused != nil {
 		out.Next, out.Due = time.Time{}, time.Time{}

@@ -136,19 +136,13 @@ func (s *Schedules) Create(ctx context.Context, req NewSchedule) (domain.Schedul
 		if err := tx.Schedules().Create(x); err != nil {
 			return x, err
 		}
-		tx.Audit("schedule:"+x.Key, "", domain.ChangeDetail(nil, scheduleDetail(x)))
+		tx.Audit("schedule:"+x.Key, "", domain.ChangeDetail(nil, x.Detail()))
 		return x, nil
 	})
 	if err != nil {
 		return x, err
 	}
 	return s.store.Schedule(ctx, x.ID)
-}
-
-// scheduleDetail is a schedule in the audit log.
-func scheduleDetail(x domain.Schedule) map[string]any {
-	return map[string]any{"plan": x.PlanKey, "version": x.Version, "cron": x.Cron, "timeZone": x.Zone, "jitter": x.Jitter.String(),
-		"overlap": x.Overlap, "catchUp": x.CatchUp, "input": x.Input, "labels": x.Labels}
 }
 
 // maxScheduleKey is the maximum length of a key.
@@ -221,8 +215,8 @@ type ScheduleEdit struct {
 // Update changes settings of a schedule. Runs that it started do not change. The principal becomes
 // the actor of its runs.
 //
-// Errors: invalid, not_found, stale (another revision), conflict (the plan cannot be scheduled),
-// forbidden.
+// Errors: invalid, not_found, stale (another revision), conflict (the plan cannot be scheduled, or
+// declares the schedule), forbidden.
 func (s *Schedules) Update(ctx context.Context, req ScheduleEdit) (domain.Schedule, error) {
 	known, done, err := before(ctx, s.kernel, UpdateSchedule, req.Meta, req, s.object())
 	if done || err != nil {
@@ -231,6 +225,9 @@ func (s *Schedules) Update(ctx context.Context, req ScheduleEdit) (domain.Schedu
 	x, err := s.store.Schedule(ctx, req.Schedule)
 	if err != nil {
 		return x, err
+	}
+	if x.Declared {
+		return x, declaredError(x)
 	}
 	old := x
 	if err := s.apply(ctx, &x, req.ScheduleFields); err != nil {
@@ -248,7 +245,7 @@ func (s *Schedules) Update(ctx context.Context, req ScheduleEdit) (domain.Schedu
 		if req.Cron == nil && req.Zone == nil && req.Jitter == nil { // a slot may have started meanwhile
 			x.Next, x.Due = now.Next, now.Due
 		}
-		tx.Audit("schedule:"+x.Key, "", domain.ChangeDetail(scheduleDetail(old), scheduleDetail(x)))
+		tx.Audit("schedule:"+x.Key, "", domain.ChangeDetail(old.Detail(), x.Detail()))
 		return x, tx.Schedules().Change(x)
 	})
 	if err != nil {
@@ -259,6 +256,13 @@ func (s *Schedules) Update(ctx context.Context, req ScheduleEdit) (domain.Schedu
 
 func scheduleChanged(x domain.Schedule) error {
 	return domain.Errorf(domain.CodeStale, "schedule %s has changed", x.Key).Suggest("read it again, then decide")
+}
+
+// declaredError is the error of a change of a schedule that a plan declares.
+func declaredError(x domain.Schedule) error {
+	err := domain.Errorf(domain.CodeConflict, "plan %s declares schedule %s", x.PlanKey, x.Key)
+	err.Reason = "schedule.declared"
+	return err.Suggest("change schedule in the plan, and store the plan; here, you can only pause and resume the schedule")
 }
 
 // ScheduleChange names a schedule and the reason of its change.
@@ -306,7 +310,7 @@ func (s *Schedules) Resume(ctx context.Context, req ScheduleChange) (domain.Sche
 
 // Delete removes a schedule, and returns it as it was. Its runs stay.
 //
-// Errors: not_found, stale, forbidden.
+// Errors: not_found, stale, conflict (the plan declares the schedule), forbidden.
 func (s *Schedules) Delete(ctx context.Context, req ScheduleChange) (domain.Schedule, error) {
 	kept := object[domain.Schedule]{id: func(x domain.Schedule) string { return x.Key },
 		find: func(_ context.Context, key string) (domain.Schedule, error) { return domain.Schedule{Key: key}, nil }}
@@ -315,10 +319,13 @@ func (s *Schedules) Delete(ctx context.Context, req ScheduleChange) (domain.Sche
 		if err == nil && req.Rev != 0 && req.Rev != x.Rev {
 			err = scheduleChanged(x)
 		}
+		if err == nil && x.Declared {
+			err = declaredError(x)
+		}
 		if err != nil {
 			return x, err
 		}
-		tx.Audit("schedule:"+x.Key, req.Reason, domain.ChangeDetail(scheduleDetail(x), nil))
+		tx.Audit("schedule:"+x.Key, req.Reason, domain.ChangeDetail(x.Detail(), nil))
 		return x, tx.Schedules().Delete(x.ID)
 	})
 }

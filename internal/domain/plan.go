@@ -86,6 +86,8 @@ type NewVersion struct {
 	Base string
 	// Facts replace the facts of the plan.
 	Facts []PlanFact
+	// Schedule is the schedule that the version declares, or nil.
+	Schedule *DeclaredSchedule
 }
 
 // RestoredVersion is a request to make an earlier version the current one.
@@ -95,6 +97,7 @@ type RestoredVersion struct {
 	Name, Description string
 	Reason            string
 	Facts             []PlanFact
+	Schedule          *DeclaredSchedule // that the version declares, or nil
 	// Accepts reports that a person accepts a generated version.
 	Accepts bool
 }

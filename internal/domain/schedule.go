@@ -1,10 +1,14 @@
 package domain
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Overlap defines what happens when a slot is due while a run of an earlier slot is active.
@@ -56,6 +60,25 @@ type ScheduleSpec struct {
 	CatchUp CatchUp           `json:"catchUp"`
 }
 
+// DeclaredSchedule is the schedule that a version of a plan declares.
+type DeclaredSchedule struct {
+	ScheduleSpec
+	// First returns the first slot of a schedule after a time, and when it is due.
+	First func(s Schedule, after time.Time) (next, due time.Time, err error) `json:"-"`
+}
+
+// SpecOf returns the settings that a plan declares, with defaults.
+func SpecOf(s walk.Schedule) (ScheduleSpec, error) {
+	x := ScheduleSpec{Cron: s.Cron, Zone: cmp.Or(s.Zone, "UTC"), Jitter: s.Jitter, Overlap: cmp.Or(Overlap(s.Overlap), Overlaps[0]),
+		CatchUp: cmp.Or(CatchUp(s.CatchUp), CatchUps[0])}
+	if s.Input == nil {
+		return x, nil
+	}
+	input, err := jsonvalue.Encode(s.Input)
+	x.Input = input
+	return x, err
+}
+
 // Schedule starts runs of a plan at the times of a cron expression. Each of these times is a slot.
 type Schedule struct {
 	ID, Key         string
@@ -63,6 +86,8 @@ type Schedule struct {
 	// Version is the version that runs follow. 0 is the current one.
 	Version int
 	ScheduleSpec
+	// Declared reports that the plan declares the schedule. Only the plan can change it.
+	Declared bool
 	// Paused is why slots do not start. PlanStopped reports that the plan is paused or archived.
 	Paused      *Disablement
 	PlanStopped bool
@@ -76,6 +101,16 @@ type Schedule struct {
 	Last *Slot
 	// Missed holds the missed slots that wait for a decision.
 	Missed *MissedSlots
+}
+
+// Detail describes the settings in the audit log.
+func (s Schedule) Detail() map[string]any {
+	d := map[string]any{"plan": s.PlanKey, "version": s.Version, "cron": s.Cron, "timeZone": s.Zone, "jitter": s.Jitter.String(),
+		"overlap": s.Overlap, "catchUp": s.CatchUp, "input": s.Input, "labels": s.Labels}
+	if s.Declared {
+		d["declared"] = true
+	}
+	return d
 }
 
 // Active reports whether slots of the schedule start runs.

@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/kairosd/kairosd/agent/llm"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/metric/activity"
+	"github.com/kairosd/kairosd/internal/schedule"
 	"github.com/kairosd/kairosd/internal/tool"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -150,8 +153,18 @@ func (r *Registry) Catalog() *planner.Catalog {
 	if r.models != nil {
 		c.DefaultAgent = r.models.defaultAgent
 	}
+	c.Schedule = checkSchedule
 	c.Agents, c.Skills, c.Types = maps.Clone(r.agents), maps.Clone(r.skills), maps.Clone(r.types)
 	return c
+}
+
+// checkSchedule checks the times of a plan's schedule.
+func checkSchedule(s walk.Schedule) error {
+	spec, err := domain.SpecOf(s)
+	if err != nil {
+		return err
+	}
+	return schedule.Check(spec, time.Now())
 }
 
 // tool runs a tool node.

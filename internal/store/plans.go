@@ -90,6 +90,9 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 	if err == nil && !apart {
 		err = w.putFacts(p.ID, v.Facts)
 	}
+	if err == nil && !apart && v.Origin != originTry && v.Origin != originPlanner {
+		err = tx.Schedules().declare(p, v.Schedule)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -176,7 +179,10 @@ func (tx *Tx) RestoreVersion(r domain.RestoredVersion) error {
 	}
 	tx.audit(action, auditRow{record: domain.AuditRecord{Object: "plan:" + p.Key, Reason: r.Reason,
 		Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"version": v.PlanVersion.Number, "hash": r.Hash, "from": p.Latest}))}})
-	return w.putFacts(p.ID, r.Facts)
+	if err := w.putFacts(p.ID, r.Facts); err != nil {
+		return err
+	}
+	return tx.Schedules().declare(p, r.Schedule)
 }
 
 // AcceptPlan accepts a draft.

@@ -47,7 +47,8 @@ func (s ScheduleTx) Create(x domain.Schedule) error {
 	_, err = w.q.ScheduleInsert(w.ctx, dbsqlc.ScheduleInsertParams{PublicID: x.ID, Key: x.Key, PlanID: p.ID,
 		Version: int64(x.Version), Cron: x.Cron, Zone: x.Zone, Jitter: x.Jitter.Microseconds(), Input: core.JSONText(x.Input),
 		Labels: labelsJSON(x.Labels), Overlap: string(x.Overlap), CatchUp: string(x.CatchUp), NextAt: core.Micros(x.Next),
-		DueAt: core.Micros(x.Due), Actor: x.Actor, CreatedAt: core.Micros(s.tx.op.At)})
+		DueAt: core.Micros(x.Due), Actor: x.Actor, Declared: core.Flag(x.Declared),
+		CreatedAt: core.Micros(s.tx.op.At)})
 	return err
 }
 

@@ -89,7 +89,10 @@ func (r *Reader) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan,
 	if err != nil {
 		return NewPlan{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
 	}
-	return NewPlan{v, doc, program, in}, problems, nil
+	if v.Schedule, err = declared(program); err == nil && v.Schedule != nil && !v.ByPerson {
+		err = domain.Errorf(domain.CodeInvalid, "a generated plan cannot have a schedule").Suggest("remove schedule from the plan")
+	}
+	return NewPlan{v, doc, program, in}, problems, err
 }
 
 // KeepPlan caches a plan that was just stored, so that its first run need not read and compile it
@@ -140,8 +143,9 @@ func (r *Reader) Restored(ctx context.Context, v domain.Version, reason string) 
 	if err != nil {
 		return domain.RestoredVersion{}, err
 	}
+	schedule, err := declared(prog.Program)
 	return domain.RestoredVersion{PlanID: v.PlanID, Hash: v.Hash, Name: prog.Name, Description: prog.Description,
-		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author)}, nil
+		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author), Schedule: schedule}, err
 }
 
 // Acceptance returns the change that accepts a version. Nil means that the current version is

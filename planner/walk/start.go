@@ -12,7 +12,16 @@ type Start struct {
 	Labels      *Template // an object of texts; nil if there are none
 	Concurrency *Concurrency
 	// Timeout is the time after which a run fails that has not ended. 0 means none.
-	Timeout time.Duration
+	Timeout  time.Duration
+	Schedule *Schedule // nil: the plan has none
+}
+
+// Schedule starts runs of a plan at the times of a cron expression. Empty fields have defaults.
+type Schedule struct {
+	Cron, Zone       string
+	Jitter           time.Duration
+	Input            any
+	Overlap, CatchUp string
 }
 
 // Concurrency is a compiled rule about runs with the same key.

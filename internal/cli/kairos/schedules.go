@@ -133,8 +133,12 @@ func (c scheduleCommands) printSchedule(s apitypes.ScheduleDetail, slots []apity
 	if s.CatchUp == domain.CatchUpDefault {
 		catchUp += " (" + string(s.Effective) + ")"
 	}
-	c.Facts("schedule "+s.Key, [][2]string{{"plan", s.Plan.Key + " " + version}, {"cron", s.Cron}, {"time zone", s.TimeZone},
-		{"jitter", jitter},
+	declared := ""
+	if s.Declared {
+		declared = "by the plan"
+	}
+	c.Facts("schedule "+s.Key, [][2]string{{"plan", s.Plan.Key + " " + version}, {"declared", declared}, {"cron", s.Cron},
+		{"time zone", s.TimeZone}, {"jitter", jitter},
 		{"overlap", string(s.Overlap)}, {"catch-up", catchUp}, {"input", valueLine(s.Input)}, {"paused", paused},
 		{"missed", missed}, {"actor", s.Actor}})
 	c.printTimes(s.Times)

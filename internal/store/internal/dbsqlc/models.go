@@ -414,6 +414,7 @@ type Schedule struct {
 	NextAt       int64
 	DueAt        int64
 	Actor        string
+	Declared     int64
 	Rev          int64
 	CreatedAt    int64
 	UpdatedAt    int64

@@ -262,6 +262,18 @@ func (q *Queries) ScheduleClaim(ctx context.Context, publicID string) (ScheduleC
 	return i, err
 }
 
+const ScheduleDeclared = `-- name: ScheduleDeclared :one
+SELECT public_id FROM schedules WHERE plan_id = ?1 AND declared <> 0
+`
+
+// The schedule that a plan declares.
+func (q *Queries) ScheduleDeclared(ctx context.Context, planID int64) (string, error) {
+	row := q.db.QueryRowContext(ctx, ScheduleDeclared, planID)
+	var public_id string
+	err := row.Scan(&public_id)
+	return public_id, err
+}
+
 const ScheduleDelete = `-- name: ScheduleDelete :exec
 DELETE FROM schedules WHERE id = ?1
 `
@@ -272,7 +284,7 @@ func (q *Queries) ScheduleDelete(ctx context.Context, id int64) error {
 }
 
 const ScheduleDue = `-- name: ScheduleDue :many
-SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key
+SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.declared, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key
 FROM schedules JOIN plans ON plans.id = schedules.plan_id
 WHERE schedules.due_at <> 0 AND schedules.paused_at = 0 AND schedules.due_at <= ?1 AND plans.paused_at = 0 AND plans.archived_at = 0
 ORDER BY schedules.due_at
@@ -314,6 +326,7 @@ func (q *Queries) ScheduleDue(ctx context.Context, until int64, max int64) ([]Sc
 			&i.Schedule.NextAt,
 			&i.Schedule.DueAt,
 			&i.Schedule.Actor,
+			&i.Schedule.Declared,
 			&i.Schedule.Rev,
 			&i.Schedule.CreatedAt,
 			&i.Schedule.UpdatedAt,
@@ -334,8 +347,8 @@ func (q *Queries) ScheduleDue(ctx context.Context, until int64, max int64) ([]Sc
 }
 
 const ScheduleInsert = `-- name: ScheduleInsert :one
-INSERT INTO schedules (public_id, key, plan_id, version, cron, zone, jitter, input, labels, overlap, catch_up, next_at, due_at, actor, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)
+INSERT INTO schedules (public_id, key, plan_id, version, cron, zone, jitter, input, labels, overlap, catch_up, next_at, due_at, actor, declared, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)
 RETURNING id
 `
 
@@ -354,6 +367,7 @@ type ScheduleInsertParams struct {
 	NextAt    int64
 	DueAt     int64
 	Actor     string
+	Declared  int64
 	CreatedAt int64
 }
 
@@ -373,6 +387,7 @@ func (q *Queries) ScheduleInsert(ctx context.Context, arg ScheduleInsertParams) 
 		arg.NextAt,
 		arg.DueAt,
 		arg.Actor,
+		arg.Declared,
 		arg.CreatedAt,
 	)
 	var id int64
@@ -381,7 +396,7 @@ func (q *Queries) ScheduleInsert(ctx context.Context, arg ScheduleInsertParams) 
 }
 
 const ScheduleList = `-- name: ScheduleList :many
-SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.declared, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key,
        cast(plans.paused_at <> 0 OR plans.archived_at <> 0 AS integer) AS plan_stopped
 FROM schedules JOIN plans ON plans.id = schedules.plan_id
 WHERE schedules.key > ?1 AND instr(lower(schedules.key), lower(cast(?2 AS text))) > 0
@@ -445,6 +460,7 @@ func (q *Queries) ScheduleList(ctx context.Context, arg ScheduleListParams) ([]S
 			&i.Schedule.NextAt,
 			&i.Schedule.DueAt,
 			&i.Schedule.Actor,
+			&i.Schedule.Declared,
 			&i.Schedule.Rev,
 			&i.Schedule.CreatedAt,
 			&i.Schedule.UpdatedAt,
@@ -491,7 +507,7 @@ func (q *Queries) ScheduleMove(ctx context.Context, arg ScheduleMoveParams) (int
 }
 
 const ScheduleNamed = `-- name: ScheduleNamed :one
-SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.declared, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key,
        cast(plans.paused_at <> 0 OR plans.archived_at <> 0 AS integer) AS plan_stopped
 FROM schedules JOIN plans ON plans.id = schedules.plan_id
 WHERE schedules.id = coalesce((SELECT k.id FROM schedules AS k WHERE k.key = ?1), (SELECT i.id FROM schedules AS i WHERE i.public_id = ?1))
@@ -527,6 +543,7 @@ func (q *Queries) ScheduleNamed(ctx context.Context, name string) (ScheduleNamed
 		&i.Schedule.NextAt,
 		&i.Schedule.DueAt,
 		&i.Schedule.Actor,
+		&i.Schedule.Declared,
 		&i.Schedule.Rev,
 		&i.Schedule.CreatedAt,
 		&i.Schedule.UpdatedAt,

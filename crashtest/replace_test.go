@@ -1,0 +1,85 @@
+package crashtest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/testing/proof"
+	"github.com/kairosd/kairosd/planner"
+)
+
+// A run that replaces another one exists before that one is cancelled. A daemon that is killed before it
+// stores the new run has changed nothing. Killed after that, it cancels the old run at its next start.
+func TestKillAroundAReplacement(t *testing.T) {
+	t.Parallel()
+	bin, in := build(t), proof.Dir(t)
+	for point, replaced := range map[string]bool{"accept.before": false, "replace.before": true} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			h := &house{bin: bin, dir: filepath.Join(in, point)}
+			if err := os.MkdirAll(h.data(), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(h.dir, "kairos.yaml"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(h.open(""))
+			text := "id: till\nconcurrency: {key: till, on_conflict: cancel_oldest}\nnodes:\n  a: {type: approval, input: {message: go on?}}\n"
+			_, _, _, _, err := h.api.SavePlan(ctx, []byte(text), planner.FormatYAML, "", "")
+			must(err)
+			old, err := h.api.Start(ctx, domain.StartRequest{Plan: "till"})
+			must(err)
+			must(h.until(ctx, old.ID, domain.RunWaiting))
+			must(h.end())
+
+			must(h.open("kill=" + point + ":1"))
+			if _, err := h.api.Start(ctx, domain.StartRequest{Plan: "till", Key: "next"}); err == nil {
+				t.Fatalf("the daemon did not die at %s", point)
+			}
+			must(h.end())
+
+			must(h.open(""))
+			if !replaced {
+				run, err := h.api.FindRun(ctx, old.ID)
+				if err != nil || run.Status != domain.RunWaiting {
+					t.Errorf("the old run is %s, %v", run.Status, err)
+				}
+			}
+			next, err := h.api.Start(ctx, domain.StartRequest{Plan: "till", Key: "next"}) // the same run, if it exists
+			must(err)
+			must(h.until(ctx, old.ID, domain.RunCancelled))
+			must(h.until(ctx, next.ID, domain.RunWaiting))
+			list, err := h.api.Runs(ctx, domain.RunFilter{PlanKey: "till", Page: domain.Page{Limit: 10}})
+			if err != nil || len(list.Items) != 2 {
+				t.Errorf("runs: %+v, %v", list.Items, err)
+			}
+			must(h.end())
+			must(h.examine(ctx))
+		})
+	}
+}
+
+// until waits until a run has a status.
+func (h *house) until(ctx context.Context, run string, status domain.RunStatus) error {
+	for _, err := range h.api.Events(ctx, "", "0") {
+		if err != nil {
+			return err
+		}
+		if r, err := h.api.FindRun(ctx, run); err != nil || r.Status == status {
+			return err
+		}
+	}
+	return ctx.Err()
+}
