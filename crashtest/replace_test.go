@@ -36,7 +36,8 @@ func TestKillAroundAReplacement(t *testing.T) {
 				}
 			}
 			must(h.open(""))
-			text := "id: till\nconcurrency: {key: till, on_conflict: cancel_oldest}\nnodes:\n  a: {type: approval, input: {message: go on?}}\n"
+			text := "id: till\nconcurrency: {key: till, on_conflict: cancel_oldest}\n" +
+				"nodes:\n  a: {type: approval, input: {message: go on?}}\n"
 			_, _, _, _, err := h.api.SavePlan(ctx, []byte(text), planner.FormatYAML, "", "")
 			must(err)
 			old, err := h.api.Start(ctx, domain.StartRequest{Plan: "till"})

@@ -83,7 +83,8 @@ func ScheduleOf(s domain.Schedule) Schedule {
 	out := Schedule{ID: s.ID, Key: s.Key, Plan: domain.PlanRef{ID: s.PlanID, Key: s.PlanKey, Version: s.Version},
 		ScheduleSettings: ScheduleSettings{Cron: s.Cron, TimeZone: s.Zone, JitterMs: s.Jitter.Milliseconds(), Input: s.Input,
 			Labels: s.Labels, Overlap: s.Overlap, CatchUp: s.CatchUp},
-		Declared: s.Declared, Paused: s.Paused, PlanStopped: s.PlanStopped, Next: s.Next, Due: s.Due, Actor: s.Actor, Rev: s.Rev, CreatedAt: s.CreatedAt,
+		Declared: s.Declared,
+		Paused:   s.Paused, PlanStopped: s.PlanStopped, Next: s.Next, Due: s.Due, Actor: s.Actor, Rev: s.Rev, CreatedAt: s.CreatedAt,
 		UpdatedAt: s.UpdatedAt}
 	if s.Paused != nil {
 		out.Next, out.Due = time.Time{}, time.Time{}

@@ -55,11 +55,13 @@ func TestAPlanDeclaresItsSchedule(t *testing.T) {
 
 	daily := "@daily"
 	by := app.Meta{By: apptest.Operator}
-	_, err = c.Schedules.Update(t.Context(), app.ScheduleEdit{Meta: by, Schedule: "nightly", ScheduleFields: app.ScheduleFields{Cron: &daily}})
+	_, err = c.Schedules.Update(t.Context(),
+		app.ScheduleEdit{Meta: by, Schedule: "nightly", ScheduleFields: app.ScheduleFields{Cron: &daily}})
 	if domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), "declares") {
 		t.Errorf("a change of the schedule: %v", err)
 	}
-	if _, err = c.Schedules.Delete(t.Context(), app.ScheduleChange{Meta: by, Schedule: "nightly"}); domain.CodeOf(err) != domain.CodeConflict {
+	_, err = c.Schedules.Delete(t.Context(), app.ScheduleChange{Meta: by, Schedule: "nightly"})
+	if domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("a removal of the schedule: %v", err)
 	}
 	if _, err = c.Schedules.Pause(t.Context(), app.ScheduleChange{Meta: by, Schedule: "nightly"}); err != nil {
