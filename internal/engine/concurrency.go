@@ -88,7 +88,7 @@ func checkConcurrency(c domain.Concurrency) (*domain.Concurrency, error) {
 	case len(c.Key) > maxConcurrencyKey:
 		return nil, domain.Errorf(domain.CodeInvalid, "the concurrency key has more than %d bytes", maxConcurrencyKey)
 	}
-	c.Cancels = nil
+	c.Limit, c.Cancels = max(c.Limit, 1), nil
 	return &c, nil
 }
 

@@ -37,24 +37,18 @@ func (b *headPart) untilStart(w *Why) error {
 		if err != nil {
 			return err
 		}
-		n := 0
+		var others []string
 		for _, o := range active {
 			if o.ID != run.ID && o.Status != domain.RunQueued {
-				n++
+				others = append(others, o.ID)
 			}
 		}
-		w.Conditions = append(
-			w.Conditions,
-			condition(
-				n < c.Limit,
-				b.T(
-					"A free slot for the key %s: %s of %s are active",
-					kit.Visible(c.Key),
-					b.Number(int64(n)),
-					b.Number(int64(c.Limit)),
-				),
-			),
-		)
+		free := condition(len(others) < c.Limit, b.T("A free slot for the key %s: %s of %s are active", kit.Visible(c.Key),
+			b.Number(int64(len(others))), b.Number(int64(c.Limit))))
+		if len(others) >= c.Limit && len(others) > 0 {
+			free.Link = kit.Link{Text: domain.ShortID(others[0]), Href: "/runs/" + others[0]}
+		}
+		w.Conditions = append(w.Conditions, free)
 	}
 	if b.System == nil {
 		return nil

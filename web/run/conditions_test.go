@@ -61,6 +61,25 @@ func TestAWaitingRunShowsItsConditions(t *testing.T) {
 	}
 }
 
+// A run that waits for its concurrency key links to the run that has it.
+func TestAQueuedRunLinksToTheRunThatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: till\nconcurrency: {key: till}\nnodes:\n  a: {type: approval, input: {message: go on?}}\n")
+	first := webtest.StartUntil(t, site, "till", domain.WaitApproval)
+	second, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "till"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := site.Browser(t).Login().Get("/runs/" + second.ID).Body
+	if text := webtest.Words(page); !strings.Contains(text, "not met A free slot for the key till: 1 of 1 are active") {
+		t.Errorf("the condition is missing in\n%s", text)
+	}
+	if !strings.Contains(page, `href="/runs/`+first.ID+`"`) {
+		t.Errorf("no link to run %s in\n%s", first.ID, page)
+	}
+}
+
 // A run that exceeds its limits shows each limit with the used amount.
 func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	t.Parallel()
