@@ -25,6 +25,8 @@ func (c *Catalog) untrusted(n *walk.ProgramNode) bool {
 		return true
 	case walk.TypeTool:
 		return c.Tools[n.Tool].Untrusted
+	case walk.TypeWait:
+		return n.WaitsForEvent()
 	}
 	return false
 }

@@ -44,6 +44,9 @@ func (s *spec) field(name string) *tree {
 	if v := s.tree.get(cmp.Or(s.names[name], name)); v != nil {
 		return v
 	}
+	if name == "input" && s.tree.get("wait") != nil {
+		return s.tree.get("wait")
+	}
 	return s.tree
 }
 

@@ -182,7 +182,7 @@ func (o *object) parseDuration(v *tree, key string, zero bool) time.Duration {
 		o.r.error(v, o.node, "duration.invalid", advice, "%s must be a duration, not %s", key, v.kind)
 		return 0
 	}
-	d, err := time.ParseDuration(v.text)
+	d, err := walk.ParseDuration(v.text)
 	if err != nil {
 		o.r.error(v, o.node, "duration.invalid", advice, "%s: invalid duration %s", key, jsonvalue.Quote(v.text))
 		return 0

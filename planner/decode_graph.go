@@ -72,6 +72,7 @@ func decodeNode(key, t *tree, r *reporter) Node {
 	if n.ID == "" {
 		n.ID = id
 	}
+	decodeWait(o, &n)
 	if v := t.get("type"); n.Type == "" && !o.bad && (v == nil || v.kind == treeNull || v.kind == treeString) {
 		suggestion := message.New("add type:, for example type: tool")
 		for _, k := range t.keys {
@@ -86,6 +87,22 @@ func decodeNode(key, t *tree, r *reporter) Node {
 	checkEffect(o, string(n.Effect))
 	o.finish()
 	return n
+}
+
+// decodeWait reads wait:, the short form of type: wait with an input.
+func decodeWait(o *object, n *Node) {
+	v := o.field("wait")
+	switch {
+	case v == nil:
+		return
+	case n.Type != "" && n.Type != walk.TypeWait:
+		o.r.error(v, o.node, "node.wait", message.New("remove type: or wait:"), "wait: needs type: wait")
+	case n.Input != nil:
+		n.Type = walk.TypeWait
+		o.r.error(v, o.node, "node.wait", message.New("keep one of them"), "a step has wait: or input:, not both")
+	default:
+		n.Type, n.Input = walk.TypeWait, v.value()
+	}
 }
 
 // decodeWhen reads a rule, a condition, or {after: RULE, if: CONDITION}.

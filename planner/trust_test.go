@@ -81,6 +81,8 @@ func TestRuleOfTwo(t *testing.T) {
 		{"router and a secret", "a: {type: router}\nb: " + signed, "a>b", "b"},
 		{"far away", "a: {type: llm}\nb: {type: set}\nc: {type: decision}\nd: {type: noop}\ne: " + signed, "a>b b>c c>d d>e", "e"},
 		{"two changes", "a: {type: llm}\nb: " + signed + "\nc: {type: pay, input: 1}", "a>b b>c", "b c"},
+		{"a signal", "a: {wait: {event: paid}}\nb: {type: pay, input: \"${secret.BANK}\"}", "a>b", "b"},
+		{"a timer", "a: {wait: {for: 1s}}\nb: {type: pay, input: \"${secret.BANK}\"}", "a>b", ""},
 		{"what is remembered", "a: {type: pay, input: {to: \"${memory}\", by: \"${secret.BANK}\"}}", "", "a"},
 		{"what is remembered, passed on", "a: {type: set, input: \"${memory}\"}\nb: {type: pay, input: \"${secret.BANK}\"}", "a>b", "b"},
 		// The change comes before untrusted input.

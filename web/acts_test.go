@@ -69,6 +69,7 @@ func TestEveryActionIsRecorded(t *testing.T) {
 	s.runs(seed)
 	s.bulks()
 	s.schedules()
+	s.signals()
 	s.accounts()
 	s.tools()
 	s.memories()
@@ -302,6 +303,10 @@ func (s *scene) schedules() {
 	s.api("POST /schedules/{id}/missed", "/schedules/nightly/missed", map[string]string{"decision": "none"})
 	s.api("POST /schedules/{id}/backfill", "/schedules/nightly/backfill", map[string]any{"from": time.Now().AddDate(0, 0, -2)})
 	s.api("DELETE /schedules/{id}", "/schedules/nightly", "")
+}
+
+func (s *scene) signals() {
+	s.api("POST /signals", "/signals", map[string]any{"name": "paid.42", "data": map[string]int{"amount": 12}})
 }
 
 func (s *scene) accounts() {

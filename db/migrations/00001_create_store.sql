@@ -73,7 +73,7 @@ CREATE TABLE runs (
     version_id    INTEGER NOT NULL REFERENCES plan_versions (id) ON DELETE RESTRICT,
     status        TEXT    NOT NULL CHECK (status = 'queued' OR status = 'running' OR status = 'waiting' OR status = 'completed' OR status = 'failed' OR status = 'cancelled'),
     wait_reason   TEXT    NOT NULL DEFAULT '' CHECK (wait_reason = '' OR wait_reason = 'approval' OR wait_reason = 'timer' OR wait_reason = 'retry' OR wait_reason = 'in_doubt' OR wait_reason = 'paused'
-                      OR wait_reason = 'budget' OR wait_reason = 'held' OR wait_reason = 'quarantined' OR wait_reason = 'replan' OR wait_reason = 'child'),
+                      OR wait_reason = 'budget' OR wait_reason = 'held' OR wait_reason = 'quarantined' OR wait_reason = 'replan' OR wait_reason = 'child' OR wait_reason = 'signal'),
     attention     INTEGER NOT NULL DEFAULT 0 CHECK (attention IN (0, 1)),
     last_seq      INTEGER NOT NULL DEFAULT 0,
     steps         INTEGER NOT NULL DEFAULT 0,
@@ -835,7 +835,62 @@ CREATE TABLE preferences (
     PRIMARY KEY (owner, key)
 ) STRICT, WITHOUT ROWID;
 
+-- What arrives from other systems.
+
+-- Named signals. One that no step waits for is kept until it expires.
+CREATE TABLE signals (
+    id         INTEGER PRIMARY KEY,
+    public_id  TEXT    NOT NULL UNIQUE,
+    name       TEXT    NOT NULL,
+    key        TEXT    NOT NULL, -- may be empty
+    data       TEXT    NOT NULL CHECK (json_valid(data)),
+    deliver    TEXT    NOT NULL CHECK (deliver IN ('one', 'all')),
+    source     TEXT    NOT NULL,
+    actor      TEXT    NOT NULL,
+    status     TEXT    NOT NULL CHECK (status IN ('waiting', 'matched', 'unmatched')),
+    size       INTEGER NOT NULL, -- bytes that count towards the limit of early signals
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+
+-- Serves SignalMatchable, SignalCountMatchable, SignalNamesMatchable.
+CREATE INDEX signals_waiting ON signals (name, key, id) WHERE status = 'waiting';
+-- Serves SignalEarly, SignalExpire.
+CREATE INDEX signals_early ON signals (expires_at, size) WHERE status = 'waiting';
+-- Serves SignalDelete.
+CREATE INDEX signals_settled ON signals (created_at) WHERE status <> 'waiting';
+
+-- Waits of steps for a signal.
+CREATE TABLE signal_waits (
+    id     TEXT    NOT NULL PRIMARY KEY,
+    run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    name   TEXT    NOT NULL,
+    key    TEXT    NOT NULL,
+    node   TEXT    NOT NULL,
+    visit  INTEGER NOT NULL,
+    item   INTEGER NOT NULL,
+    since  INTEGER NOT NULL,
+    due_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Serves WaitMatchable, WaitCount, SignalNamesMatchable.
+CREATE INDEX signal_waits_by_name ON signal_waits (name, key, since, id);
+
+-- The waits that a signal ended. A step of a run gets a signal once, in whichever visit.
+CREATE TABLE signal_matches (
+    signal_id INTEGER NOT NULL REFERENCES signals (id) ON DELETE CASCADE,
+    run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    node      TEXT    NOT NULL,
+    item      INTEGER NOT NULL,
+    visit     INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    PRIMARY KEY (signal_id, run_id, node, item)
+) STRICT, WITHOUT ROWID;
+
 -- +goose Down
+DROP TABLE signal_matches;
+DROP TABLE signal_waits;
+DROP TABLE signals;
 DROP TABLE preferences;
 DROP TABLE saved_views;
 DROP TABLE deliveries;

@@ -159,6 +159,7 @@ func (a *API) subjects() []interface{ routes(a *API) } {
 		bulkHandler{k, ops.Bulk},
 		failureHandler{k, ops.Failures},
 		scheduleHandler{k, ops.Schedules},
+		signalHandler{k, ops.Signals},
 		viewHandler{k, ops.Views},
 		memoryHandler{k, ops.Memory},
 		auditHandler{k, ops.Audit, ops.Runs},

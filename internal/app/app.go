@@ -83,6 +83,7 @@ type Store interface {
 	planStore
 	runStore
 	scheduleStore
+	signalStore
 	viewStore
 	preferenceStore
 	auditStore
@@ -108,6 +109,7 @@ type App struct {
 	Providers   *Providers
 	Runs        *Runs
 	Schedules   *Schedules
+	Signals     *Signals
 	System      *System
 	Tokens      *Tokens
 	Tools       *Tools
@@ -146,7 +148,7 @@ func New(c Config) *App {
 	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k},
 		Bulk: &Bulk{k}, Demo: &Demo{k}, Drafts: &Drafts{k}, Failures: &Failures{k}, FirstSteps: &FirstSteps{k},
 		Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, Preferences: &Preferences{k}, Providers: &Providers{k},
-		Runs: &Runs{k}, Schedules: &Schedules{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
+		Runs: &Runs{k}, Schedules: &Schedules{k}, Signals: &Signals{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 
 // AccountsOf returns the operations on accounts, for commands that work without a daemon.

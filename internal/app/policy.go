@@ -142,6 +142,13 @@ const (
 	BackfillSchedule Operation = "backfill-schedule"
 )
 
+// Signals.
+const (
+	ListSignals Operation = "list-signals"
+	GetSignal   Operation = "get-signal"
+	SendSignal  Operation = "send-signal"
+)
+
 // Approvals.
 const (
 	ListApprovals   Operation = "list-approvals"
@@ -326,6 +333,10 @@ var policy = map[Operation]Rule{
 	DecideMissed:     {Job, domain.RoleOperator, "runs:write", "schedule.decide"},
 	PreviewBackfill:  {Query, domain.RoleViewer, "runs:read", ""},
 	BackfillSchedule: {Job, domain.RoleOperator, "runs:write", "schedule.backfill"},
+
+	ListSignals: {Query, domain.RoleViewer, "runs:read", ""},
+	GetSignal:   {Query, domain.RoleViewer, "runs:read", ""},
+	SendSignal:  {Entity, domain.RoleOperator, "runs:write", "signal.send"},
 
 	ListApprovals:   {Query, domain.RoleViewer, "runs:read", ""},
 	GetApproval:     {Query, domain.RoleViewer, "runs:read", ""},

@@ -33,6 +33,8 @@ type Checkpoint struct {
 	SkillRuns []SkillRun
 	// Approvals opened or closed by this checkpoint.
 	Approvals []Approval
+	// Waits for signals that this checkpoint begins or ends. A signal that ends a wait is consumed with it.
+	Waits []SignalWait
 	// Uses are agents, tools, and providers that took part. A use that is stored already is
 	// skipped.
 	Uses []Use

@@ -194,7 +194,10 @@ type Wait struct {
 	// IDs of the approval or child run, if the run waits for one.
 	Approval string `json:"approval,omitempty"`
 	Child    string `json:"child,omitempty"`
-	Message  string `json:"message,omitempty"`
+	// Event and Key name the signal that the step waits for.
+	Event   string `json:"event,omitempty"`
+	Key     string `json:"key,omitempty"`
+	Message string `json:"message,omitempty"`
 	// Text is Message with its arguments kept apart. If it is zero, Message is not translated.
 	Text Message `json:"-"`
 	// Calls holds the calls of an attempt in doubt whose outcome is unknown. It is empty if the

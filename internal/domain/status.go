@@ -62,6 +62,8 @@ func RunIs(s RunStatus, reason WaitReason) Message {
 		return Messagef("the run is waiting (replan)")
 	case WaitChild:
 		return Messagef("the run is waiting (child)")
+	case WaitSignal:
+		return Messagef("the run is waiting (signal)")
 	case WaitRetry:
 		return Messagef("the run is waiting (retry)")
 	case WaitTimer:
@@ -82,13 +84,14 @@ const (
 	WaitApproval    WaitReason = "approval"
 	WaitReplan      WaitReason = "replan"
 	WaitChild       WaitReason = "child"
+	WaitSignal      WaitReason = "signal"
 	WaitRetry       WaitReason = "retry"
 	WaitTimer       WaitReason = "timer"
 )
 
 // WaitReasons lists all reasons by precedence.
 var WaitReasons = []WaitReason{WaitQuarantined, WaitHeld, WaitPaused, WaitInDoubt, WaitBudget,
-	WaitApproval, WaitReplan, WaitChild, WaitRetry, WaitTimer}
+	WaitApproval, WaitReplan, WaitChild, WaitSignal, WaitRetry, WaitTimer}
 
 // NeedsPerson reports whether only a person can end the wait.
 func (r WaitReason) NeedsPerson() bool {

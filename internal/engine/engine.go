@@ -95,6 +95,7 @@ type Engine struct {
 	handlers    *handlers
 	children    *childRuns
 	replans     *replans
+	signals     *signals
 	stopped     chan struct{}
 	wg          sync.WaitGroup
 
@@ -126,6 +127,7 @@ func New(c Config) (*Engine, error) {
 	e.runs = newRegistry(func(run string) *runner { return newRunner(e, run) }, func(a *runner) { e.wg.Go(a.loop) })
 	e.watchers.read, e.watchers.created, e.watchers.stopped = e.store.Run, e.runs.untouched, e.stopped
 	e.starts, e.children, e.replans = &starter{e: e}, &childRuns{e: e}, &replans{e: e}
+	e.signals = &signals{e: e, claimed: map[string]bool{}}
 	e.setup.Store(first)
 	e.timers = newTimers(e.clock.now, func(run string) { e.post(run, timerMsg{}) })
 	e.handlers = &handlers{clock: e.clock, setup: &e.setup, runs: e.runs, live: func(ev domain.Event) { e.Live(ev) },
@@ -197,6 +199,7 @@ func (e *Engine) Open(ctx context.Context) error {
 			families = append(families, append([]string{p.Run}, live[p.Run]...))
 		}
 	}
+	e.wg.Go(e.signals.open)
 	var replacing []*domain.Run // queued runs that cancel others before they start
 	for i := range unfinished {
 		r := &unfinished[i]

@@ -49,6 +49,17 @@ type Store interface {
 	// are rejected too. The caller may change the list after Enqueue returns.
 	Enqueue(list []domain.Checkpoint, done func(error))
 
+	// Signal finds a signal.
+	Signal(ctx context.Context, id string) (domain.Signal, error)
+	// Matchable lists the oldest signals with a name and a key that may end a wait, without their data,
+	// and the oldest waits for them. MatchableNames lists the names and keys that have both.
+	Matchable(ctx context.Context, name, key string, limit int) ([]domain.Signal, []domain.SignalWait, error)
+	MatchableNames(ctx context.Context) ([]domain.Signal, error)
+	// Delivered reports whether a signal for all has ended a wait of the same step before.
+	Delivered(ctx context.Context, signal string, w domain.SignalWait) (bool, error)
+	// DropWait removes a wait that has ended.
+	DropWait(ctx context.Context, wait string) error
+
 	Approval(ctx context.Context, id string) (domain.Approval, error)
 	// Approvals returns the approval requests that match a filter.
 	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)

@@ -48,7 +48,7 @@ func ReadApproval(input any) (ApprovalInput, error) {
 		}
 	}
 	if m["timeout"] != nil {
-		d, err := time.ParseDuration(jsonvalue.Text(m["timeout"]))
+		d, err := walk.ParseDuration(jsonvalue.Text(m["timeout"]))
 		if err != nil || d <= 0 {
 			return in, fmt.Errorf("timeout %q is not a positive duration", jsonvalue.Text(m["timeout"]))
 		}

@@ -61,6 +61,9 @@ type (
 	// CancelOtherChildren cancels the child runs that have not ended, except those in Needed.
 	CancelOtherChildren struct{ Needed []string }
 
+	// FindSignal looks for a stored signal that the step waits for. It leads to SignalArrived.
+	FindSignal struct{ Name, Key string }
+
 	// AskReplan requests a new version. It leads to ReplanReady.
 	AskReplan struct{ StepKey }
 	// VersionChanged announces that the run follows another version.
@@ -85,6 +88,7 @@ func (FindChild) task()           {}
 func (StartChild) task()          {}
 func (CancelChild) task()         {}
 func (CancelOtherChildren) task() {}
+func (FindSignal) task()          {}
 func (AskReplan) task()           {}
 func (VersionChanged) task()      {}
 func (ArmTimer) task()            {}

@@ -44,6 +44,9 @@ func stubOf(node *walk.ProgramNode, input, last any) any {
 	text := fmt.Sprintf("(dry run: %s was not called)", stubbed(node))
 	switch node.Type {
 	case walk.TypeWait:
+		if in, ok := input.(map[string]any); ok && waitsForSignal(input) {
+			return map[string]any{"event": in["event"], "key": in["key"], "data": map[string]any{}, "timedOut": false}
+		}
 		return last
 	case walk.TypeApproval:
 		values, answer := any(map[string]any{}), "approve"

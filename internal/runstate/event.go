@@ -90,7 +90,7 @@ type (
 		Usage   domain.Usage
 		// Unreported is the estimated usage of calls without a row.
 		Unreported domain.Usage
-		// Limit is the limit that ended the attempt. LimitCode is the event that ends the wait for
+		// Limit is the limit that ended the attempt. LimitCode is the signal that ends the wait for
 		// it.
 		Limit     domain.Message
 		LimitCode string
@@ -173,6 +173,12 @@ type (
 		CancelledHere bool
 	}
 )
+
+// SignalArrived is the signal that ends the wait of a step.
+type SignalArrived struct {
+	Wait   string // ID of the wait
+	Signal domain.Signal
+}
 
 // Events of replanning.
 type (

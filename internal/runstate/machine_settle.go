@@ -115,6 +115,8 @@ func withdraw(m *Machine, w *Step, by string, why domain.Message) {
 		closeApproval(m, w, by, why)
 	case domain.WaitChild:
 		m.doAfter(CancelChild{w.Ref})
+	case domain.WaitSignal:
+		endSignalWait(m, w, "")
 	}
 }
 

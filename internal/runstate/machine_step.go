@@ -135,8 +135,8 @@ func beginNextItem(m *Machine, f *Foreach) {
 	m.queue.pop(k)
 }
 
-// beginControl starts a node of class control: a durable row that waits for a time, a person, or a
-// child run. It holds no slot while it waits.
+// beginControl starts a node of class control: a durable row that waits for a time, an event, a
+// person, or a child run. It holds no slot while it waits.
 func beginControl(m *Machine, w *Step, node *walk.ProgramNode) {
 	input, failure := m.State.Walk.Input(w.VisitKey, w.Item)
 	if failure != nil {
@@ -153,6 +153,10 @@ func beginControl(m *Machine, w *Step, node *walk.ProgramNode) {
 	}
 	switch node.Type {
 	case walk.TypeWait:
+		if waitsForSignal(input) {
+			awaitSignal(m, w, node, input)
+			return
+		}
 		startTimer(m, w, node, input)
 	case walk.TypeApproval:
 		requestApproval(m, w, node, input)
@@ -180,7 +184,7 @@ func startTimer(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 	due, err := timerDue(m.env.Now, input)
 	if err != nil {
 		f := &walk.Failure{Code: walk.CodeInvalidInput, Node: node.ID,
-			Suggestion: "write input: {for: 10m} or {until: 2026-01-31T09:00:00Z}"}
+			Suggestion: "write input: {for: 10m}, {until: 2026-01-31T09:00:00Z}, or {event: NAME}"}
 		m.refuse(w, f.WithMessage("node %q: %s", node.ID, err))
 		return
 	}
@@ -196,10 +200,10 @@ func startTimer(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 func timerDue(now time.Time, input any) (time.Time, error) {
 	in, ok := input.(map[string]any)
 	if !ok || len(in) != 1 {
-		return time.Time{}, fmt.Errorf("a wait requires exactly one of for and until")
+		return time.Time{}, fmt.Errorf("a wait requires exactly one of for, until, and event")
 	}
 	if text, ok := in["for"].(string); ok {
-		d, err := time.ParseDuration(text)
+		d, err := walk.ParseDuration(text)
 		if err != nil {
 			return time.Time{}, fmt.Errorf("%q is not a duration", text)
 		}
@@ -215,7 +219,7 @@ func timerDue(now time.Time, input any) (time.Time, error) {
 		}
 		return t.UTC().Truncate(time.Microsecond), nil
 	}
-	return time.Time{}, fmt.Errorf("a wait requires exactly one of for and until, as text")
+	return time.Time{}, fmt.Errorf("a wait requires exactly one of for, until, and event, as text")
 }
 
 // handle ends waits whose time has come.
@@ -246,6 +250,8 @@ func endWaits(m *Machine) {
 			m.final(w, domain.NodeCompleted, m.State.Walk.Last(w.VisitKey), nil, nil)
 		case domain.WaitApproval:
 			expireApproval(m, w)
+		case domain.WaitSignal:
+			expireSignal(m, w)
 		}
 	}
 }

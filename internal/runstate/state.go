@@ -40,7 +40,7 @@ type Step struct {
 	Reason     domain.WaitReason // if waiting
 	Since      time.Time         // when the wait or the doubt began
 	Due        time.Time         // when the wait ends automatically; zero means never
-	Ref        string            // ID of the approval or child run that it waits for
+	Ref        string            // ID of the approval, the child run, or the wait for a signal
 	RequestSeq int64             // sequence number of the wait row
 	Binding    string            // digest that an approval step is bound to
 	Input      domain.RawJSON    // of the intent or wait row

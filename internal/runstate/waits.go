@@ -62,6 +62,8 @@ func (s *State) Waits() []domain.Wait {
 				}
 			case domain.WaitChild:
 				wait.Child = w.Ref
+			case domain.WaitSignal:
+				wait.Event, wait.Key = signalOf(w)
 			}
 		default:
 			continue
@@ -181,6 +183,8 @@ func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (message domain.
 		return domain.Messagef("%s waits until %s", node, w.Due), node
 	case domain.WaitChild:
 		return domain.Messagef("%s waits for run %s", node, domain.ShortID(w.Child)), node
+	case domain.WaitSignal:
+		return domain.Messagef("%s waits for the signal %s", node, w.Event), node
 	case domain.WaitReplan:
 		return domain.Messagef("%s failed; replanning the rest: %s", node, waitText(w)), node
 	case domain.WaitBudget:

@@ -4,6 +4,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/store/internal/incoming"
 )
 
 // pathLimit limits the path summary of a run in lists.
@@ -221,6 +222,9 @@ func (p *prepared) details(w *writer) error {
 		if err := w.q.ApprovalPut(w.ctx, w.s.approvalParams(a, p.rowID)); err != nil {
 			return err
 		}
+	}
+	if len(p.c.Waits) > 0 {
+		return incoming.New(w.ctx, w.q, w.s.now()).Waits(p.rowID, p.c.Waits)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type entities struct{ store *Store }
 // holds prevent the execution of a database that was reset to an earlier state.
 type holds struct{ store *Store }
 
-// schedules are schedules and their slots.
+// schedules are schedules and their slots, and events.
 type schedules struct{ store *Store }
 
 // rows convert parts of checkpoints to rows.

@@ -73,6 +73,7 @@ var wanted = map[domain.WaitReason]string{
 	domain.WaitChild: locale.Mark(
 		"The run of %s ends",
 	), domain.WaitRetry: locale.Mark("The next attempt of %s"), domain.WaitTimer: locale.Mark("The time of %s"),
+	domain.WaitSignal: locale.Mark("The signal that %s waits for"),
 }
 
 // untilOn adds the conditions for a waiting run to continue.

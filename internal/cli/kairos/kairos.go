@@ -63,7 +63,8 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 	}{
 		{"verbs", []*cobra.Command{run.runCommand(), draft.askCommand(), checkCommands{c}.validateCommand(),
 			statusCommands{c}.statusCommand(), cli.VersionCommand(c.Streams)}},
-		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), scheduleCommands{c}.group(), draft.group(),
+		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), scheduleCommands{c}.group(),
+			signalCommands{c}.group(), draft.group(),
 			approval.group(), failureCommands{c}.group(),
 			operationCommands{c}.group(), toolCommands{c}.group(), agent.group(), agent.providerGroup(), sessionCommands{c}.group(),
 			viewCommands{c}.group(), auditCommands{c}.group(), serverCommands{c}.group()}},
@@ -139,6 +140,7 @@ type (
 	agentCommands     struct{ *program }
 	sessionCommands   struct{ *program }
 	scheduleCommands  struct{ *program }
+	signalCommands    struct{ *program }
 	viewCommands      struct{ *program }
 	auditCommands     struct{ *program }
 	serverCommands    struct{ *program }

@@ -26,12 +26,14 @@ type Readers struct {
 	*JournalReader
 	*MemoryReader
 	*ScheduleReader
+	*SignalReader
 	*SmallReader
 	*SummaryReader
 }
 
 // ReadersOf returns the readers of a database.
 func ReadersOf(db *core.DB) Readers {
-	return Readers{&RunReader{db}, &PlanReader{db}, &JournalReader{db}, &MemoryReader{db}, &ScheduleReader{db}, &SmallReader{db},
+	return Readers{&RunReader{db}, &PlanReader{db}, &JournalReader{db}, &MemoryReader{db}, &ScheduleReader{db}, &SignalReader{db},
+		&SmallReader{db},
 		&SummaryReader{db}}
 }

@@ -31,6 +31,8 @@ func Status(c *ui.Context, run domain.Run) kit.Status {
 		st.Detail = c.T("timer")
 	case run.WaitReason == domain.WaitChild:
 		st.Detail = c.T("child run")
+	case run.WaitReason == domain.WaitSignal:
+		st.Detail = c.T("signal")
 	}
 	return st
 }

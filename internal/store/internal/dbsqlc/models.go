@@ -450,6 +450,42 @@ type Setting struct {
 	Value string
 }
 
+type Signal struct {
+	ID        int64
+	PublicID  string
+	Name      string
+	Key       string
+	Data      string
+	Deliver   string
+	Source    string
+	Actor     string
+	Status    string
+	Size      int64
+	CreatedAt int64
+	ExpiresAt int64
+}
+
+type SignalMatch struct {
+	SignalID int64
+	RunID    int64
+	Node     string
+	Item     int64
+	Visit    int64
+	At       int64
+}
+
+type SignalWait struct {
+	ID    string
+	RunID int64
+	Name  string
+	Key   string
+	Node  string
+	Visit int64
+	Item  int64
+	Since int64
+	DueAt int64
+}
+
 type SkillRun struct {
 	ID     int64
 	Skill  string

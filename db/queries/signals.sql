@@ -1,0 +1,71 @@
+-- name: SignalInsert :exec
+INSERT INTO signals (public_id, name, key, data, deliver, source, actor, status, size, created_at, expires_at)
+VALUES (@public_id, @name, @key, @data, @deliver, @source, @actor, 'waiting', @size, @created_at, @expires_at);
+
+-- Signals that no step waits for yet, and their size.
+-- name: SignalEarly :one
+SELECT count(*) AS signals, cast(coalesce(sum(size), 0) AS integer) AS size FROM signals WHERE status = 'waiting' AND expires_at > @now;
+
+-- Signals with a name and key that may end a wait, oldest first.
+-- name: SignalMatchable :many
+SELECT id, public_id, deliver FROM signals WHERE status = 'waiting' AND name = @name AND key = @key AND expires_at > @now ORDER BY id LIMIT @max;
+
+-- name: SignalCountMatchable :one
+SELECT count(*) FROM signals WHERE status = 'waiting' AND name = @name AND key = @key AND expires_at > @now;
+
+-- Names and keys of signals that may end a wait, at a start.
+-- name: SignalNamesMatchable :many
+SELECT DISTINCT w.name, w.key FROM signal_waits AS w
+WHERE EXISTS (SELECT 1 FROM signals AS s WHERE s.status = 'waiting' AND s.name = w.name AND s.key = w.key AND s.expires_at > @now);
+
+-- name: SignalGet :one
+SELECT * FROM signals WHERE public_id = @public_id;
+
+-- Newest first. A signal that has expired counts as unmatched, whatever its row has.
+-- name: SignalList :many
+SELECT * FROM signals
+WHERE id < @before AND (cast(@name AS text) = '' OR name = @name)
+  AND (cast(@status AS text) = '' OR CASE WHEN status = 'waiting' AND expires_at <= @now THEN 'unmatched' ELSE status END = @status)
+ORDER BY id DESC
+LIMIT @max;
+
+-- name: SignalConsume :execrows
+UPDATE signals SET status = 'matched' WHERE id = @id AND status = 'waiting';
+
+-- name: SignalExpire :execrows
+UPDATE signals SET status = CASE WHEN EXISTS (SELECT 1 FROM signal_matches AS m WHERE m.signal_id = signals.id) THEN 'matched' ELSE 'unmatched' END
+WHERE status = 'waiting' AND expires_at <= @now;
+
+-- name: SignalDelete :execrows
+DELETE FROM signals WHERE id IN (SELECT s.id FROM signals AS s WHERE s.status <> 'waiting' AND s.created_at < @before LIMIT @max);
+
+-- name: SignalMatchInsert :execrows
+INSERT INTO signal_matches (signal_id, run_id, node, item, visit, at) VALUES (@signal_id, @run_id, @node, @item, @visit, @at)
+ON CONFLICT DO NOTHING;
+
+-- name: SignalMatched :one
+SELECT count(*) FROM signal_matches AS m
+WHERE m.signal_id = @signal_id AND m.run_id = (SELECT r.id FROM runs AS r WHERE r.public_id = @run) AND m.node = @node AND m.item = @item;
+
+-- name: SignalMatches :many
+SELECT m.node, m.item, m.visit, m.at, r.public_id AS run FROM signal_matches AS m JOIN runs AS r ON r.id = m.run_id
+WHERE m.signal_id = @signal_id
+ORDER BY m.at, m.run_id, m.node, m.item
+LIMIT @max;
+
+-- name: WaitInsert :exec
+INSERT INTO signal_waits (id, run_id, name, key, node, visit, item, since, due_at)
+VALUES (@id, @run_id, @name, @key, @node, @visit, @item, @since, @due_at);
+
+-- name: WaitDelete :exec
+DELETE FROM signal_waits WHERE id = @id;
+
+-- Waits for a signal, oldest first.
+-- name: WaitMatchable :many
+SELECT w.id, w.node, w.visit, w.item, w.since, w.due_at, r.public_id AS run FROM signal_waits AS w JOIN runs AS r ON r.id = w.run_id
+WHERE w.name = @name AND w.key = @key
+ORDER BY w.since, w.id
+LIMIT @max;
+
+-- name: WaitCount :one
+SELECT count(*) FROM signal_waits WHERE name = @name AND key = @key;

@@ -1,0 +1,118 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"strconv"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/store/internal/incoming"
+)
+
+// SignalReader reads signals and the waits for them.
+type SignalReader struct{ db *core.DB }
+
+// maxMatches is how many of the waits that a signal ended are read.
+const maxMatches = 100
+
+// Signal finds a signal with the waits that it ended, at most 100. It returns CodeNotFound.
+func (s *SignalReader) Signal(ctx context.Context, id string) (domain.Signal, error) {
+	r, err := s.db.Q.SignalGet(ctx, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Signal{}, domain.Errorf(domain.CodeNotFound, "signal %q not found", id)
+	} else if err != nil {
+		return domain.Signal{}, core.Translate(err, "read a signal")
+	}
+	out := incoming.Signal(r, s.db.Now())
+	return out, s.matches(ctx, r.ID, &out)
+}
+
+func (s *SignalReader) matches(ctx context.Context, row int64, out *domain.Signal) error {
+	list, err := s.db.Q.SignalMatches(ctx, row, maxMatches)
+	if err != nil {
+		return core.Translate(err, "read a signal")
+	}
+	for _, m := range list {
+		out.Matches = append(out.Matches, domain.SignalMatch{Run: m.Run, Node: m.Node, Visit: int(m.Visit), Item: int(m.Item),
+			At: core.FromMicros(m.At)})
+	}
+	if out.All && len(list) > 0 { // it ended waits, even if it may end more
+		out.Status = domain.SignalMatched
+	}
+	return nil
+}
+
+// Signals lists signals, newest first.
+func (s *SignalReader) Signals(ctx context.Context, f domain.SignalFilter) (domain.List[domain.Signal], error) {
+	var list domain.List[domain.Signal]
+	before := int64(math.MaxInt64)
+	if f.Page.After != "" {
+		var err error
+		if before, err = strconv.ParseInt(f.Page.After, 10, 64); err != nil {
+			return list, domain.Errorf(domain.CodeInvalid, "the cursor is not valid")
+		}
+	}
+	limit := core.PageLimit(f.Page.Limit)
+	rows, err := s.db.Q.SignalList(ctx, dbsqlc.SignalListParams{Before: before, Name: f.Name, Status: string(f.Status),
+		Now: core.Micros(s.db.Now()), Max: int64(limit) + 1})
+	if err != nil {
+		return list, core.Translate(err, "list signals")
+	}
+	for i, r := range rows {
+		if i == limit {
+			list.Next = strconv.FormatInt(rows[i-1].ID, 10)
+			break
+		}
+		out := incoming.Signal(r, s.db.Now())
+		if err := s.matches(ctx, r.ID, &out); err != nil {
+			return list, err
+		}
+		list.Items = append(list.Items, out)
+	}
+	return list, nil
+}
+
+// MatchableNames lists the names and keys for which a signal and a wait are stored.
+func (s *SignalReader) MatchableNames(ctx context.Context) ([]domain.Signal, error) {
+	rows, err := s.db.Q.SignalNamesMatchable(ctx, core.Micros(s.db.Now()))
+	out := make([]domain.Signal, len(rows))
+	for i, r := range rows {
+		out[i] = domain.Signal{Name: r.Name, Key: r.Key}
+	}
+	return out, core.Translate(err, "read signals")
+}
+
+// Matchable lists the oldest signals with a name and a key that may end a wait, without their data, and
+// the oldest waits for them.
+func (s *SignalReader) Matchable(ctx context.Context, name, key string, limit int) ([]domain.Signal, []domain.SignalWait, error) {
+	rows, err := s.db.Q.WaitMatchable(ctx, name, key, int64(limit))
+	if err != nil || len(rows) == 0 {
+		return nil, nil, core.Translate(err, "read waits for signals")
+	}
+	waits := make([]domain.SignalWait, len(rows))
+	for i, r := range rows {
+		waits[i] = domain.SignalWait{ID: r.ID, Run: r.Run, Name: name, Key: key, Node: r.Node, Visit: int(r.Visit), Item: int(r.Item),
+			Since: core.FromMicros(r.Since), Due: core.FromMicros(r.DueAt)}
+	}
+	found, err := s.db.Q.SignalMatchable(ctx, dbsqlc.SignalMatchableParams{Name: name, Key: key, Now: core.Micros(s.db.Now()),
+		Max: int64(limit)})
+	signals := make([]domain.Signal, len(found))
+	for i, r := range found {
+		signals[i] = domain.Signal{ID: r.PublicID, Name: name, Key: key, All: r.Deliver == "all"}
+	}
+	return signals, waits, core.Translate(err, "read signals")
+}
+
+// Delivered reports whether a signal for all has ended a wait of the same step before.
+func (s *SignalReader) Delivered(ctx context.Context, signal string, w domain.SignalWait) (bool, error) {
+	r, err := s.db.Q.SignalGet(ctx, signal)
+	if err != nil {
+		return true, core.Translate(err, "read a signal")
+	}
+	n, err := s.db.Q.SignalMatched(ctx, dbsqlc.SignalMatchedParams{SignalID: r.ID, Run: w.Run, Node: w.Node, Item: int64(w.Item)})
+	return n > 0, core.Translate(err, "read a signal")
+}

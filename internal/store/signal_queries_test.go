@@ -1,0 +1,62 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// everySignalQuery sends signals to a run of a version, and ends a wait of it.
+func everySignalQuery(t *testing.T, s *Store, v domain.Version, must func(string, error)) {
+	t.Helper()
+	ctx, now := t.Context(), time.Now()
+	send := func(x domain.Signal) domain.Signal {
+		t.Helper()
+		x.ID, x.Data, x.CreatedAt = domain.NewID(), domain.RawJSON("1"), now
+		_, _, err := s.Do(s.by("send", domain.System), func(tx *Tx) (string, error) { return "", tx.Incoming().Send(x) })
+		must("send", err)
+		return x
+	}
+	one := send(domain.Signal{Name: "n", ExpiresAt: now.Add(time.Hour)})
+	all := send(domain.Signal{Name: "n", ExpiresAt: now.Add(time.Hour), All: true})
+	gone := send(domain.Signal{Name: "n", ExpiresAt: now.Add(-time.Hour)})
+	run, _, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t"})
+	must("run", err)
+	wait := domain.SignalWait{ID: "w", Name: "n", Node: "a", Visit: 1, Item: -1, Since: now}
+	must("wait", s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: run.LastSeq, Waits: []domain.SignalWait{wait},
+		Patch: &domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitSignal}}))
+	names, err := s.MatchableNames(ctx)
+	if must("names", err); len(names) != 1 || names[0].Name != "n" {
+		t.Errorf("%+v", names)
+	}
+	signals, waits, err := s.Matchable(ctx, "n", "", 10)
+	must("matchable", err)
+	if len(signals) != 2 || signals[0].ID != one.ID || !signals[1].All || len(waits) != 1 || waits[0].Run != run.ID {
+		t.Errorf("%+v %+v", signals, waits)
+	}
+	for _, x := range []domain.Signal{one, all} {
+		end := domain.Checkpoint{Run: run.ID, Fence: run.LastSeq, Waits: []domain.SignalWait{{ID: "w", Node: "a", Visit: 1, Item: -1,
+			Ended: true, Signal: x.ID}}, Patch: &domain.RunPatch{AddPath: "c"}}
+		must("consume", s.Commit(ctx, end))
+		if err := s.Commit(ctx, end); domain.CodeOf(err) != domain.CodeConflict {
+			t.Errorf("consumed twice: %v", err)
+		}
+		if done, err := s.Delivered(ctx, x.ID, domain.SignalWait{Run: run.ID, Node: "a", Item: -1}); err != nil || !done {
+			t.Errorf("delivered: %t %v", done, err)
+		}
+		if got, err := s.Signal(ctx, x.ID); err != nil || got.Status != domain.SignalMatched || len(got.Matches) != 1 {
+			t.Errorf("%+v %v", got, err)
+		}
+	}
+	must("drop", s.DropWait(ctx, "w"))
+	must("expire", s.ExpireSignals(ctx))
+	list, err := s.Signals(ctx, domain.SignalFilter{Name: "n", Page: domain.Page{Limit: 1}})
+	if must("list", err); len(list.Items) != 1 || list.Items[0].ID != gone.ID || list.Items[0].Status != domain.SignalUnmatched {
+		t.Errorf("%+v", list)
+	}
+	list, err = s.Signals(ctx, domain.SignalFilter{Status: domain.SignalMatched, Page: domain.Page{After: list.Next}})
+	if must("second page", err); len(list.Items) != 2 || list.Next != "" {
+		t.Errorf("%+v", list)
+	}
+}
