@@ -30,7 +30,7 @@ var limits = []limit{
 	{"replans", "2 (`planner.max_replans`)", "internal/engine", "cmp.Or(s.MaxReplans, 2)"},
 	{"crashes during one run before quarantine", "3", "internal/engine", "cmp.Or(o.QuarantineAfter, 3)"},
 	{"time that a signal is kept for a wait", "24 hours (`keep`, at most 30 days)", "internal/domain",
-		"SignalLifetime    = 24 * time.Hour"},
+		"SignalLifetime = 24 * time.Hour"},
 	{"signals that no step waits for", "10,000, or 64 MiB", "internal/domain", "MaxEarlySignals = 10_000"},
 	{"data of a signal", "256 KiB", "internal/domain", "MaxSignalData = 256 << 10"},
 	{"name or key of a signal", "256 bytes", "internal/domain", "MaxSignalName = 256"},
