@@ -24,8 +24,11 @@ SELECT * FROM signals WHERE public_id = @public_id;
 -- Newest first. A signal that has expired counts as unmatched, whatever its row has.
 -- name: SignalList :many
 SELECT * FROM signals
-WHERE id < @before AND (cast(@name AS text) = '' OR name = @name)
-  AND (cast(@status AS text) = '' OR CASE WHEN status = 'waiting' AND expires_at <= @now THEN 'unmatched' ELSE status END = @status)
+WHERE id < @before AND instr(lower(name), lower(cast(@text AS text))) > 0
+  AND (cast(@status AS text) = '' OR @status = CASE
+        WHEN status = 'waiting' AND deliver = 'all' AND EXISTS (SELECT 1 FROM signal_matches AS m WHERE m.signal_id = signals.id) THEN 'matched'
+        WHEN status = 'waiting' AND expires_at <= @now THEN 'unmatched'
+        ELSE status END)
 ORDER BY id DESC
 LIMIT @max;
 
@@ -50,7 +53,7 @@ WHERE m.signal_id = @signal_id AND m.run_id = (SELECT r.id FROM runs AS r WHERE 
 -- name: SignalMatches :many
 SELECT m.node, m.item, m.visit, m.at, r.public_id AS run FROM signal_matches AS m JOIN runs AS r ON r.id = m.run_id
 WHERE m.signal_id = @signal_id
-ORDER BY m.at, m.run_id, m.node, m.item
+ORDER BY m.run_id, m.node, m.item
 LIMIT @max;
 
 -- name: WaitInsert :exec

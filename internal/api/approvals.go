@@ -62,7 +62,9 @@ func (in *listApprovalsIn) read() error {
 	in.Overdue = overdue == "true"
 	known := append([]string{"decided"}, domain.ApprovalStatuses...)
 	if !slices.Contains(known, in.Status) {
-		return filter.Mistyped("status", in.Status, known)
+		if wrong := filter.Mistyped("status", in.Status, known); wrong != nil {
+			return wrong
+		}
 	}
 	return nil
 }

@@ -31,3 +31,12 @@ func TestAnApprovalAcceptsOnlyItsAnswers(t *testing.T) {
 		}
 	}
 }
+
+// A status that no approval request has, and that resembles none, selects nothing.
+func TestApprovalsWithAnUnknownStatus(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	if a := s.ask(t, "viewer", "GET /approvals?filter=status%3Afailed", ""); a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.text)
+	}
+}

@@ -14,7 +14,7 @@ import (
 type (
 	signalsIn struct {
 		PageIn
-		Name   string              `query:"name" maxLength:"256" doc:"Only signals with this name."`
+		Filter string              `query:"filter" maxLength:"256" doc:"Part of the name."`
 		Status domain.SignalStatus `query:"status" enum:"waiting,matched,unmatched" doc:"unmatched: expired without a wait; absent: all."`
 	}
 	signalsOut struct {
@@ -53,7 +53,7 @@ func (h signalHandler) list(ctx context.Context, in *signalsIn) (*signalsOut, er
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.signals.List(ctx, actorOf(ctx), domain.SignalFilter{Name: in.Name, Status: in.Status,
+	list, err := h.signals.List(ctx, actorOf(ctx), domain.SignalFilter{Text: in.Filter, Status: in.Status,
 		Page: domain.Page{After: after, Limit: in.Limit}})
 	if err != nil {
 		return nil, err

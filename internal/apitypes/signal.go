@@ -27,7 +27,7 @@ type SignalMatch struct {
 	Node  string    `json:"node" doc:"The step."`
 	Visit int       `json:"visit" doc:"The iteration, starting at 1."`
 	Item  int       `json:"item" doc:"The item of a foreach; -1: none."`
-	At    time.Time `json:"at" doc:"When the wait ended."`
+	At    time.Time `json:"matchedAt" doc:"When the wait ended."`
 }
 
 // SignalCreate is a signal to send.

@@ -26,7 +26,7 @@ func (c *Client) Signal(ctx context.Context, id string) (apitypes.Signal, error)
 // Signals lists signals, newest first.
 func (c *Client) Signals(ctx context.Context, f domain.SignalFilter) (items []apitypes.Signal, next string, err error) {
 	q := pageQuery(f.Page)
-	for name, value := range map[string]string{"name": f.Name, "status": string(f.Status)} {
+	for name, value := range map[string]string{"filter": f.Text, "status": string(f.Status)} {
 		if value != "" {
 			q.Set(name, value)
 		}

@@ -62,7 +62,7 @@ type SignalMatch struct {
 
 // SignalFilter selects signals. Zero fields do not restrict.
 type SignalFilter struct {
-	Name   string
+	Text   string // part of the name
 	Status SignalStatus
 	Page   Page
 }

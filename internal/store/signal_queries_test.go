@@ -10,7 +10,7 @@ import (
 // everySignalQuery sends signals to a run of a version, and ends a wait of it.
 func everySignalQuery(t *testing.T, s *Store, v domain.Version, must func(string, error)) {
 	t.Helper()
-	ctx, now := t.Context(), time.Now()
+	ctx, now := t.Context(), s.now()
 	send := func(x domain.Signal) domain.Signal {
 		t.Helper()
 		x.ID, x.Data, x.CreatedAt = domain.NewID(), domain.RawJSON("1"), now
@@ -51,7 +51,7 @@ func everySignalQuery(t *testing.T, s *Store, v domain.Version, must func(string
 	}
 	must("drop", s.DropWait(ctx, "w"))
 	must("expire", s.ExpireSignals(ctx))
-	list, err := s.Signals(ctx, domain.SignalFilter{Name: "n", Page: domain.Page{Limit: 1}})
+	list, err := s.Signals(ctx, domain.SignalFilter{Text: "N", Page: domain.Page{Limit: 1}})
 	if must("list", err); len(list.Items) != 1 || list.Items[0].ID != gone.ID || list.Items[0].Status != domain.SignalUnmatched {
 		t.Errorf("%+v", list)
 	}

@@ -22,7 +22,7 @@ func (c signalCommands) listCommand() *cobra.Command {
 		Use: "list", Short: "List signals", Args: cobra.NoArgs,
 		Long: `Lists signals, newest first. A waiting signal is kept until a step waits for it. An
 unmatched one expired before that.`,
-		Example: "  kairos signals\n  kairos signals --name paid.42 --status unmatched",
+		Example: "  kairos signals\n  kairos signals --filter paid --status unmatched",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Page, f.Status = l.page(), domain.SignalStatus(status)
 			return c.with(cmd, func(b *client.Client) error {
@@ -41,7 +41,7 @@ unmatched one expired before that.`,
 		},
 	}
 	l.add(cmd)
-	cmd.Flags().StringVar(&f.Name, "name", "", "only signals with this name")
+	cmd.Flags().StringVar(&f.Text, "filter", "", "part of the name")
 	cmd.Flags().StringVar(&status, "status", "", "waiting, matched, or unmatched")
 	return cmd
 }

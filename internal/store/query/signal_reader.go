@@ -53,11 +53,11 @@ func (s *SignalReader) Signals(ctx context.Context, f domain.SignalFilter) (doma
 	if f.Page.After != "" {
 		var err error
 		if before, err = strconv.ParseInt(f.Page.After, 10, 64); err != nil {
-			return list, domain.Errorf(domain.CodeInvalid, "the cursor is not valid")
+			return list, core.Translate(err, "read a cursor")
 		}
 	}
 	limit := core.PageLimit(f.Page.Limit)
-	rows, err := s.db.Q.SignalList(ctx, dbsqlc.SignalListParams{Before: before, Name: f.Name, Status: string(f.Status),
+	rows, err := s.db.Q.SignalList(ctx, dbsqlc.SignalListParams{Before: before, Text: f.Text, Status: string(f.Status),
 		Now: core.Micros(s.db.Now()), Max: int64(limit) + 1})
 	if err != nil {
 		return list, core.Translate(err, "list signals")

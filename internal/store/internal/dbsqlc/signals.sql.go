@@ -134,15 +134,18 @@ func (q *Queries) SignalInsert(ctx context.Context, arg SignalInsertParams) erro
 
 const SignalList = `-- name: SignalList :many
 SELECT id, public_id, name, "key", data, deliver, source, actor, status, size, created_at, expires_at FROM signals
-WHERE id < ?1 AND (cast(?2 AS text) = '' OR name = ?2)
-  AND (cast(?3 AS text) = '' OR CASE WHEN status = 'waiting' AND expires_at <= ?4 THEN 'unmatched' ELSE status END = ?3)
+WHERE id < ?1 AND instr(lower(name), lower(cast(?2 AS text))) > 0
+  AND (cast(?3 AS text) = '' OR ?3 = CASE
+        WHEN status = 'waiting' AND deliver = 'all' AND EXISTS (SELECT 1 FROM signal_matches AS m WHERE m.signal_id = signals.id) THEN 'matched'
+        WHEN status = 'waiting' AND expires_at <= ?4 THEN 'unmatched'
+        ELSE status END)
 ORDER BY id DESC
 LIMIT ?5
 `
 
 type SignalListParams struct {
 	Before int64
-	Name   string
+	Text   string
 	Status string
 	Now    int64
 	Max    int64
@@ -152,7 +155,7 @@ type SignalListParams struct {
 func (q *Queries) SignalList(ctx context.Context, arg SignalListParams) ([]Signal, error) {
 	rows, err := q.db.QueryContext(ctx, SignalList,
 		arg.Before,
-		arg.Name,
+		arg.Text,
 		arg.Status,
 		arg.Now,
 		arg.Max,
@@ -293,7 +296,7 @@ func (q *Queries) SignalMatched(ctx context.Context, arg SignalMatchedParams) (i
 const SignalMatches = `-- name: SignalMatches :many
 SELECT m.node, m.item, m.visit, m.at, r.public_id AS run FROM signal_matches AS m JOIN runs AS r ON r.id = m.run_id
 WHERE m.signal_id = ?1
-ORDER BY m.at, m.run_id, m.node, m.item
+ORDER BY m.run_id, m.node, m.item
 LIMIT ?2
 `
 
