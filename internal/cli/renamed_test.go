@@ -51,7 +51,8 @@ var renamed = map[string]string{
 // in the list of new commands.
 func TestEveryCommandHasItsPlace(t *testing.T) {
 	t.Parallel()
-	used := map[string]bool{"status": true, "server status": true, "schedules": true} // new
+	used := map[string]bool{"status": true, "server status": true, "schedules": true, "signals": true,
+		"signals send": true, "signals show": true} // new
 	for _, verb := range strings.Fields("show create update delete pause resume next decide backfill") {
 		used["schedules "+verb] = true
 	}
@@ -86,7 +87,7 @@ func TestTheTopLevel(t *testing.T) {
 	}
 	for group, want := range map[string]string{
 		"verbs":  "ask run status validate version",
-		"groups": "agents approvals audit drafts failures operations plans providers runs schedules server sessions tools views",
+		"groups": "agents approvals audit drafts failures operations plans providers runs schedules server sessions signals tools views",
 		"short":  "approve cancel fork logs rerun resume reject show",
 	} {
 		list := strings.Fields(want)
@@ -101,7 +102,7 @@ func TestTheTopLevel(t *testing.T) {
 // summaryVerbs are the verbs that begin the summary of a command.
 var summaryVerbs = strings.Fields(`Convert Decide Accept Acknowledge Add Apply Archive Assign Call Cancel Change Check Clear Compare Create Delete Disable
 	Discard Draw Enable End Export Kill Link List Make Manage Pause Plan Print Release Remove Replace Reject Resolve Restart Restore Resume Revoke
-	Run Save Search Serve Set Show Start Stop Store Track Approve
+	Run Save Search Send Serve Set Show Start Stop Store Track Approve
 	Unpause Withdraw`)
 
 // A summary has at most 50 characters and begins with a known verb.

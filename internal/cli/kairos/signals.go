@@ -12,7 +12,7 @@ import (
 )
 
 func (c signalCommands) group() *cobra.Command {
-	return group("signals", "Send signals to waiting runs", c.listCommand, c.sendCommand(), c.showCommand())
+	return group("signals", "Manage signals", c.listCommand, c.sendCommand(), c.showCommand())
 }
 
 func (c signalCommands) listCommand() *cobra.Command {
@@ -88,7 +88,8 @@ func (c signalCommands) sendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "send NAME", Short: "Send a signal", Args: cobra.ExactArgs(1),
 		Long: `Sends a signal to the step that has waited for it the longest, or with --all to all of
-them. If no step waits for it, the signal is kept for --keep, and ends the first wait that begins.`,
+them. If no step waits for it, the signal is kept for --keep. Then it ends the first wait
+that begins.`,
 		Example: "  kairos signals send paid.42 --data '{\"amount\": 12}'\n  kairos signals send market-closed --all --keep 1h",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Name = args[0]
