@@ -286,11 +286,30 @@ func (s *scene) bulks() {
 // schedules creates, changes, pauses, resumes, and deletes schedules, and runs past and missed
 // times.
 func (s *scene) schedules() {
+	s.page("/schedules/new", "/schedules/new", `name="cron"`, "key", "hourly", "plan", "later", "cron", "@hourly", "overlap", "skip",
+		"catchup", "ask", "do", "save")
+	s.page("/schedules/:schedule/edit", "/schedules/hourly/edit", `name="cron"`, "plan", "later", "cron", "@daily", "overlap", "skip", "catchup", "ask",
+		"do", "save")
+	s.page("/schedules/:schedule/pause", "/schedules/hourly/pause", `name="reason"`)
+	s.page("/schedules/:schedule/resume", "/schedules/hourly/resume", `name="reason"`)
+	s.miss("hourly")
+	s.page("/schedules/:schedule/missed", "/schedules/hourly/missed", `name="missed"`, "decision", "none")
+	from := time.Now().UTC().AddDate(0, 0, -2).Format("2006-01-02T15:04")
+	s.page("/schedules/:schedule/backfill", "/schedules/hourly/backfill?from="+from, `name="slots"`)
+	s.page("/schedules/:schedule/delete", "/schedules/hourly/delete", `name="reason"`)
 	s.api("POST /schedules", "/schedules", map[string]any{"key": "nightly", "plan": "later", "cron": "@hourly", "catchUp": "ask"})
 	s.api("PATCH /schedules/{id}", "/schedules/nightly", map[string]any{"cron": "@daily"})
 	s.api("POST /schedules/{id}/pause", "/schedules/nightly/pause", map[string]string{"reason": "holidays"})
 	s.api("POST /schedules/{id}/resume", "/schedules/nightly/resume", map[string]string{"reason": "back"})
-	x, err := s.Store.Schedule(s.t.Context(), "nightly")
+	s.miss("nightly")
+	s.api("POST /schedules/{id}/missed", "/schedules/nightly/missed", map[string]string{"decision": "none"})
+	s.api("POST /schedules/{id}/backfill", "/schedules/nightly/backfill", map[string]any{"from": time.Now().AddDate(0, 0, -2)})
+	s.api("DELETE /schedules/{id}", "/schedules/nightly", "")
+}
+
+// miss makes a schedule miss its next slot.
+func (s *scene) miss(key string) {
+	x, err := s.Store.Schedule(s.t.Context(), key)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -300,9 +319,6 @@ func (s *scene) schedules() {
 	if err := s.Store.MoveSchedule(s.t.Context(), x.ID, move, nil); err != nil {
 		s.t.Fatal(err)
 	}
-	s.api("POST /schedules/{id}/missed", "/schedules/nightly/missed", map[string]string{"decision": "none"})
-	s.api("POST /schedules/{id}/backfill", "/schedules/nightly/backfill", map[string]any{"from": time.Now().AddDate(0, 0, -2)})
-	s.api("DELETE /schedules/{id}", "/schedules/nightly", "")
 }
 
 func (s *scene) signals() {

@@ -33,6 +33,7 @@ import (
 	"github.com/kairosd/kairosd/web/run/action"
 	"github.com/kairosd/kairosd/web/run/compare"
 	"github.com/kairosd/kairosd/web/runs"
+	"github.com/kairosd/kairosd/web/schedules"
 	"github.com/kairosd/kairosd/web/settings"
 	"github.com/kairosd/kairosd/web/start"
 	"github.com/kairosd/kairosd/web/system"
@@ -178,6 +179,7 @@ func (s *Server) mounted() []ui.Section {
 		memory.Section(memory.Ports{App: s.App}),
 		runs.Section(runs.Ports{App: s.App, Reader: s.Reader, Programs: s.Engine}),
 		plans.Section(plans.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Layouts: &s.layouts}),
+		schedules.Section(schedules.Ports{App: s.App}),
 		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),
 		start.Section(start.Ports{App: s.App, Reader: s.Reader, Plans: s.Engine}),
 		system.Section(system.Ports{App: s.App, System: s.System, Settings: s.Settings}),

@@ -256,7 +256,10 @@ func (s *section) openQuestions(c *ui.Context, p *Inbox, f domain.ApprovalFilter
 	if err != nil {
 		return err
 	}
-	var first []approval.Request
+	first, err := s.missedSlots(c, f.Plan)
+	if err != nil {
+		return err
+	}
 	for _, group := range approval.Doubts(doubts) {
 		first = append(first, approval.DoubtRequest(c, group))
 	}

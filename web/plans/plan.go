@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -16,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/plan"
 	"github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/schedule"
 	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -132,6 +134,9 @@ func (b *planPage) actions() {
 	number := strconv.Itoa(b.version.Number)
 	b.page.Actions = append(b.page.Actions, kit.Link{Text: b.T("Edit…"), Href: b.path + "/edit?base=" + number})
 	more(kit.Link{Text: b.T("Copy…"), Href: "/plans/new?" + url.Values{"from": {b.stored.Key}, "v": {number}}.Encode()})
+	if b.May(app.CreateSchedule) && !b.stored.Archived {
+		more(kit.Link{Text: b.T("New schedule…"), Href: "/schedules/new?" + url.Values{"plan": {b.stored.Key}}.Encode()})
+	}
 	if b.stored.Archived {
 		more(kit.Link{Text: b.T("Unarchive…"), Href: b.path + "/archive", Dialog: true})
 	} else {
@@ -147,8 +152,18 @@ func (b *planPage) found() error {
 			b.page.Found = append(b.page.Found, factLink(f))
 		}
 	}
+	if err != nil {
+		return err
+	}
+	list, err := b.App.Schedules.List(b, b.Who.Actor(), domain.ScheduleFilter{Plan: b.stored.ID, Page: domain.Page{Limit: shownSchedules}})
+	for _, x := range list.Items {
+		b.page.Schedules = append(b.page.Schedules, Scheduled{kit.Link{Text: x.Key, Href: schedule.Address(x.Key)}, b.Time(x.Next)})
+	}
 	return err
 }
+
+// shownSchedules is the maximum number of schedules on the page of a plan.
+const shownSchedules = 5
 
 // flow fills in the results of runs by step.
 func (b *planPage) flow() error {

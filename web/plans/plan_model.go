@@ -44,6 +44,7 @@ type PlanHead struct {
 	Author, Size           string // user who saved it, and number of steps
 	Saved                  kit.Time
 	Found                  []kit.Link // owner and labels
+	Schedules              []Scheduled
 	Actions, More          []kit.Link
 }
 
@@ -139,4 +140,10 @@ type RestorePage struct {
 	kit.ConfirmPage
 	Base, Diff string
 	Nothing    bool // already the current version
+}
+
+// Scheduled is a schedule of the plan, with its next slot.
+type Scheduled struct {
+	Link kit.Link
+	Next kit.Time
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/schedule"
 	"github.com/kairosd/kairosd/web/part/value"
 )
 
@@ -21,6 +22,7 @@ var triggerWords = map[string]string{
 	"child": locale.Mark(
 		"a run above it",
 	), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),
+	domain.OriginSchedule: locale.Mark("a schedule"),
 }
 
 // facts returns further properties of the run, each in a few words.
@@ -70,6 +72,9 @@ func (b *headPart) facts() (out []kit.Fact) {
 	}
 	if run.ForkedFrom != "" {
 		add(b.T("Forked from"), domain.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
+	}
+	if slot := run.Slot; !slot.IsZero() {
+		mark("i-clock", b.T("Slot"), kit.Visible(slot.Schedule)+" · "+b.Time(slot.At).Text, schedule.Address(slot.Schedule))
 	}
 	if run.RerunOf != "" {
 		add(b.T("Rerun of"), domain.ShortID(run.RerunOf), "/runs/"+run.RerunOf)

@@ -18,6 +18,8 @@ func (d Seeded) Paths() []string {
 		"/runs?q=status:failed",
 		"/plans",
 		"/plans/new",
+		"/schedules",
+		"/schedules/new?plan=ledger&cron=@daily",
 		"/ask",
 		"/demo",
 		"/first-steps",

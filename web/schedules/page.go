@@ -1,0 +1,160 @@
+package schedules
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/schedule"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+const (
+	shownTimes  = 10
+	shownSlots  = 50
+	shownMissed = 20
+)
+
+// overlapWords are what a slot does while a run of an earlier one is active.
+var overlapWords = map[domain.Overlap]string{
+	domain.OverlapSkip:         locale.Mark("A slot starts no run while a run of an earlier slot is active."),
+	domain.OverlapQueue:        locale.Mark("The run of a slot waits until the run of the earlier slot has ended."),
+	domain.OverlapCancelOldest: locale.Mark("The run of a slot cancels the active run of the earlier slot."),
+}
+
+// catchUpWords are what happens to missed slots.
+var catchUpWords = map[domain.CatchUp]string{
+	domain.CatchUpNone: locale.Mark("Missed slots start no runs."),
+	domain.CatchUpLast: locale.Mark("Of missed slots, only the last one starts a run."),
+	domain.CatchUpAll:  locale.Mark("Each missed slot starts a run, oldest first."),
+	domain.CatchUpAsk:  locale.Mark("An operator decides about missed slots."),
+}
+
+// find is the schedule that the address names.
+func (s *section) find(c *ui.Context) (domain.Schedule, error) {
+	return s.App.Schedules.Get(c, c.Who.Actor(), c.Param("schedule"))
+}
+
+// schedule is the page of one schedule.
+func (s *section) schedule(c *ui.Context) error {
+	x, err := s.find(c)
+	if err != nil {
+		return err
+	}
+	p := SchedulePage{Shell: c.Shell("plans", x.Key), Heading: x.Key, Status: status(x), Way: way(c, x),
+		Runs: link.List("/runs", "schedule:"+x.Key), Facts: facts(c, x), Actions: actions(c, x)}
+	effective, err := s.App.Schedules.CatchUp(c, c.Who.Actor(), x)
+	if err != nil {
+		return err
+	}
+	p.Rules = []string{c.T(overlapWords[x.Overlap]), c.T(catchUpWords[effective])}
+	if x.Paused != nil {
+		p.Notes = append(p.Notes, c.T("Paused by %s at %s: no slot starts a run.", kit.Visible(x.Paused.By), c.Time(x.Paused.Since).Text))
+		if x.Paused.Reason != "" {
+			p.Notes = append(p.Notes, kit.Visible(x.Paused.Reason))
+		}
+	}
+	if x.PlanStopped {
+		p.Notes = append(p.Notes, c.T("Plan %s is paused or archived: no slot starts a run, and slots count as missed.", x.PlanKey))
+	}
+	times, err := s.App.Schedules.Next(c, c.Who.Actor(), x.Cron, x.Zone, shownTimes)
+	if err != nil {
+		p.Problem = c.Sentence(err)
+	}
+	for _, at := range times {
+		p.Times = append(p.Times, c.Time(at))
+	}
+	if len(x.Input) > 0 {
+		p.Input = kit.Visible(kit.Cut(string(x.Input), 2000))
+	}
+	if err := s.addMissed(c, &p, x); err != nil {
+		return err
+	}
+	return s.addSlots(c, &p, x)
+}
+
+func way(c *ui.Context, x domain.Schedule) kit.Crumbs {
+	return kit.Crumbs{Way: []kit.Link{{Text: c.T("Schedules"), Href: "/schedules"}, {Text: x.Key, Href: schedule.Address(x.Key)}}}
+}
+
+func facts(c *ui.Context, x domain.Schedule) []kit.Fact {
+	version := c.T("current version")
+	if x.Version > 0 {
+		version = fmt.Sprintf("v%d", x.Version)
+	}
+	out := []kit.Fact{
+		{Icon: "i-plan", Term: c.T("Plan"), Text: x.PlanKey + " · " + version, Href: link.Plan(x.PlanKey)},
+		{Icon: "i-clock", Term: c.T("Times"), Text: x.Cron + " · " + x.Zone},
+		{Icon: "i-user", Term: c.T("Actor of its runs"), Text: kit.Visible(x.Actor)},
+	}
+	if x.Jitter > 0 {
+		out = append(out, kit.Fact{Term: c.T("Longest delay"), Text: kit.Took(x.Jitter)})
+	}
+	return out
+}
+
+func actions(c *ui.Context, x domain.Schedule) (out []kit.Link) {
+	at := schedule.Address(x.Key)
+	if !c.May(app.UpdateSchedule) {
+		return nil
+	}
+	if x.Paused != nil {
+		out = append(out, kit.Link{Text: c.T("Resume…"), Href: at + "/resume", Dialog: true, Primary: true})
+	} else {
+		out = append(out, kit.Link{Text: c.T("Pause…"), Href: at + "/pause", Dialog: true})
+	}
+	return append(out, kit.Link{Text: c.T("Start now…"), Href: link.Plan(x.PlanKey) + "/start"},
+		kit.Link{Text: c.T("Backfill…"), Href: at + "/backfill"}, kit.Link{Text: c.T("Edit…"), Href: at + "/edit"},
+		kit.Link{Text: c.T("Delete…"), Href: at + "/delete", Dialog: true, Danger: true})
+}
+
+// addMissed adds the missed slots that wait for a decision, and those that were decided.
+func (s *section) addMissed(c *ui.Context, p *SchedulePage, x domain.Schedule) error {
+	list, err := s.App.Schedules.Missed(c, c.Who.Actor(), x.Key, shownMissed)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		v := Missed{Text: schedule.Missed(c, m)}
+		if m.Decision == "" {
+			if c.May(app.DecideMissed) {
+				v.Decide = kit.Link{Text: c.T("Decide…"), Href: schedule.Address(x.Key) + "/missed", Dialog: true}
+			}
+			p.Missed = &v
+			continue
+		}
+		v.Sub = c.T(decisions[m.Decision])
+		if m.DecidedBy != "" {
+			v.Sub += " · " + kit.Visible(m.DecidedBy)
+		}
+		p.Past = append(p.Past, v)
+	}
+	return nil
+}
+
+// addSlots adds the slots that were due, and shows the page.
+func (s *section) addSlots(c *ui.Context, p *SchedulePage, x domain.Schedule) error {
+	var before time.Time
+	if n, err := strconv.ParseInt(c.Query("before"), 10, 64); err == nil {
+		before = time.Unix(n, 0)
+	}
+	slots, err := s.App.Schedules.Slots(c, c.Who.Actor(), x.Key, before, shownSlots+1)
+	if err != nil {
+		return err
+	}
+	if len(slots) > shownSlots {
+		slots = slots[:shownSlots]
+		p.Older = link.With(schedule.Address(x.Key), url.Values{}, "before", strconv.FormatInt(slots[shownSlots-1].At.Unix(), 10))
+	}
+	for _, slot := range slots {
+		p.Slots = append(p.Slots, slotRow(c, slot))
+	}
+	return c.Render(http.StatusOK, Schedule(*p))
+}

@@ -1,0 +1,122 @@
+package schedules_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// shop is a server with a plan, and a browser.
+func shop(t *testing.T) (*webtest.Site, *webtest.Browser) {
+	t.Helper()
+	site := webtest.New(t)
+	site.Plan(t, "id: report\nnodes: {a: {type: set, input: 1}}\n")
+	return site, site.Browser(t).Login()
+}
+
+// send fills in the form of a page, and follows the redirect.
+func send(t *testing.T, b *webtest.Browser, page, mark string, fields ...string) webtest.Page {
+	t.Helper()
+	f := webtest.Form(t, b.Get(page).Body, mark)
+	for i := 0; i+1 < len(fields); i += 2 {
+		f.Set(fields[i], fields[i+1])
+	}
+	to, _, _ := strings.Cut(page, "?")
+	p := b.Post(to, f)
+	if p.Code != http.StatusSeeOther {
+		return p
+	}
+	return b.Get(p.Header.Get("Location"))
+}
+
+func created(t *testing.T, b *webtest.Browser, fields ...string) webtest.Page {
+	t.Helper()
+	all := append([]string{"key", "nightly", "plan", "report", "cron", "30 2 * * *", "zone", "Europe/Madrid", "overlap", "queue",
+		"catchup", "ask", "do", "save"}, fields...)
+	return send(t, b, "/schedules/new", `name="cron"`, all...)
+}
+
+// A schedule is created, changed, paused, resumed, and deleted on the dashboard. Its page shows its next
+// times and its rules in words.
+func TestASchedule(t *testing.T) {
+	t.Parallel()
+	_, b := shop(t)
+	webtest.HasTexts(t, b.Get("/schedules"), http.StatusOK, "There is none yet.", "New schedule…")
+	webtest.HasTexts(t, created(t, b), http.StatusOK, "Schedule created.", "30 2 * * * · Europe/Madrid", "Next times",
+		"waits until the run of the earlier slot has ended", "An operator decides about missed slots.", "No slot was due yet.")
+	webtest.HasTexts(t, b.Get("/schedules"), http.StatusOK, "nightly", "report", "active")
+	webtest.HasTexts(t, b.Get("/plans/report"), http.StatusOK, `href="/schedules/nightly"`, "/schedules/new?plan=report")
+	webtest.HasTexts(t, send(t, b, "/schedules/nightly/edit", `name="cron"`, "plan", "report", "cron", "@weekly", "overlap", "skip",
+		"catchup", "last", "do", "save"), http.StatusOK,
+		"Schedule changed.", "@weekly")
+	webtest.HasTexts(t, send(t, b, "/schedules/nightly/pause", `name="reason"`, "reason", "holidays"), http.StatusOK,
+		"Schedule paused.", "Paused by marta", "holidays")
+	webtest.HasTexts(t, b.Get("/schedules?state=active"), http.StatusOK, "No schedule is active.")
+	webtest.HasTexts(t, b.Get("/schedules?state=paused&q=night"), http.StatusOK, "nightly")
+	webtest.HasTexts(t, send(t, b, "/schedules/nightly/resume", `name="reason"`), http.StatusOK, "Schedule resumed.")
+	webtest.HasTexts(t, send(t, b, "/schedules/nightly/delete", `name="reason"`), http.StatusOK, "Schedule deleted.")
+	webtest.HasTexts(t, b.Get("/schedules/nightly"), http.StatusNotFound)
+}
+
+// A rejected form keeps what was typed, and shows the reason.
+func TestARejectedSchedule(t *testing.T) {
+	t.Parallel()
+	_, b := shop(t)
+	for _, bad := range [][3]string{
+		{"cron", "61 * * * *", "61"}, {"zone", "Mars/Base", "Mars/Base"}, {"plan", "nothing", "nothing"}, {"input", "{", "JSON"},
+		{"jitter", "soon", "soon"}, {"version", "one", "one"}, {"key", "a b", "a b"}, {"labels", "env", "env"},
+	} {
+		webtest.HasTexts(t, created(t, b, bad[0], bad[1]), http.StatusUnprocessableEntity, `role="alert"`, bad[2], "daily-report")
+	}
+	webtest.HasTexts(t, created(t, b, "do", "check"), http.StatusOK, "Next times", `value="nightly"`)
+}
+
+// Missed slots that wait for a decision are in the inbox. The page shows the consequence of each answer.
+func TestMissedSlotsAreDecided(t *testing.T) {
+	t.Parallel()
+	site, b := shop(t)
+	created(t, b)
+	x, err := site.Store.Schedule(t.Context(), "nightly")
+	if err != nil {
+		t.Fatal(err)
+	}
+	missed := domain.MissedSlots{ID: domain.NewID(), First: x.Next, Last: x.Next.AddDate(0, 0, 5), Slots: 6, CreatedAt: x.CreatedAt}
+	move := domain.SlotMove{From: x.Next, Next: x.Next.AddDate(0, 0, 6), Due: x.Next.AddDate(0, 0, 6), Missed: &missed}
+	if err := site.Store.MoveSchedule(t.Context(), x.ID, move, nil); err != nil {
+		t.Fatal(err)
+	}
+	webtest.HasTexts(t, b.Get("/approvals"), http.StatusOK, "6 slots missed", `href="/schedules/nightly/missed"`, "Missed slots · report")
+	webtest.HasTexts(t, b.Get("/schedules?state=missed"), http.StatusOK, "6 missed")
+	webtest.HasTexts(t, b.Get("/schedules/nightly"), http.StatusOK, "6 slots missed", "Decide…")
+	webtest.HasTexts(t, b.Get("/schedules/nightly/missed"), http.StatusOK, "Run none", "1 run starts", "6 runs start, oldest first")
+	stale := webtest.Form(t, b.Get("/schedules/nightly/missed").Body, `name="missed"`)
+	stale.Set("slots", "5")
+	stale.Set("decision", "all")
+	webtest.HasTexts(t, b.Post("/schedules/nightly/missed", stale), http.StatusConflict, "More slots were missed meanwhile")
+	webtest.HasTexts(t, send(t, b, "/schedules/nightly/missed", `name="missed"`, "decision", "none"), http.StatusOK,
+		"Decision recorded.", "none was run")
+	if p := b.Get("/approvals"); strings.Contains(p.Body, "6 slots missed") {
+		t.Error("the inbox still lists the missed slots")
+	}
+}
+
+// A backfill shows the slots that would start runs, and starts only these.
+func TestABackfill(t *testing.T) {
+	t.Parallel()
+	_, b := shop(t)
+	created(t, b, "cron", "@daily", "zone", "UTC")
+	at := func(days int) string {
+		return time.Now().UTC().AddDate(0, 0, days).Truncate(24 * time.Hour).Format("2006-01-02T15:04")
+	}
+	q := "?" + url.Values{"from": {at(-3)}, "to": {at(-1)}}.Encode()
+	webtest.HasTexts(t, b.Get("/schedules/nightly/backfill"+q), http.StatusOK, "2 runs start, oldest first", "Run 2 slots")
+	webtest.HasTexts(t, b.Get("/schedules/nightly/backfill?from=yesterday"), http.StatusUnprocessableEntity, "yesterday")
+	webtest.HasTexts(t, b.Get("/schedules/nightly/backfill?from="+at(2)), http.StatusUnprocessableEntity, `role="alert"`)
+	p := send(t, b, "/schedules/nightly/backfill"+q, `name="slots"`, "reason", "the report was wrong")
+	webtest.HasTexts(t, p, http.StatusOK, "nightly")
+}
