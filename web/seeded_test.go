@@ -31,12 +31,16 @@ var unseeded = map[string]string{
 	"/agents/tools/:tool/accept": "a tool whose definition changed is needed",
 	"/settings/tokens/:token":    "it leads to the list", "/settings/tokens/:token/revoke": "a token is needed, whose id changes",
 	"/docs/img/:picture": aFile, "/agents/spend.csv": aFile, "/memory/forget": "a session that remembers is needed",
+	"/schedules/:schedule": aSchedule, "/schedules/:schedule/edit": aSchedule, "/schedules/:schedule/pause": aSchedule,
+	"/schedules/:schedule/resume": aSchedule, "/schedules/:schedule/delete": aSchedule,
+	"/schedules/:schedule/backfill": aSchedule, "/schedules/:schedule/missed": aSchedule,
 }
 
 // Reasons why an address has no page of its own.
 const (
 	elsewhere = "it leads to the page where its act is"
 	aFile     = "no page, but text or data"
+	aSchedule = "a schedule is needed; see the tests of web/schedules"
 	aFragment = "a part of a page, which scripts ask for"
 	provider  = "it leads to the identity provider, or comes from there"
 	noPage    = "the second step of a login, which begins at /login"
