@@ -367,7 +367,8 @@ func (s *upgrade) checkMigrations(ctx context.Context, pool *sql.DB, applied int
 			return core.Translate(err, "read the applied migrations")
 		}
 		if recorded != sum {
-			return domain.Errorf(domain.CodeInvalid, "migration %s of the database %s differs from the one in this kairosd", name, s.db.Path).
+			return domain.
+				Errorf(domain.CodeInvalid, "migration %s of the database %s differs from the one in this kairosd", name, s.db.Path).
 				Suggest("run the kairosd that created the database, or name another database or data directory")
 		}
 	}
