@@ -760,6 +760,8 @@ CREATE TABLE schedules (
 
 -- Serves ScheduleDue, ScheduleNextDue.
 CREATE INDEX schedules_due ON schedules (due_at) WHERE due_at <> 0 AND paused_at = 0;
+-- Serves ScheduleDeclared.
+CREATE INDEX schedules_declared ON schedules (plan_id) WHERE declared <> 0;
 
 -- Slots that were due. The primary key ensures that a slot starts one run.
 CREATE TABLE schedule_slots (
