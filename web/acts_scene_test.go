@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// scene is a server on which the test performs actions and then checks the audit log.
-type scene struct {
+// actionTest is a server on which the test performs actions and then checks the audit log.
+type actionTest struct {
 	*webtest.Site
 	t     *testing.T
 	b     *webtest.Browser
@@ -24,7 +24,7 @@ type scene struct {
 }
 
 // recorded performs an action and checks that the audit log contains it with its actor.
-func (s *scene) recorded(route, by string, act func()) {
+func (s *actionTest) recorded(route, by string, act func()) {
 	s.t.Helper()
 	s.done[route] = true
 	before, err := s.Store.LastEvent(s.t.Context())
@@ -43,16 +43,16 @@ func (s *scene) recorded(route, by string, act func()) {
 		}
 		seen = append(seen, e.Actor+" "+e.Action+" "+e.Result)
 	}
-	s.t.Errorf("%s: nothing by %s is in the audit log, only %q", route, by, seen)
+	s.t.Errorf("%s: the audit log has no event by %s, only %q", route, by, seen)
 }
 
 // page submits the form that contains mark on the page open.
-func (s *scene) page(route, open, mark string, fields ...string) webtest.Page {
+func (s *actionTest) page(route, open, mark string, fields ...string) webtest.Page {
 	s.t.Helper()
 	var p webtest.Page
 	shown := s.b.Get(open)
 	if shown.Code != http.StatusOK || !strings.Contains(shown.Body, mark) {
-		s.t.Errorf("%s: %d, no form with %s: %s", open, shown.Code, mark, webtest.Words(shown.Body))
+		s.t.Errorf("%s: status %d, and no form with %s: %s", open, shown.Code, mark, webtest.Text(shown.Body))
 		return p
 	}
 	f := webtest.Form(s.t, shown.Body, mark)
@@ -67,14 +67,14 @@ func (s *scene) page(route, open, mark string, fields ...string) webtest.Page {
 	to, _, _ = strings.Cut(to, "?")
 	s.recorded("page POST "+route, "marta", func() {
 		if p = s.b.Post(to, f); p.Code != http.StatusSeeOther && p.Code != http.StatusOK {
-			s.t.Errorf("POST %s: %d\n%s", to, p.Code, webtest.Words(p.Body))
+			s.t.Errorf("POST %s: got status %d, want %d\n%s", to, p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 		}
 	})
 	return p
 }
 
 // api performs an action through the API.
-func (s *scene) api(route, path string, body any) map[string]any {
+func (s *actionTest) api(route, path string, body any) map[string]any {
 	s.t.Helper()
 	method, _, _ := strings.Cut(route, " ")
 	var out map[string]any
@@ -98,7 +98,7 @@ func (s *scene) api(route, path string, body any) map[string]any {
 		defer resp.Body.Close()
 		text, err := io.ReadAll(resp.Body)
 		if err != nil || resp.StatusCode >= 300 {
-			s.t.Errorf("%s %s: %d %s %v", method, path, resp.StatusCode, text, err)
+			s.t.Errorf("%s %s: status %d %s %v", method, path, resp.StatusCode, text, err)
 			return
 		}
 		_ = json.Unmarshal(text, &out) // some responses have no body
@@ -106,11 +106,13 @@ func (s *scene) api(route, path string, body any) map[string]any {
 	return out
 }
 
-func (s *scene) failed() string  { return s.Run(s.t, "ledger", `{"amount": 50, "currency": "EUR"}`).ID }
-func (s *scene) waiting() string { return s.Run(s.t, "refund", "null").ID }
+func (s *actionTest) failed() string {
+	return s.Run(s.t, "ledger", `{"amount": 50, "currency": "EUR"}`).ID
+}
+func (s *actionTest) waiting() string { return s.Run(s.t, "refund", "null").ID }
 
 // retrying starts a run and waits until it waits for its second attempt.
-func (s *scene) retrying() string {
+func (s *actionTest) retrying() string {
 	s.t.Helper()
 	r, err := s.Engine.Start(s.t.Context(), s.Admin, domain.StartRequest{Plan: "later"})
 	if err != nil {
@@ -127,7 +129,7 @@ func (s *scene) retrying() string {
 }
 
 // scheduled starts a run that begins in an hour.
-func (s *scene) scheduled() string {
+func (s *actionTest) scheduled() string {
 	s.t.Helper()
 	r, err := s.Engine.Start(s.t.Context(), s.Admin, domain.StartRequest{Plan: "report", StartAt: time.Now().Add(time.Hour)})
 	if err != nil {
@@ -136,7 +138,7 @@ func (s *scene) scheduled() string {
 	return r.ID
 }
 
-func (s *scene) approval() string {
+func (s *actionTest) approval() string {
 	s.t.Helper()
 	list, err := s.Store.Approvals(s.t.Context(), domain.ApprovalFilter{Run: s.waiting()})
 	if err != nil || len(list.Items) != 1 {

@@ -17,9 +17,9 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// noAct maps POST routes without an audit record to the reason. Some change nothing, and some need
+// unauditedRoutes maps POST routes without an audit record to the reason. Some change nothing, and some need
 // the whole daemon; those name the test that checks their record.
-var noAct = map[string]string{
+var unauditedRoutes = map[string]string{
 	"POST /display":                 "keeps the reader's choice",
 	"POST /views/default":           "keeps the reader's choice of what the run list opens with",
 	"POST /first-steps":             "keeps the reader's choice",
@@ -45,7 +45,7 @@ var noAct = map[string]string{
 // new route that it does not call.
 func TestEveryActionIsRecorded(t *testing.T) {
 	t.Parallel()
-	s := &scene{Site: webtest.New(t), t: t, done: map[string]bool{}}
+	s := &actionTest{Site: webtest.New(t), t: t, done: map[string]bool{}}
 	s.b = s.Browser(t)
 	s.recorded("page POST /setup", "marta", func() { s.b.Login() })
 	seed := s.Seed(t)
@@ -64,7 +64,7 @@ func TestEveryActionIsRecorded(t *testing.T) {
 		"id: later\nnodes:\n  a: {type: http, effect: read, retry: {max_attempts: 2, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n",
 	)
 
-	s.signedIn()
+	s.loggedIn()
 	s.plans()
 	s.runs(seed)
 	s.bulks()
@@ -77,27 +77,27 @@ func TestEveryActionIsRecorded(t *testing.T) {
 	s.demonstration()
 
 	for _, r := range s.Routes() {
-		if route := "page " + r.Method + " " + r.Path; r.Method != http.MethodGet && !s.done[route] && noAct[route] == "" &&
-			noAct[r.Method+" "+r.Path] == "" {
-			t.Errorf("%s is not among the acts of this test", route)
+		if route := "page " + r.Method + " " + r.Path; r.Method != http.MethodGet && !s.done[route] && unauditedRoutes[route] == "" &&
+			unauditedRoutes[r.Method+" "+r.Path] == "" {
+			t.Errorf("%s is not among the actions of this test", route)
 		}
 	}
 	for _, r := range s.Permissions() {
-		if route := r.Method + " " + r.Path; r.Method != http.MethodGet && !s.done[route] && noAct[route] == "" {
-			t.Errorf("%s is not among the acts of this test", route)
+		if route := r.Method + " " + r.Path; r.Method != http.MethodGet && !s.done[route] && unauditedRoutes[route] == "" {
+			t.Errorf("%s is not among the actions of this test", route)
 		}
 	}
-	t.Logf("%d acts", len(s.done))
+	t.Logf("%d actions", len(s.done))
 }
 
 // demonstration starts a demo and answers its requests.
-func (s *scene) demonstration() {
+func (s *actionTest) demonstration() {
 	s.page("/demo", "/demo", `action="/demo"`, "do", "unsafe")
 	s.Demo.Set(webtest.DemoInDoubt())
 	s.page("/demo/answer", "/demo", `action="/demo/answer"`, "to", "/demo/answer", "do", "happened")
 }
 
-func (s *scene) signedIn() {
+func (s *actionTest) loggedIn() {
 	other := s.Browser(s.t)
 	s.recorded("page POST /login", "marta", func() { other.LoginAs("marta", webtest.Password) })
 	f := webtest.Form(s.t, other.Get("/me").Body, `action="/logout"`)
@@ -127,7 +127,7 @@ func (s *scene) signedIn() {
 
 // secondFactor makes another user, whose login requires a code, enable and disable the second
 // factor.
-func (s *scene) secondFactor() {
+func (s *actionTest) secondFactor() {
 	if _, err := s.Auth.CreateUser(s.t.Context(), s.Admin, "carla", webtest.Password, domain.RoleViewer); err != nil {
 		s.t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func (s *scene) secondFactor() {
 	s.recorded("page POST /login/code", "carla", func() { ask.Post("/login/code", g) })
 }
 
-func (s *scene) plans() {
+func (s *actionTest) plans() {
 	const a, b, c, d = "id: %s\nnodes: {a: {type: set, input: 1}}\n", "id: %s\nnodes: {a: {type: set, input: 2}}\n",
 		"id: %s\nnodes: {a: {type: set, input: 3}}\n", "id: %s\nnodes: {a: {type: set, input: 4}}\n"
 	s.page("/plans/new", "/plans/new", `name="source"`, "source", fmt.Sprintf(a, "paper"), "do", "save")
@@ -202,7 +202,7 @@ func (s *scene) plans() {
 	s.api("POST /drafts/{id}/discard", "/drafts/"+other+"/discard", map[string]string{"reason": "not needed"})
 }
 
-func (s *scene) runs(seed webtest.Seeded) {
+func (s *actionTest) runs(seed webtest.Seeded) {
 	ref := map[string]string{"plan": "ledger", "node": "post", "code": seed.Failed.Error.Code}
 	query := "?plan=ledger&node=post&code=" + seed.Failed.Error.Code
 	s.page("/failures/ack", "/failures/ack"+query, `name="note"`, "note", "why not")
@@ -264,7 +264,7 @@ func (s *scene) runs(seed webtest.Seeded) {
 	)
 }
 
-func (s *scene) bulks() {
+func (s *actionTest) bulks() {
 	slow := func() string {
 		for range 3 {
 			s.failed()
@@ -285,7 +285,7 @@ func (s *scene) bulks() {
 
 // schedules creates, changes, pauses, resumes, and deletes schedules, and runs past and missed
 // times.
-func (s *scene) schedules() {
+func (s *actionTest) schedules() {
 	s.page("/schedules/new", "/schedules/new", `name="cron"`, "key", "hourly", "plan", "later", "cron", "@hourly", "overlap", "skip",
 		"catchup", "ask", "do", "save")
 	s.page("/schedules/:schedule/edit", "/schedules/hourly/edit", `name="cron"`, "plan", "later", "cron", "@daily", "overlap", "skip", "catchup", "ask",
@@ -308,7 +308,7 @@ func (s *scene) schedules() {
 }
 
 // miss makes a schedule miss its next slot.
-func (s *scene) miss(key string) {
+func (s *actionTest) miss(key string) {
 	x, err := s.Store.Schedule(s.t.Context(), key)
 	if err != nil {
 		s.t.Fatal(err)
@@ -321,11 +321,11 @@ func (s *scene) miss(key string) {
 	}
 }
 
-func (s *scene) signals() {
+func (s *actionTest) signals() {
 	s.api("POST /signals", "/signals", map[string]any{"name": "paid.42", "data": map[string]int{"amount": 12}})
 }
 
-func (s *scene) accounts() {
+func (s *actionTest) accounts() {
 	s.page("/settings/users", "/settings/users", `name="name"`, "name", "olga", "password", webtest.Password, "role", "viewer")
 	olga, err := s.Auth.User(s.t.Context(), "olga")
 	if err != nil {
@@ -360,7 +360,7 @@ func (s *scene) accounts() {
 	}
 }
 
-func (s *scene) memories() {
+func (s *actionTest) memories() {
 	s.Plan(s.t, "id: say\nnodes:\n  say: {type: set, input: \"${input}\"}\n")
 	remember := func(actor domain.Actor, session string) {
 		r, err := s.Engine.Start(s.t.Context(), actor, domain.StartRequest{Plan: "say", Session: session, Input: domain.RawJSON(`"hello"`)})
@@ -378,7 +378,7 @@ func (s *scene) memories() {
 }
 
 // bulkDecision decides two similar approval requests at once.
-func (s *scene) bulkDecision() {
+func (s *actionTest) bulkDecision() {
 	s.Plan(s.t, "id: twice\nnodes:\n  ask: {type: approval, input: {message: \"Again?\"}}\n")
 	s.Run(s.t, "twice", "1")
 	s.Run(s.t, "twice", "2")
@@ -392,13 +392,13 @@ func (s *scene) bulkDecision() {
 			}
 		}
 		if p := s.b.Post("/approvals/bulk", form); p.Code != http.StatusSeeOther || len(form["item"]) != 2 {
-			s.t.Errorf("%d of %d\n%s", p.Code, len(form["item"]), webtest.Words(p.Body))
+			s.t.Errorf("got status %d, want %d of %d\n%s", p.Code, http.StatusSeeOther, len(form["item"]), webtest.Text(p.Body))
 		}
 	})
 }
 
 // doubtsTogether resolves the in-doubt calls of a step.
-func (s *scene) doubtsTogether() {
+func (s *actionTest) doubtsTogether() {
 	s.Run(s.t, "payment", "1")
 	s.Run(s.t, "payment", "2")
 	s.recorded("page POST /doubts", "marta", func() {
@@ -410,17 +410,17 @@ func (s *scene) doubtsTogether() {
 		}
 		form.Set("action", "skip")
 		if p := s.b.Post("/doubts", form); p.Code != http.StatusOK || len(form["doubt"]) != 2 {
-			s.t.Errorf("%d of %d\n%s", p.Code, len(form["doubt"]), webtest.Words(p.Body))
+			s.t.Errorf("got status %d, want %d of %d\n%s", p.Code, http.StatusOK, len(form["doubt"]), webtest.Text(p.Body))
 		}
 	})
 }
 
 // verify starts a verification of the audit log. Its result is recorded when it finishes.
-func (s *scene) verify() {
+func (s *actionTest) verify() {
 	done := func() {
 		for end := time.Now().Add(time.Minute); strings.Contains(s.b.Get("/audit").Body, "In progress"); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
-				s.t.Fatal("the verification never ends")
+				s.t.Fatal("the verification does not end")
 			}
 		}
 	}
@@ -447,7 +447,7 @@ func (s *scene) verify() {
 	})
 }
 
-func (s *scene) settings() {
+func (s *actionTest) settings() {
 	s.verify()
 	s.page("/settings/notifications/:channel/test", "/settings/notifications", "/ops/test", "to", "/settings/notifications/ops/test")
 	s.api("POST /notifications/{channel}/test", "/notifications/ops/test", "{}")
@@ -456,7 +456,7 @@ func (s *scene) settings() {
 	s.page("/settings/retention", "/settings/retention", `action="/settings/retention"`, "reason", "the disk is small")
 }
 
-func (s *scene) tools() {
+func (s *actionTest) tools() {
 	s.ChangeTool(s.t, "something new")
 	s.page("/agents/tools/:tool/accept", "/agents/tools/crm.find/accept", `name="digest"`, "reason", "read it")
 	s.ChangeTool(s.t, "something newer")
@@ -479,7 +479,7 @@ func (s *scene) tools() {
 	checked.Set("do", "run")
 	s.recorded("page POST /agents/tools/:tool/try", "marta", func() {
 		if p := s.b.Post(try, checked); p.Code != http.StatusSeeOther {
-			s.t.Errorf("try: %d %s", p.Code, webtest.Words(p.Body))
+			s.t.Errorf("try: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 		}
 	})
 	s.page("/agents/tools/:tool/disable", "/agents/tools/crm.find/disable", `name="idem"`, "reason", "the customer data are moved")

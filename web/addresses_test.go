@@ -43,20 +43,20 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 		"/runs?view=my+failures":   "/runs?q=" + url.QueryEscape("status:failed plan:ledger"),
 	} {
 		if p := b.Get(path); p.Code != http.StatusSeeOther || p.Location != want {
-			t.Errorf("%s: %d %s, want %s", path, p.Code, p.Location, want)
+			t.Errorf("%s: got status %d, want %d: %s, want %s", path, p.Code, http.StatusSeeOther, p.Location, want)
 		}
 	}
 	for _, path := range []string{run + "/state/x", run + "/state/999.json", "/plans/ledger/diff/1", "/runs?view=nobody%27s",
 		run + "/steps/999"} {
 		if p := b.Get(path); p.Code != http.StatusNotFound {
-			t.Errorf("%s: %d", path, p.Code)
+			t.Errorf("%s: got status %d, want %d", path, p.Code, http.StatusNotFound)
 		}
 	}
 	read := func(path string, into any) {
 		t.Helper()
 		p := b.Get(path)
 		if err := json.Unmarshal([]byte(p.Body), into); p.Code != http.StatusOK || err != nil {
-			t.Fatalf("%s: %d %v\n%s", path, p.Code, err, p.Body)
+			t.Fatalf("%s: got status %d, want %d: %v\n%s", path, p.Code, http.StatusOK, err, p.Body)
 		}
 	}
 	var state struct {
@@ -70,11 +70,11 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	last := rows[len(rows)-1].Seq
 	read(run+"/state/0.json", &state)
 	if len(state.Output) != 0 {
-		t.Errorf("before anything ran: %v", state.Output)
+		t.Errorf("output before any step ran: %v", state.Output)
 	}
-	read(run+"/state/"+number(last)+".json", &state)
+	read(run+"/state/"+formatInt(last)+".json", &state)
 	if string(state.Output["square"]) != "[1,4,9]" || string(state.Output["end"]) != `{"squares":[1,4,9]}` || state.Checkpoint != last {
-		t.Errorf("at the end: %s", state.Output)
+		t.Errorf("output of the completed run: %s", state.Output)
 	}
 	var step struct {
 		Node string
@@ -82,14 +82,14 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	}
 	for _, r := range rows {
 		if r.Node != "" {
-			read("/api/v1"+run+"/steps/"+number(r.Seq), &step)
+			read("/api/v1"+run+"/steps/"+formatInt(r.Seq), &step)
 			if step.Node != r.Node || len(step.Rows) == 0 || step.Rows[0].Node != r.Node {
 				t.Errorf("row %d of %s: %+v", r.Seq, r.Node, step)
 			}
 		}
 	}
-	if p := b.Get(run + "/steps/" + number(last)); !strings.Contains(p.Body, `href="/api/v1`+run+"/steps/"+number(last)+`"`) {
-		t.Error("the page of a step does not lead to its data")
+	if p := b.Get(run + "/steps/" + formatInt(last)); !strings.Contains(p.Body, `href="/api/v1`+run+"/steps/"+formatInt(last)+`"`) {
+		t.Error("the page of a step does not link to its data")
 	}
 	fork, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: seed.Completed.ID, Action: domain.ActionRerun})
 	if err != nil {
@@ -98,19 +98,19 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	var related struct{ Items []struct{ ID string } }
 	read("/api/v1/runs?related="+seed.Completed.ID, &related)
 	if len(related.Items) != 1 || related.Items[0].ID != fork.ID {
-		t.Errorf("the lineage is %+v, want %s", related, fork.ID)
+		t.Errorf("got lineage %+v, want %s", related, fork.ID)
 	}
 	var compared map[string]any
 	read("/api/v1/run-comparison?a="+seed.Completed.ID+"&b="+fork.ID, &compared)
 	lines := strings.Split(strings.TrimSpace(b.Get("/runs/"+seed.Failed.ID+"/log.jsonl").Body), "\n")
 	for _, l := range lines {
 		if l != "" && !json.Valid([]byte(l)) {
-			t.Errorf("%q is no JSON", l)
+			t.Errorf("%q is not JSON", l)
 		}
 	}
 }
 
-func number(n int64) string { return strconv.FormatInt(n, 10) }
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
 
 // Only a file under the current hash is cached forever. A file under another hash is not, because
 // the other version may be installed again.
@@ -121,17 +121,17 @@ func TestFilesAreKeptUnderTheirOwnHash(t *testing.T) {
 		t.Errorf("a file of this version: %q", c)
 	}
 	if p := b.Get("/static/000000000000/k.css"); p.Code != http.StatusOK || p.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("a file of another version: %d %q", p.Code, p.Header.Get("Cache-Control"))
+		t.Errorf("a file of another version: got status %d, want %d: %q", p.Code, http.StatusOK, p.Header.Get("Cache-Control"))
 	}
 }
 
-// leaving is a store whose Runs fails after the client has disconnected.
-type leaving struct {
+// disconnectingReader is a store whose Runs fails after the client has disconnected.
+type disconnectingReader struct {
 	web.Reader
 	leave func()
 }
 
-func (l leaving) Runs(context.Context, domain.RunFilter) (domain.List[domain.Run], error) {
+func (l disconnectingReader) Runs(context.Context, domain.RunFilter) (domain.List[domain.Run], error) {
 	l.leave()
 	return domain.List[domain.Run]{}, errors.New("row 7 cannot be read")
 }
@@ -149,7 +149,7 @@ func TestACancelledRequestIsNotAFailure(t *testing.T) {
 			leave = cancel
 		}
 		config := site.Web
-		config.Hosts, config.Reader, config.Logger = nil, leaving{site.Store, leave}, slog.New(slog.NewTextHandler(&log, nil))
+		config.Hosts, config.Reader, config.Logger = nil, disconnectingReader{site.Store, leave}, slog.New(slog.NewTextHandler(&log, nil))
 		s, err := web.New(config)
 		if err != nil {
 			t.Fatal(err)

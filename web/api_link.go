@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// forAPI reports whether the API serves a request. It returns the request to pass on: the paths of
+// apiRequest reports whether the API serves a request. It returns the request to pass on: the paths of
 // metrics and run exports are outside /api/v1 and must be rewritten. The API checks permissions.
-func (s *Server) forAPI(r *http.Request) (*http.Request, bool) {
+func (s *Server) apiRequest(r *http.Request) (*http.Request, bool) {
 	if s.API == nil {
 		return r, false
 	}

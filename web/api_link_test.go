@@ -29,7 +29,7 @@ func TestPagesOfAnAdminLinkToTheAPIWithoutSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if marta.PasswordHash == "" || token.SecretHash == "" {
-		t.Fatal("there is no secret that could be told")
+		t.Fatal("the server has no secrets to check for")
 	}
 	sessions, err := site.Auth.Sessions(context.Background(), marta.ID)
 	if err != nil || len(sessions) != 1 {
@@ -54,39 +54,39 @@ func TestPagesOfAnAdminLinkToTheAPIWithoutSecrets(t *testing.T) {
 	} {
 		address := "/api/v1" + want[0]
 		if shown := b.Get(page); shown.Code != http.StatusOK || !strings.Contains(shown.Body, `href="`+address+`"`) {
-			t.Errorf("%s: %d, without a link to %s", page, shown.Code, address)
+			t.Errorf("%s: got status %d, want %d, without a link to %s", page, shown.Code, http.StatusOK, address)
 		}
 		data := b.Get(address)
 		if data.Code != http.StatusOK || !json.Valid([]byte(data.Body)) || !strings.Contains(data.Body, want[1]) {
-			t.Errorf("%s: %d lacks %s\n%.900s", address, data.Code, want[1], data.Body)
+			t.Errorf("%s: got status %d, want %d lacks %s\n%.900s", address, data.Code, http.StatusOK, want[1], data.Body)
 		}
 		for _, s := range secrets {
 			if strings.Contains(data.Body, s) {
-				t.Errorf("%s tells a secret: %s", address, data.Body)
+				t.Errorf("%s contains a secret: %s", address, data.Body)
 			}
 		}
 	}
 	if p := b.Get("/settings/tokens/" + token.ID); p.Code != http.StatusSeeOther || p.Location != "/settings/tokens" {
-		t.Errorf("a token's own address: %d %s", p.Code, p.Location)
+		t.Errorf("the address of a token: got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Location)
 	}
 	if p := b.Get("/api/v1/tokens/" + token.ID); p.Code != http.StatusOK || !strings.Contains(p.Body, `"name":"ci"`) {
-		t.Errorf("a token for programs: %d %s", p.Code, p.Body)
+		t.Errorf("the API with a session cookie: got status %d, want %d: %s", p.Code, http.StatusOK, p.Body)
 	}
 	if _, err := site.Auth.CreateUser(context.Background(), site.Admin, "olga", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
 	}
 	olga := site.Browser(t)
 	if !olga.LoginAs("olga", webtest.Password) {
-		t.Fatal("olga cannot log in")
+		t.Fatal("user olga cannot log in")
 	}
 	for address, want := range map[string]int{"/users/marta": 403, "/tokens/" + token.ID: 403, "/settings": 403, "/users": 403,
 		"/plans/two/diff/1/2": 200, "/plans/two/diff/1/9": 404, "/plans/two/diff/1/x": 400, "/system": 200} {
 		if p := olga.Get("/api/v1" + address); p.Code != want {
-			t.Errorf("%s for an operator: %d, want %d", address, p.Code, want)
+			t.Errorf("%s for an operator: got status %d, want %d", address, p.Code, want)
 		}
 	}
 	if p := olga.Get("/system/log"); p.Code != http.StatusOK || strings.Contains(p.Body, `href="/api/v1/settings"`) {
-		t.Errorf("an operator's page: %d links to the settings", p.Code)
+		t.Errorf("the page of an operator: status %d, with a link to the settings", p.Code)
 	}
 }
 
@@ -125,18 +125,19 @@ func TestAPageLinksToTheAPI(t *testing.T) {
 		data := b.Get(address)
 		if data.Code != http.StatusOK || !strings.Contains(data.Header.Get("Content-Type"), "json") || !json.Valid([]byte(data.Body)) ||
 			!strings.Contains(data.Body, want[1]) {
-			t.Errorf("%s: %d %s\n%.300s", address, data.Code, data.Header.Get("Content-Type"), data.Body)
+			t.Errorf("%s: got status %d, want %d: %s\n%.300s",
+				address, data.Code, http.StatusOK, data.Header.Get("Content-Type"), data.Body)
 		}
 	}
 	for _, page := range []string{"/runs/new", "/plans/new", "/audit/verify", "/help"} {
 		if p := b.Get(page); p.Code != http.StatusOK || strings.Contains(p.Body, `>JSON</a>`) && page != "/help" {
-			t.Errorf("%s: %d, or a link to the API that shows something else", page, p.Code)
+			t.Errorf("%s: got status %d, want %d, or a link to the API that shows something else", page, p.Code, http.StatusOK)
 		}
 	}
 	if p := site.Browser(t).Get("/login"); strings.Contains(p.Body, "/api/v1") {
-		t.Error("the login has a link to the API")
+		t.Error("the login page links to the API")
 	}
 	if p := site.Browser(t).Get("/api/v1/runs"); p.Code != http.StatusUnauthorized {
-		t.Errorf("a stranger: %d", p.Code)
+		t.Errorf("without a login: got status %d, want %d", p.Code, http.StatusUnauthorized)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // Short names for functions of kit and ui, for pages that have no package of their own.
 
-func took(d time.Duration) string           { return kit.Took(d) }
+func formatDuration(d time.Duration) string { return kit.Duration(d) }
 func plural(n int, one, many string) string { return kit.Plural(n, one, many) }
 func newID() string                         { return kit.NewID() }
 

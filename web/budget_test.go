@@ -39,14 +39,14 @@ func TestPagesAreWithinTheirBudgets(t *testing.T) {
 	for range 60 {
 		site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
 	}
-	site.Plan(t, webtest.Wide("fifty", 50))
-	site.Plan(t, webtest.Wide("fivehundred", 500))
+	site.Plan(t, webtest.ChainPlan("fifty", 50))
+	site.Plan(t, webtest.ChainPlan("fivehundred", 500))
 	fifty, large := site.Run(t, "fifty", `null`), site.Run(t, "fivehundred", `null`)
 	b := site.Browser(t).Login()
 	size := func(path string) int {
 		p := b.Get(path)
 		if p.Code != http.StatusOK {
-			t.Fatalf("%s: %d", path, p.Code)
+			t.Fatalf("%s: got status %d, want %d", path, p.Code, http.StatusOK)
 		}
 		return webtest.Packed(t, p.Body)
 	}
@@ -86,12 +86,12 @@ func (r *recorder) WriteHeader(int)             {}
 func TestPagesOfLargePlansAreBounded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.Plan(t, webtest.Wide("vast", 3002))
+	site.Plan(t, webtest.ChainPlan("vast", 3002))
 	b := site.Browser(t).Login()
 	for _, path := range []string{"/plans/vast", "/plans/vast?line=6001"} {
 		p := b.Get(path)
 		if p.Code != http.StatusOK {
-			t.Fatalf("%s: %d", path, p.Code)
+			t.Fatalf("%s: got status %d, want %d", path, p.Code, http.StatusOK)
 		}
 		t.Logf("%s: %d bytes, %d packed", path, len(p.Body), webtest.Packed(t, p.Body))
 		if len(p.Body) > 200<<10 {

@@ -34,8 +34,8 @@ var canaryLinks = []string{
 	"![xc](https://xc.example/p.png)",
 }
 
-// sow stores the canary in every text field that users can change.
-func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
+// plantCanary stores the canary in every text field that users can change.
+func plantCanary(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	t.Helper()
 	quoted, err := jsonvalue.Encode(canary)
 	if err != nil {
@@ -122,7 +122,7 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	f := webtest.Form(t, b.Get("/bulk/new?do=resume&q=status:failed").Body, `name="digest"`)
 	f.Set("reason", canary)
 	if p := b.Post("/bulk", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("bulk: %d", p.Code)
+		t.Fatalf("bulk: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	// A login with the canary as its User-Agent.
 	req := webtest.Request(
@@ -140,13 +140,13 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 		"same-origin",
 	)
 	if p := site.Browser(t).Do(req); p.Code != http.StatusSeeOther {
-		t.Fatalf("login: %d", p.Code)
+		t.Fatalf("login: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	site.ChangeTool(t, canary)
 }
 
-// unsown reports every part of a page that was interpreted from the canary.
-func unsown(t *testing.T, at, body string) {
+// checkCanaryEscaped reports every part of a page that was interpreted from the canary.
+func checkCanaryEscaped(t *testing.T, at, body string) {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(body))
 	if err != nil {
@@ -159,7 +159,7 @@ func unsown(t *testing.T, at, body string) {
 		}
 		if n.Data == "x-canary" || n.Data == "img" || n.Data == "iframe" || n.Data == "object" || n.Data == "base" ||
 			(n.Data == "script" || n.Data == "style") && n.FirstChild != nil {
-			t.Errorf("%s: a <%s> came from data", at, n.Data)
+			t.Errorf("%s: element <%s> was created from stored data", at, n.Data)
 		}
 		for _, a := range n.Attr {
 			key, value := strings.TrimPrefix(strings.ToLower(a.Key), "data-"), strings.ToLower(strings.TrimSpace(a.Val))
@@ -179,7 +179,7 @@ func unsown(t *testing.T, at, body string) {
 				}
 				if value != "" && value[0] != '#' && value[0] != '?' &&
 					(value[0] != '/' || strings.HasPrefix(value, "//") || strings.ContainsAny(value, "\\\t\n")) {
-					t.Errorf("%s: <%s %s=%q> leads away", at, n.Data, a.Key, a.Val)
+					t.Errorf("%s: <%s %s=%q> links to another site", at, n.Data, a.Key, a.Val)
 				}
 			case key == "hx-vals" && strings.HasPrefix(value, "js:"):
 				t.Errorf("%s: <%s %s=%q>", at, n.Data, a.Key, a.Val)
@@ -188,12 +188,12 @@ func unsown(t *testing.T, at, body string) {
 	}
 }
 
-var idLike = regexp.MustCompile(`[0-9a-z]{26}|[0-9]+`)
+var idPattern = regexp.MustCompile(`[0-9a-z]{26}|[0-9]+`)
 
-// kinds returns the page of an address without object IDs, and the page once with each of its
+// pageVariants returns the page of an address without object IDs, and the page once with each of its
 // parameters.
-func kinds(u *url.URL) []string {
-	page := idLike.ReplaceAllString(u.Path, "·")
+func pageVariants(u *url.URL) []string {
+	page := idPattern.ReplaceAllString(u.Path, "·")
 	out := []string{page}
 	for k, v := range u.Query() {
 		if slices.Contains([]string{"view", "tab", "do", "part", "mode", "zoom", "paint"}, k) {
@@ -210,7 +210,7 @@ func TestEncodingCrawl(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	sow(t, site, b)
+	plantCanary(t, site, b)
 	each := proof.Size(2, 40)
 	seen, shapes := map[string]bool{}, map[string]int{}
 	queue := []string{
@@ -262,13 +262,13 @@ func TestEncodingCrawl(t *testing.T) {
 		}
 		seen[at] = true
 		fresh := false
-		for _, k := range kinds(u) {
+		for _, k := range pageVariants(u) {
 			fresh = fresh || shapes[k] < each
 		}
 		if !fresh {
 			continue
 		}
-		for _, k := range kinds(u) {
+		for _, k := range pageVariants(u) {
 			shapes[k]++
 		}
 		for _, fragment := range []bool{false, true} {
@@ -278,10 +278,10 @@ func TestEncodingCrawl(t *testing.T) {
 			}
 			p := b.Do(webtest.Request(t, http.MethodGet, site.URL+at, "", header...))
 			pages++
-			secured(t, at, p.Header)
+			checkSecurityHeaders(t, at, p.Header)
 			kind := p.Header.Get("Content-Type")
 			if p.Code >= 500 && p.Code != http.StatusServiceUnavailable {
-				t.Errorf("%s: %d", at, p.Code)
+				t.Errorf("%s: got status %d, want %d", at, p.Code, http.StatusServiceUnavailable)
 			}
 			if !strings.HasPrefix(kind, "text/html") {
 				if kind != "" && kind != "application/problem+json" && kind != bundle.MediaType && !strings.HasPrefix(kind,
@@ -297,9 +297,9 @@ func TestEncodingCrawl(t *testing.T) {
 			if strings.Contains(p.Body, "xc") {
 				sown++
 			}
-			unsown(t, at, p.Body)
+			checkCanaryEscaped(t, at, p.Body)
 			if i := strings.Index(p.Body, "%!"); i >= 0 {
-				t.Errorf("%s has a text without its arguments: %.80s", at, p.Body[max(0, i-40):])
+				t.Errorf("%s has a text with missing arguments: %.80s", at, p.Body[max(0, i-40):])
 			}
 			if fragment {
 				continue
@@ -321,13 +321,13 @@ func TestEncodingCrawl(t *testing.T) {
 		}
 	}
 	if pages < 150 || sown < 60 {
-		t.Errorf("only %d pages were seen, %d with the canary", pages, sown)
+		t.Errorf("visited only %d pages, %d of them with the canary", pages, sown)
 	}
 	proof.Figure(t, "access: pages and fragments crawled for a canary", pages)
 }
 
-// secured checks the headers that every response has (S08).
-func secured(t *testing.T, at string, h http.Header) {
+// checkSecurityHeaders checks the headers that every response has (S08).
+func checkSecurityHeaders(t *testing.T, at string, h http.Header) {
 	t.Helper()
 	for name, want := range map[string]string{
 		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
@@ -383,7 +383,7 @@ func TestEveryRouteHasItsHeaders(t *testing.T) {
 	for path := range paths {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			resp := b.Head(webtest.Request(t, method, site.URL+path, ""))
-			secured(t, method+" "+path, resp.Header)
+			checkSecurityHeaders(t, method+" "+path, resp.Header)
 			if kept := resp.Header.Get("Cache-Control"); kept != "no-store" && !strings.HasPrefix(path, "/static/") && path != "/healthz" &&
 				path != "/readyz" {
 				t.Errorf("%s %s: Cache-Control is %q", method, path, kept)
@@ -399,7 +399,8 @@ func TestEveryRouteHasItsHeaders(t *testing.T) {
 			req := webtest.Request(t, method, site.URL+path, "")
 			req.Host = "evil.example"
 			if resp := b.Head(req); resp.StatusCode != http.StatusMisdirectedRequest {
-				t.Errorf("A12: %s %s for evil.example: %d", method, path, resp.StatusCode)
+				t.Errorf("A12: %s %s for evil.example: got status %d, want %d",
+					method, path, resp.StatusCode, http.StatusMisdirectedRequest)
 			}
 		}
 	}

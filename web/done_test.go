@@ -31,14 +31,14 @@ func TestThePageAfterAnActionConfirmsIt(t *testing.T) {
 		return b.Post(page, f)
 	}
 	if p := b.Get(page); strings.Contains(p.Body, said) {
-		t.Error("before any act something is said to be done")
+		t.Error("a confirmation is shown before any action")
 	}
 	if p := change(`value="role"`, "role", "role", "author"); p.Code != http.StatusSeeOther || p.Location != page {
-		t.Fatalf("%d %s", p.Code, p.Location)
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Location)
 	}
 	webtest.HasTexts(t, b.Get(page), http.StatusOK, said, "Role changed. All sessions of the user have ended.")
 	if p := b.Get(page); strings.Contains(p.Body, said) {
-		t.Error("it is said again")
+		t.Error("the confirmation is shown again")
 	}
 	change(`value="disable"`, "disable")
 	es, err := http.NewRequest(http.MethodGet, site.URL+page, nil)
@@ -49,10 +49,10 @@ func TestThePageAfterAnActionConfirmsIt(t *testing.T) {
 	webtest.HasTexts(t, b.Do(es), http.StatusOK, said, "Se cerró la sesión del usuario, que ya no puede entrar.")
 	if p := change(`value="password"`, "password", "password", "short"); p.Code != http.StatusUnprocessableEntity ||
 		!strings.Contains(p.Body, "5 characters; the minimum is 12") {
-		t.Errorf("a refused act: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("a rejected action: got status %d, want %d: %s", p.Code, http.StatusUnprocessableEntity, webtest.Text(p.Body))
 	}
 	if p := b.Get(page); strings.Contains(p.Body, said) {
-		t.Error("a refused act is said to be done")
+		t.Error("a confirmation is shown for a rejected action")
 	}
 	forged, err := http.NewRequest(http.MethodGet, site.URL+"/me", nil)
 	if err != nil {
@@ -60,7 +60,7 @@ func TestThePageAfterAnActionConfirmsIt(t *testing.T) {
 	}
 	forged.AddCookie(&http.Cookie{Name: "kairos-done", Value: "<b>you-are-hacked"})
 	if p := b.Do(forged); p.Code != http.StatusOK || strings.Contains(p.Body, said) || strings.Contains(p.Body, "hacked") {
-		t.Errorf("a cookie says: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("with a forged cookie: got status %d, want %d: %s", p.Code, http.StatusOK, webtest.Text(p.Body))
 	}
 }
 
@@ -77,7 +77,7 @@ func TestActionsOfLevelTwoRequireAReason(t *testing.T) {
 	webtest.HasTexts(t, b.Post("/settings/retention", f), http.StatusUnprocessableEntity, "Enter a reason", "Expired data")
 	f.Set("reason", "the disk is small")
 	if p := b.Post("/settings/retention", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get("/settings/retention"), http.StatusOK, "Expired data deleted.")
 	webtest.HasTexts(t, b.Get("/audit?q=action:store.retention"), http.StatusOK, "the disk is small")
@@ -94,12 +94,12 @@ func TestActionsOfLevelTwoRequireAReason(t *testing.T) {
 	act.Set("reason", "is it up?")
 	p := b.Post(try, act)
 	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/runs/") {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get(p.Location), http.StatusOK, "is it up?")
 	f.Set("input", `{"method": "GET", "url": "http://127.0.0.1:1/"}`)
 	if p := b.Post(try, f); p.Code != http.StatusOK || strings.Contains(p.Body, `name="reason"`) {
-		t.Errorf("a call that only reads wants a reason: %d", p.Code)
+		t.Errorf("a read-only call requires a reason: got status %d, want %d", p.Code, http.StatusOK)
 	}
 }
 

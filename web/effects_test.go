@@ -39,7 +39,7 @@ nodes:
 	}
 	slices.Sort(want)
 	if !slices.Equal(want, []string{"send", "wire"}) {
-		t.Fatalf("a rerun announces %v", want)
+		t.Fatalf("the preview of a rerun shows %v", want)
 	}
 	check := b.Get("/plans/new").Hidden()
 	check.Set("source", source)
@@ -83,7 +83,7 @@ nodes:
 		about := regexp.MustCompile(`(?s)<aside[^>]*id="inspector".*?</header>`).
 			FindString(b.Get("/runs/" + run.ID + "?view=graph&node=" + node).Body)
 		if got := strings.Contains(about, "side effects"); got != unsafe {
-			t.Errorf("the inspector of %s says that it has side effects: %v\n%s", node, got, webtest.Words(about))
+			t.Errorf("the inspector of %s: side effects shown: %v\n%s", node, got, webtest.Text(about))
 		}
 	}
 }

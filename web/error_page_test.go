@@ -14,22 +14,22 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// brokenPlans is a store whose Plans fails.
-type brokenPlans struct {
+// failingPlansReader is a store whose Plans fails.
+type failingPlansReader struct {
 	web.Reader
 	err error
 }
 
-func (b brokenPlans) Plans(context.Context, domain.PlanFilter) (domain.List[domain.Plan], error) {
+func (b failingPlansReader) Plans(context.Context, domain.PlanFilter) (domain.List[domain.Plan], error) {
 	return domain.List[domain.Plan]{}, b.err
 }
 
-// plansFailing requests the plan list in a language while reading plans fails with err.
-func plansFailing(t *testing.T, err error, language string) *httptest.ResponseRecorder {
+// requestFailingPlans requests the plan list in a language while reading plans fails with err.
+func requestFailingPlans(t *testing.T, err error, language string) *httptest.ResponseRecorder {
 	t.Helper()
 	site := webtest.New(t)
 	config := site.Web
-	config.Hosts, config.Reader, config.Version = nil, brokenPlans{site.Store, err}, "1.2.3"
+	config.Hosts, config.Reader, config.Version = nil, failingPlansReader{site.Store, err}, "1.2.3"
 	s, startErr := web.New(config)
 	if startErr != nil {
 		t.Fatal(startErr)
@@ -49,19 +49,19 @@ func plansFailing(t *testing.T, err error, language string) *httptest.ResponseRe
 // cause and typed text (S32).
 func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 	t.Parallel()
-	rec := plansFailing(t, errors.New("read /var/lib/kairos/kairos.db: input/output error"), "en")
-	text := webtest.Words(rec.Body.String())
+	rec := requestFailingPlans(t, errors.New("read /var/lib/kairos/kairos.db: input/output error"), "en")
+	text := webtest.Text(rec.Body.String())
 	if rec.Code != http.StatusInternalServerError {
-		t.Fatalf("%d %s", rec.Code, text)
+		t.Fatalf("got status %d, want %d: %s", rec.Code, http.StatusInternalServerError, text)
 	}
 	for _, want := range []string{"Runs continue, and the other pages work.", "Copy details", "kairosd 1.2.3", "GET /plans"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the page does not say %q: %s", want, text)
+			t.Errorf("the page does not contain %q: %s", want, text)
 		}
 	}
 	details := regexp.MustCompile(`(?s)<pre class="src" id="details">(.*?)</pre>`).FindString(rec.Body.String())
 	if !strings.Contains(details, "error ") || strings.Contains(details, "typed") || strings.Contains(text, "kairos.db") {
-		t.Errorf("the details: %s", details)
+		t.Errorf("got details: %s", details)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
 		p := b.Do(req)
 		for _, w := range want {
 			if !strings.Contains(p.Body, w) {
-				t.Errorf("%s (%d) does not say %q: %s", path, p.Code, w, webtest.Words(p.Body))
+				t.Errorf("%s (status %d) does not contain %q: %s", path, p.Code, w, webtest.Text(p.Body))
 			}
 		}
 	}
@@ -101,13 +101,13 @@ func TestAnUntranslatedMessageIsMarkedAsEnglish(t *testing.T) {
 		"es": {"kairosd no puede hacer esto ahora.", `lang="en">File is not a database</p>`, `lang="en">Restore a backup</p>`},
 		"en": {"<p>File is not a database</p>", "<p>Restore a backup</p>"},
 	} {
-		rec := plansFailing(t, err, language)
+		rec := requestFailingPlans(t, err, language)
 		if rec.Code != http.StatusServiceUnavailable {
-			t.Errorf("%s: %d", language, rec.Code)
+			t.Errorf("%s: got status %d, want %d", language, rec.Code, http.StatusServiceUnavailable)
 		}
 		for _, w := range want {
 			if !strings.Contains(rec.Body.String(), w) {
-				t.Errorf("%s: the page does not contain %q: %s", language, w, webtest.Words(rec.Body.String()))
+				t.Errorf("%s: the page does not contain %q: %s", language, w, webtest.Text(rec.Body.String()))
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func TestAListWithABadFilterFollowsNothing(t *testing.T) {
 	t.Parallel()
 	b := webtest.New(t).Browser(t).Login()
 	if p := b.Get("/runs?q=statsu:failed"); p.Code != http.StatusBadRequest || strings.Contains(p.Body, `hx-get=""`) {
-		t.Errorf("%d: the list asks for itself", p.Code)
+		t.Errorf("status %d: the list requests itself", p.Code)
 	}
 }
 
@@ -138,12 +138,12 @@ func TestTheFirstRunBringsHome(t *testing.T) {
 		return b.Do(req)
 	}
 	if p := ask(); p.Code != http.StatusNoContent || p.Header.Get("HX-Refresh") != "" {
-		t.Errorf("before any run: %d %q", p.Code, p.Header.Get("HX-Refresh"))
+		t.Errorf("before any run: got status %d, want %d: %q", p.Code, http.StatusNoContent, p.Header.Get("HX-Refresh"))
 	}
 	site.Plan(t, "id: hello\nnodes:\n  greet: {type: set, input: 1}\n")
 	site.Run(t, "hello", `null`)
 	if p := ask(); p.Code != http.StatusNoContent || p.Header.Get("HX-Refresh") != "true" {
-		t.Errorf("after a run: %d %q", p.Code, p.Header.Get("HX-Refresh"))
+		t.Errorf("after a run: got status %d, want %d: %q", p.Code, http.StatusNoContent, p.Header.Get("HX-Refresh"))
 	}
 }
 

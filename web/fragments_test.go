@@ -23,7 +23,7 @@ func TestLivePartsAreFragments(t *testing.T) {
 	for _, f := range fragments {
 		for _, topic := range f.Topics {
 			if !live.IsTopic(strings.ReplaceAll(topic, ":", "")) {
-				t.Errorf("fragment %s of %s names the topic %q, which never comes", f.ID, f.Page, topic)
+				t.Errorf("fragment %s of %s has the topic %q, which is never published", f.ID, f.Page, topic)
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func TestLivePartsAreFragments(t *testing.T) {
 				continue
 			}
 			if !live.IsTopic(topic) {
-				t.Errorf("%s: #%s follows the topic %q, which never comes", path, at["id"], topic)
+				t.Errorf("%s: #%s follows the topic %q, which is never published", path, at["id"], topic)
 			}
 			page := patternOf(routes, at["hx-get"])
 			i := slices.IndexFunc(fragments, func(f ui.Fragment) bool { return f.Page == page && f.ID == at["id"] })
@@ -48,7 +48,7 @@ func TestLivePartsAreFragments(t *testing.T) {
 				t.Errorf("%s: #%s follows events, and no section registered it for %q", path, at["id"], page)
 				continue
 			}
-			if !slices.ContainsFunc(fragments[i].Topics, func(f string) bool { return follows(f, topic) }) {
+			if !slices.ContainsFunc(fragments[i].Topics, func(f string) bool { return topicMatches(f, topic) }) {
 				t.Errorf("%s: #%s follows %q, and is registered for %q", path, at["id"], topic, fragments[i].Topics)
 			}
 			seen[fragments[i].Page+" "+at["id"]] = true
@@ -62,9 +62,9 @@ func TestLivePartsAreFragments(t *testing.T) {
 	}
 }
 
-// follows reports whether topic matches the topic of a fragment, in which a parameter such as :run
+// topicMatches reports whether topic matches the topic of a fragment, in which a parameter such as :run
 // matches any value.
-func follows(named, topic string) bool {
+func topicMatches(named, topic string) bool {
 	prefix, _, any := strings.Cut(named, ":")
 	return topic == named || any && strings.HasPrefix(topic, prefix)
 }
@@ -91,9 +91,9 @@ func TestFragmentsHaveNoAddressOfTheirOwn(t *testing.T) {
 		),
 	)
 	if !strings.Contains(whole.Body, "<main") || strings.Contains(part.Body, "<main") || !strings.Contains(part.Body, `id="view"`) {
-		t.Errorf("the page has %d bytes, its part %d", len(whole.Body), len(part.Body))
+		t.Errorf("the page has %d bytes, its fragment %d", len(whole.Body), len(part.Body))
 	}
 	if part.Header.Get("HX-Push-Url") != "" {
-		t.Error("a part that is refreshed changes the history")
+		t.Error("refreshing a fragment changes the browser history")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// within reports whether an element has an ancestor with the given tag.
-func within(n *html.Node, name string) bool {
+// hasAncestor reports whether an element has an ancestor with the given tag.
+func hasAncestor(n *html.Node, name string) bool {
 	for a := range n.Ancestors() {
 		if a.Data == name {
 			return true
@@ -39,9 +39,9 @@ func pathOf(address string) string {
 	return path
 }
 
-// settings are the forms without an idempotency key: logins, and settings that can safely be posted
+// formsWithoutIdem are the forms without an idempotency key: logins, and settings that can safely be posted
 // twice.
-var settings = []string{
+var formsWithoutIdem = []string{
 	"",
 	"/logout",
 	"/login",
@@ -102,8 +102,8 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 					strings.Contains(value, "throttle:"):
 					t.Errorf("H7: %s: %s has %s=%q", path, name, key, value)
 				case (key == "hx-get" || key == "hx-post") && !live && !(n.Data == "a" && at["href"] != "") &&
-					!within(n, "form") && n.Data != "form":
-					t.Errorf("H1: %s: %s does nothing without scripts", path, name)
+					!hasAncestor(n, "form") && n.Data != "form":
+					t.Errorf("H1: %s: %s has no effect without scripts", path, name)
 				}
 			}
 			if n.Data == "a" {
@@ -121,8 +121,8 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 				case is && inherited(n, "hx-target") == "closest tr": // loads a row under the row of the link
 				case is && (inherited(n, "hx-target") == "" || inherited(n, "hx-push-url") != "true" || inherited(n, "hx-sync") == ""):
 					t.Errorf("H1: %s: the answer of the link to %s has no place on the page or in the history", path, at["href"])
-				case !is && inherited(n, "hx-push-url") == "true" && pathOf(address) == pathOf(path) && !within(n, "details") &&
-					!within(n, "form"):
+				case !is && inherited(n, "hx-push-url") == "true" && pathOf(address) == pathOf(path) && !hasAncestor(n, "details") &&
+					!hasAncestor(n, "form"):
 					t.Errorf("H1: %s: the link to %s loads the page that it is on", path, at["href"])
 				case is:
 					swaps++
@@ -147,7 +147,7 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 						fields[webtest.Attributes(c)["name"]] = true
 					}
 				}
-				if !fields["csrf"] || !fields["idem"] && !slices.Contains(settings, at["action"]) {
+				if !fields["csrf"] || !fields["idem"] && !slices.Contains(formsWithoutIdem, at["action"]) {
 					t.Errorf("H9: %s: the form to %q has csrf: %t, idem: %t", path, at["action"], fields["csrf"], fields["idem"])
 				}
 			}
@@ -157,16 +157,16 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 		}
 	}
 	for path := range previews {
-		staysInDialog(t, b, site.URL+path)
+		checkStaysInDialog(t, b, site.URL+path)
 	}
 	if lives < 20 || posts < 100 || swaps < 100 || len(previews) < 20 {
-		t.Errorf("only %d live parts, %d forms, %d links that swap, and %d previews were seen", lives, posts, swaps, len(previews))
+		t.Errorf("found only %d live fragments, %d forms, %d swapping links, and %d previews", lives, posts, swaps, len(previews))
 	}
 }
 
-// staysInDialog checks that a preview in the dialog has a heading, and that its forms respond
+// checkStaysInDialog checks that a preview in the dialog has a heading, and that its forms respond
 // there.
-func staysInDialog(t *testing.T, b *webtest.Browser, address string) {
+func checkStaysInDialog(t *testing.T, b *webtest.Browser, address string) {
 	t.Helper()
 	p := b.Do(webtest.Request(t, http.MethodGet, address, "", "HX-Request", "true", "HX-Target", "dialog", "Sec-Fetch-Site", "same-origin"))
 	doc, err := html.Parse(strings.NewReader(p.Body))
@@ -204,13 +204,14 @@ func TestAnUnchangedPartIsNotSentAgain(t *testing.T) {
 		first := ask(c.path, c.target)
 		tag := first.Header.Get("ETag")
 		if first.Code != http.StatusOK || tag == "" || strings.Contains(first.Body, "<main") {
-			t.Fatalf("%s for #%s: %d, tag %q", c.path, c.target, first.Code, tag)
+			t.Fatalf("%s for #%s: got status %d, want %d, tag %q", c.path, c.target, first.Code, http.StatusOK, tag)
 		}
 		if again := ask(c.path, c.target, "If-None-Match", tag); again.Code != http.StatusNoContent || again.Body != "" {
-			t.Errorf("%s for #%s, which the browser has: %d with %d bytes", c.path, c.target, again.Code, len(again.Body))
+			t.Errorf("%s for #%s, which the browser has: got status %d, want %d with %d bytes",
+				c.path, c.target, again.Code, http.StatusNoContent, len(again.Body))
 		}
 		if other := ask(c.path, c.target, "If-None-Match", `"other"`); other.Code != http.StatusOK {
-			t.Errorf("%s for #%s, of which the browser has another: %d", c.path, c.target, other.Code)
+			t.Errorf("%s for #%s, of which the browser has another: got status %d, want %d", c.path, c.target, other.Code, http.StatusOK)
 		}
 	}
 }

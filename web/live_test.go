@@ -16,11 +16,11 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// hint is one event of a live stream.
-type hint struct{ id, name, data string }
+// streamEvent is one event of a live stream.
+type streamEvent struct{ id, name, data string }
 
-// quick serves the dashboard of a site with frequent heartbeats.
-func quick(t *testing.T, site *webtest.Site) (address string) {
+// serveWithFastHeartbeat serves the dashboard of a site with frequent heartbeats.
+func serveWithFastHeartbeat(t *testing.T, site *webtest.Site) (address string) {
 	t.Helper()
 	config := site.Web
 	config.Hosts, config.Beat = nil, 2*time.Millisecond
@@ -35,7 +35,7 @@ func quick(t *testing.T, site *webtest.Site) (address string) {
 
 // listen opens a stream with the session of b. It returns the hints of the stream and a function
 // that closes it. The channel is closed when the stream has ended.
-func listen(t *testing.T, b *webtest.Browser, address string, header ...string) (says <-chan hint, leave func()) {
+func listen(t *testing.T, b *webtest.Browser, address string, header ...string) (says <-chan streamEvent, leave func()) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	req := webtest.Request(t, http.MethodGet, address, "", header...).WithContext(ctx)
@@ -47,9 +47,9 @@ func listen(t *testing.T, b *webtest.Browser, address string, header ...string) 
 		t.Fatal(err)
 	}
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("X-Accel-Buffering") != "no" || resp.Header.Get("Content-Encoding") != "" {
-		t.Fatalf("%s: %d %v", address, resp.StatusCode, resp.Header)
+		t.Fatalf("%s: got status %d, want %d: %v", address, resp.StatusCode, http.StatusOK, resp.Header)
 	}
-	out := make(chan hint)
+	out := make(chan streamEvent)
 	leave = func() {
 		stop()
 		for range out { // until the stream has ended
@@ -61,10 +61,10 @@ func listen(t *testing.T, b *webtest.Browser, address string, header ...string) 
 		defer resp.Body.Close()
 		defer func() {
 			if ctx.Err() == context.DeadlineExceeded {
-				t.Error("the stream went on for a minute")
+				t.Error("the stream did not end within a minute")
 			}
 		}()
-		var h hint
+		var h streamEvent
 		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 			key, value, _ := strings.Cut(lines.Text(), ": ")
 			switch key {
@@ -86,8 +86,8 @@ func listen(t *testing.T, b *webtest.Browser, address string, header ...string) 
 	return out, leave
 }
 
-// next returns the next event of a stream.
-func next(t *testing.T, from <-chan hint) hint {
+// nextEvent returns the next event of a stream.
+func nextEvent(t *testing.T, from <-chan streamEvent) streamEvent {
 	t.Helper()
 	h, ok := <-from
 	if !ok {
@@ -96,7 +96,7 @@ func next(t *testing.T, from <-chan hint) hint {
 	return h
 }
 
-var known = regexp.MustCompile(`data-after="([^"]+)"`)
+var streamPosition = regexp.MustCompile(`data-after="([^"]+)"`)
 
 // A page contains the position of its last event. Its stream requests a refresh only if something
 // happened since then, stored or not, or if another process rendered the page.
@@ -105,50 +105,50 @@ func TestAStreamBeginsWhereThePageEnds(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	address := quick(t, site)
+	address := serveWithFastHeartbeat(t, site)
 	page := func() string {
 		t.Helper()
 		req := webtest.Request(t, http.MethodGet, address+"/runs/"+seed.Waiting.ID, "")
 		for _, c := range b.Cookies() {
 			req.AddCookie(c)
 		}
-		m := known.FindStringSubmatch(site.Browser(t).Do(req).Body)
+		m := streamPosition.FindStringSubmatch(site.Browser(t).Do(req).Body)
 		if m == nil {
-			t.Fatal("the page does not say what it knows")
+			t.Fatal("the page does not contain its stream position")
 		}
 		return m[1]
 	}
 	stream := address + "/live?t=run-" + seed.Waiting.ID + "&after="
-	begins := func(after string, header ...string) (told bool, at hint) {
+	begins := func(after string, header ...string) (told bool, at streamEvent) {
 		t.Helper()
 		from, leave := listen(t, b, stream+url.QueryEscape(after), header...)
 		defer leave()
-		first := next(t, from)
+		first := nextEvent(t, from)
 		if first.name != "hello" || first.id == "" || !strings.HasPrefix(first.id, first.data+"-") {
-			t.Fatalf("a stream begins with %+v", first)
+			t.Fatalf("got first stream event %+v", first)
 		}
-		second := next(t, from)
+		second := nextEvent(t, from)
 		if second.name != "resync" && second.name != "beat" {
-			t.Fatalf("a stream goes on with %+v", second)
+			t.Fatalf("got second stream event %+v", second)
 		}
 		return second.name == "resync", second
 	}
 	before := page()
 	told, at := begins(before)
 	if told || at.id != before {
-		t.Errorf("the stream of a page that knows everything begins with %+v, the page knows %s", at, before)
+		t.Errorf("got first event %+v for an up-to-date page at position %s", at, before)
 	}
 	open, _ := listen(t, b, stream+url.QueryEscape(before))
 	site.Engine.Announce("node_log", map[string]any{"text": "not stored"})
 	if told, _ := begins(before); !told {
-		t.Error("something happened between a page and its stream, and the page is not told")
+		t.Error("an event between the page and its stream causes no resync")
 	}
 	if told, _ := begins(before, "Last-Event-ID", page()); told {
-		t.Error("a stream that comes back knows less than the page it was opened by")
+		t.Error("a reconnected stream resumes at an earlier position than its page")
 	}
 	for _, other := range []string{"", "0", "another-" + strings.SplitN(before, "-", 2)[1]} {
 		if told, _ := begins(other); !told {
-			t.Errorf("a page that knows %q is not told to look again", other)
+			t.Errorf("a page at position %q gets no resync", other)
 		}
 	}
 	// An event of the run sends a hint and advances the position of the stream.
@@ -160,7 +160,7 @@ func TestAStreamBeginsWhereThePageEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for {
-		h := next(t, open)
+		h := nextEvent(t, open)
 		if h.name == "hint" {
 			if h.data != "run-"+seed.Waiting.ID || h.id == before {
 				t.Errorf("%+v after %s", h, before)
@@ -175,9 +175,9 @@ func TestAStreamEndsWithItsLogin(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	address := quick(t, site) + "/live?t=runs"
+	address := serveWithFastHeartbeat(t, site) + "/live?t=runs"
 	stream, _ := listen(t, b, address)
-	next(t, stream)
+	nextEvent(t, stream)
 	u, err := site.Auth.Session(t.Context(), b.Cookies()[0].Value)
 	if err != nil {
 		t.Fatal(err)
@@ -192,6 +192,6 @@ func TestAStreamEndsWithItsLogin(t *testing.T) {
 		req.AddCookie(c)
 	}
 	if p := site.Browser(t).Do(req); p.Code != http.StatusForbidden {
-		t.Errorf("another site may listen: %d", p.Code)
+		t.Errorf("a stream opened by another site: got status %d, want %d", p.Code, http.StatusForbidden)
 	}
 }

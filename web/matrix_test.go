@@ -59,9 +59,9 @@ func addresses(seed webtest.Seeded) *strings.Replacer {
 	)
 }
 
-// asked sends a request and returns the status and Location of the response. It does not read the
+// sendRequest sends a request and returns the status and Location of the response. It does not read the
 // body, because a stream would not end.
-func asked(t *testing.T, b *webtest.Browser, req *http.Request) (int, string) {
+func sendRequest(t *testing.T, b *webtest.Browser, req *http.Request) (int, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -90,8 +90,8 @@ func TestRouteMatrix(t *testing.T) {
 		want func(code int, location string) bool, header ...string) {
 		t.Helper()
 		cells++
-		if code, location := asked(t, b, webtest.Request(t, method, site.URL+path, body, header...)); !want(code, location) {
-			t.Errorf("%s %s as %q, %s: %d %s", method, path, role, what, code, location)
+		if code, location := sendRequest(t, b, webtest.Request(t, method, site.URL+path, body, header...)); !want(code, location) {
+			t.Errorf("%s %s as %q, %s: status %d %s", method, path, role, what, code, location)
 		}
 	}
 	refused := func(code int, location string) bool {
@@ -113,7 +113,7 @@ func TestRouteMatrix(t *testing.T) {
 		}
 		for _, e := range events {
 			if before = e.Seq; !allowed(e) {
-				t.Errorf("asking left a trace: %s %s %s %s", e.Action, e.Actor, e.Object, e.Reason)
+				t.Errorf("a preview was recorded: %s %s %s %s", e.Action, e.Actor, e.Object, e.Reason)
 			}
 		}
 	}
@@ -303,18 +303,18 @@ func TestAPIMatrix(t *testing.T) {
 				body = `{"nothing": "of the kind"}`
 			}
 			cells++
-			code, _ := asked(t, p.browser, webtest.Request(t, r.Method, site.URL+path, body, header...))
+			code, _ := sendRequest(t, p.browser, webtest.Request(t, r.Method, site.URL+path, body, header...))
 			if want != 0 && code != want || want == 0 && (code == http.StatusUnauthorized || code == http.StatusForbidden) {
-				t.Errorf("%s %s as %s: %d, want %d", r.Method, path, p.name, code, want)
+				t.Errorf("%s %s as %s: got status %d, want %d", r.Method, path, p.name, code, want)
 			}
 			if r.Method != http.MethodGet && p.browser != nobody {
 				for what, header := range map[string][]string{"cross-site": {"Sec-Fetch-Site", "cross-site"},
 					"same-site":   {"Sec-Fetch-Site", "same-site"},
 					"null origin": {"Origin", "null"}, "no CSRF headers": {}} {
 					cells++
-					if code, _ := asked(t, p.browser, webtest.Request(t, r.Method, site.URL+path, body,
+					if code, _ := sendRequest(t, p.browser, webtest.Request(t, r.Method, site.URL+path, body,
 						append(header, "Content-Type", "application/json")...)); code != http.StatusForbidden {
-						t.Errorf("%s %s as %s, %s: %d", r.Method, path, p.name, what, code)
+						t.Errorf("%s %s as %s, %s: status %d", r.Method, path, p.name, what, code)
 					}
 				}
 			}
@@ -349,7 +349,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 	}
 	delete(served, "") // public pages without an operation
 	for op := range served {
-		t.Errorf("%s is served, and the policy does not name it", op)
+		t.Errorf("%s is served but not in the policy", op)
 	}
 }
 
@@ -384,7 +384,7 @@ func TestDeniedActionsAreRecorded(t *testing.T) {
 		t.Helper()
 		before := len(denied())
 		if code := send(); code != http.StatusForbidden {
-			t.Errorf("%s %s as %s: %d", method, path, role, code)
+			t.Errorf("%s %s as %s: got status %d, want %d", method, path, role, code, http.StatusForbidden)
 		}
 		after := denied()
 		if len(after) != before+1 {
@@ -424,7 +424,7 @@ func TestDeniedActionsAreRecorded(t *testing.T) {
 		}
 		path := api.Base + apiFill.Replace(r.Path)
 		check(r.Method, path, role, func() int {
-			code, _ := asked(
+			code, _ := sendRequest(
 				t,
 				who[""],
 				webtest.Request(
@@ -442,12 +442,12 @@ func TestDeniedActionsAreRecorded(t *testing.T) {
 		})
 	}
 	if counted["ui"] < 15 || counted["api"] < 25 {
-		t.Errorf("too few acts were denied: %v", maps.Collect(maps.All(counted)))
+		t.Errorf("too few actions were denied: %v", maps.Collect(maps.All(counted)))
 	}
 	before := len(denied())
 	who[domain.RoleViewer].Get("/settings/users")
 	if len(denied()) != before {
-		t.Error("A17: reading left a trace")
+		t.Error("A17: a read was recorded")
 	}
 }
 

@@ -20,7 +20,7 @@ func TestTheNavigationHasEightWords(t *testing.T) {
 	}
 	olga := site.Browser(t)
 	if !olga.LoginAs("olga.torre", webtest.Password) {
-		t.Fatal("olga cannot log in")
+		t.Fatal("user olga cannot log in")
 	}
 	part := func(body, begin string) string {
 		t.Helper()
@@ -38,20 +38,20 @@ func TestTheNavigationHasEightWords(t *testing.T) {
 		for page, current := range map[string]string{"/": "Home", "/runs": "Runs", "/audit": "Audit", "/me": ""} {
 			body := who.b.Get(page).Body
 			nav := part(body, `<nav class="nav"`)
-			if got := webtest.Words(nav); got != "Home Runs Inbox Plans Agents Handoffs Audit System" {
+			if got := webtest.Text(nav); got != "Home Runs Inbox Plans Agents Handoffs Audit System" {
 				t.Errorf("%s: %s reads %q", page, who.initials, got)
 			}
 			at := ""
 			if m := regexp.MustCompile(`(?s)aria-current="page">(.*?)</a>`).FindStringSubmatch(nav); m != nil {
-				at = webtest.Words(m[1])
+				at = webtest.Text(m[1])
 			}
 			if at != current {
 				t.Errorf("%s: %q is current", page, at)
 			}
 			own := part(body, `<details class="menu2 own"`)
 			summary, list, _ := strings.Cut(own, "</summary>")
-			if webtest.Words(summary) != who.initials || webtest.Words(list) != who.own {
-				t.Errorf("%s: behind %q stands %q", page, webtest.Words(summary), webtest.Words(list))
+			if webtest.Text(summary) != who.initials || webtest.Text(list) != who.own {
+				t.Errorf("%s: after %q, got %q", page, webtest.Text(summary), webtest.Text(list))
 			}
 		}
 	}
@@ -59,6 +59,6 @@ func TestTheNavigationHasEightWords(t *testing.T) {
 		own,
 		`href="/settings/users" aria-current="page"`,
 	) {
-		t.Error("the settings are not current behind the initials")
+		t.Error("the settings are not marked as current in the account menu")
 	}
 }

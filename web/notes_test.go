@@ -30,19 +30,19 @@ func TestANoteIsKeptWithARun(t *testing.T) {
 		kept = b.Get(kept.Location)
 	}
 	if kept.Code != http.StatusOK || !strings.Contains(kept.Body, "waiting for quota\nresume after 06:00 &lt;b&gt;") {
-		t.Errorf("%d\n%s", kept.Code, kept.Body)
+		t.Errorf("got status %d, want %d\n%s", kept.Code, http.StatusOK, kept.Body)
 	}
 	for what, text := range map[string]string{"nothing": " \n", "too much": strings.Repeat("ñ", 2001)} {
 		refused := write(text)
 		if refused.Code != http.StatusUnprocessableEntity || !strings.Contains(refused.Body, "the note") {
-			t.Errorf("%s: %d\n%s", what, refused.Code, refused.Body)
+			t.Errorf("%s: got status %d, want %d\n%s", what, refused.Code, http.StatusUnprocessableEntity, refused.Body)
 		}
 	}
 	for range 99 {
 		write("again")
 	}
 	if full := write("one more"); full.Code != http.StatusConflict {
-		t.Errorf("the 101st note: %d", full.Code)
+		t.Errorf("the 101st note: got status %d, want %d", full.Code, http.StatusConflict)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestARunIsExportedWhole(t *testing.T) {
 	b := site.Browser(t).Login()
 	p := b.Get("/runs/" + seed.Failed.ID + "/export")
 	if p.Code != http.StatusOK || p.Header.Get("Content-Disposition") != `attachment; filename="run-`+seed.Failed.ID+`.tar.zst"` {
-		t.Fatalf("%d %q", p.Code, p.Header.Get("Content-Disposition"))
+		t.Fatalf("got status %d, want %d: %q", p.Code, http.StatusOK, p.Header.Get("Content-Disposition"))
 	}
 	z, err := zstd.NewReader(strings.NewReader(p.Body))
 	if err != nil {
@@ -84,6 +84,6 @@ func TestARunIsExportedWhole(t *testing.T) {
 	}
 	summary := b.Get("/runs/" + seed.Failed.ID + "/summary.md")
 	if summary.Code != http.StatusOK || !strings.Contains(summary.Body, seed.Failed.ID) || strings.Contains(summary.Body, "<") {
-		t.Errorf("%d %s", summary.Code, summary.Body)
+		t.Errorf("got status %d, want %d: %s", summary.Code, http.StatusOK, summary.Body)
 	}
 }

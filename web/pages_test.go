@@ -26,7 +26,7 @@ func TestStateIsShownAtEveryCheckpoint(t *testing.T) {
 	)
 	first := b.Get("/runs/" + run.ID + "?view=state&cp=0")
 	if strings.Contains(first.Body, "output.list") {
-		t.Error("the state before anything ran has an output")
+		t.Error("the state before any step has an output")
 	}
 }
 
@@ -80,7 +80,7 @@ func TestAPlanIsArchivedWithAReason(t *testing.T) {
 	webtest.HasTexts(t, b.Post("/plans/old/archive", form), http.StatusUnprocessableEntity, "Enter a reason")
 	form.Set("reason", "replaced")
 	if p := b.Post("/plans/old/archive", form); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	if p := b.Get("/plans"); strings.Contains(p.Body, `href="/plans/old"`) {
 		t.Error("an archived plan is listed")
@@ -88,7 +88,7 @@ func TestAPlanIsArchivedWithAReason(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/plans/old"), http.StatusOK, "Unarchive…")
 	form = b.Get("/plans/old/archive").Hidden()
 	if p := b.Post("/plans/old/archive", form); p.Code != http.StatusSeeOther {
-		t.Errorf("take back: %d %s", p.Code, p.Body)
+		t.Errorf("restoring the plan: got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	webtest.HasTexts(t, b.Get("/plans"), http.StatusOK, `href="/plans/old"`)
 	webtest.HasTexts(t, b.Get("/audit?q=action:plan.archive"), http.StatusOK, "replaced")
@@ -106,7 +106,7 @@ func TestDisplayIsChosen(t *testing.T) {
 	for k, v := range map[string]string{"lang": "es", "theme": "dark", "times": "utc", "density": "compact"} {
 		f := url.Values{"csrf": form["csrf"], "back": {"/runs"}, k: {v}}
 		if p := b.Post("/display", f); p.Code != http.StatusSeeOther || p.Location != "/runs" {
-			t.Fatalf("%s: %d %s", k, p.Code, p.Location)
+			t.Fatalf("%s: got status %d, want %d: %s", k, p.Code, http.StatusSeeOther, p.Location)
 		}
 	}
 	webtest.HasTexts(
@@ -121,7 +121,7 @@ func TestDisplayIsChosen(t *testing.T) {
 		"paso se ejecuta de nuevo",
 	)
 	if p := b.Post("/display", url.Values{"csrf": form["csrf"], "back": {"https://evil.example/"}, "lang": {"../x"}}); p.Location != "/" {
-		t.Errorf("back to %s", p.Location)
+		t.Errorf("redirected to %s", p.Location)
 	}
 	// Another browser with other settings applies the user's settings at login.
 	other := site.Browser(t)

@@ -22,18 +22,18 @@ func TestTheSecondOfTwoAuthorsIsWarned(t *testing.T) {
 		f.Set("do", "save")
 	}
 	if p := b.Post("/plans/shared/edit", theirs); p.Location != "/plans/shared/v/2" {
-		t.Fatalf("%d %s", p.Code, p.Location)
+		t.Fatalf("status %d %s", p.Code, p.Location)
 	}
 	p := b.Post("/plans/shared/edit", mine)
 	if p.Code != http.StatusConflict || !strings.Contains(p.Body, "Another user saved this plan after you opened it") ||
 		!strings.Contains(p.Body, "/plans/shared/diff/1/2") ||
 		!strings.Contains(p.Body, "input: 2") {
-		t.Fatalf("%d\n%s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d\n%s", p.Code, http.StatusConflict, webtest.Text(p.Body))
 	}
 	again := p.Hidden()
 	again.Set("source", mine.Get("source"))
 	again.Set("do", "save")
 	if p := b.Post("/plans/shared/edit", again); p.Location != "/plans/shared/v/3" {
-		t.Errorf("%d %s\n%s", p.Code, p.Location, webtest.Words(p.Body))
+		t.Errorf("status %d %s\n%s", p.Code, p.Location, webtest.Text(p.Body))
 	}
 }

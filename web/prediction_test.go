@@ -20,24 +20,24 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// announced is the prediction on a preview page: for each heading, the nodes in its list.
-type announced map[string][]string
+// preview is the prediction on a preview page: for each heading, the nodes in its list.
+type preview map[string][]string
 
 const (
-	again   = "Runs again"
-	fresh   = "Runs for the first time"
-	keeps   = "Kept, not repeated"
-	dropped = "Not kept"
-	touches = "Remaining steps with side effects"
+	rerunHeading       = "Runs again"
+	firstRunHeading    = "Runs for the first time"
+	keptHeading        = "Kept, not repeated"
+	droppedHeading     = "Not kept"
+	sideEffectsHeading = "Remaining steps with side effects"
 )
 
 // read parses the lists of a preview page. The counts in the headings must match the lists.
-func read(t *rapid.T, body string) announced {
+func read(t *rapid.T, body string) preview {
 	doc, err := html.Parse(strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := announced{}
+	out := preview{}
 	heading, count := "", -1
 	var visit func(n *html.Node)
 	visit = func(n *html.Node) {
@@ -83,7 +83,7 @@ func textOf(n *html.Node) string {
 }
 
 // nodes returns the names in a list, without the text after them.
-func (a announced) nodes(heading string) map[string]bool {
+func (a preview) nodes(heading string) map[string]bool {
 	out := map[string]bool{}
 	for _, text := range a[heading] {
 		name, _, _ := strings.Cut(text, " ")
@@ -92,9 +92,9 @@ func (a announced) nodes(heading string) map[string]bool {
 	return out
 }
 
-// drawnPlan returns a random plan whose steps call an HTTP server. Whether they fail depends on
+// drawPlan returns a random plan whose steps call an HTTP server. Whether they fail depends on
 // mood, so that resuming a failed run can succeed.
-func drawnPlan(t *rapid.T, id, server string) string {
+func drawPlan(t *rapid.T, id, server string) string {
 	n := rapid.IntRange(2, 7).Draw(t, "nodes")
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: %s\nnodes:\n", id)
@@ -165,7 +165,7 @@ func TestPredictionIsExecutionThroughThePages(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		count++
 		id := fmt.Sprintf("plan-%d", count)
-		src := drawnPlan(rt, id, server.URL)
+		src := drawPlan(rt, id, server.URL)
 		form := b.Get("/plans/new").Hidden()
 		form.Set("source", src)
 		form.Set("do", "save")
@@ -180,13 +180,13 @@ func TestPredictionIsExecutionThroughThePages(t *testing.T) {
 		)
 		started := b.Post("/plans/"+id+"/start", form)
 		if started.Code != http.StatusSeeOther {
-			rt.Fatalf("start: %d\n%s", started.Code, src)
+			rt.Fatalf("start: got status %d, want %d\n%s", started.Code, http.StatusSeeOther, src)
 		}
-		run := settled(rt, site, started.Location)
+		run := waitInactive(rt, site, started.Location)
 		for range rapid.IntRange(1, 3).Draw(rt, "acts") {
 			mood.Add(1)
 			verb := rapid.SampledFrom([]string{"resume", "resume", "fork", "rerun", "cancel"}).Draw(rt, "verb")
-			next, ok := actAsAnnounced(rt, site, b, run, verb, src)
+			next, ok := actAsPreviewed(rt, site, b, run, verb, src)
 			if !ok {
 				return
 			}
@@ -194,11 +194,11 @@ func TestPredictionIsExecutionThroughThePages(t *testing.T) {
 			run = next
 		}
 	})
-	t.Logf("acted through pages: %v", acted)
+	t.Logf("actions through pages: %v", acted)
 }
 
-// settled waits until a run is no longer active.
-func settled(t *rapid.T, site *webtest.Site, location string) domain.Run {
+// waitInactive waits until a run is no longer active.
+func waitInactive(t *rapid.T, site *webtest.Site, location string) domain.Run {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := site.Engine.Wait(ctx, strings.TrimPrefix(location, "/runs/"))
@@ -208,8 +208,8 @@ func settled(t *rapid.T, site *webtest.Site, location string) domain.Run {
 	return r
 }
 
-// actAsAnnounced opens a preview, submits its form, and compares the result with the preview.
-func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run domain.Run, verb, src string) (domain.Run, bool) {
+// actAsPreviewed opens a preview, submits its form, and compares the result with the preview.
+func actAsPreviewed(t *rapid.T, site *webtest.Site, b *webtest.Browser, run domain.Run, verb, src string) (domain.Run, bool) {
 	path := "/runs/" + run.ID + "/" + verb
 	if verb == "fork" {
 		points, err := site.Engine.Preview(context.Background(), site.Admin, domain.ActionRequest{Run: run.ID, Action: domain.ActionFork})
@@ -221,7 +221,7 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run doma
 	}
 	page := b.Get(path)
 	if page.Code != http.StatusOK {
-		t.Fatalf("%s: %d %s", path, page.Code, page.Body)
+		t.Fatalf("%s: got status %d, want %d: %s", path, page.Code, http.StatusOK, page.Body)
 	}
 	form := page.Hidden()
 	if form.Get("idem") == "" {
@@ -237,12 +237,12 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run doma
 	}
 	answer := b.Post("/runs/"+run.ID+"/"+verb, act)
 	if answer.Code != http.StatusSeeOther {
-		t.Fatalf("%s was previewed and answered %d\n%s", path, answer.Code, src)
+		t.Fatalf("%s was previewed, but submitting returned status %d\n%s", path, answer.Code, src)
 	}
-	after := settled(t, site, answer.Location)
+	after := waitInactive(t, site, answer.Location)
 	from := run.LastSeq
 	if after.ID != run.ID {
-		from = kept(t, site, after)
+		from = lastKeptSeq(t, site, after)
 	}
 	ran, touched := map[string]bool{}, map[string]bool{}
 	rows, err := site.Store.JournalPage(context.Background(), after.ID, from, 0)
@@ -257,8 +257,8 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run doma
 		ran[e.Node] = true
 		touched[e.Node] = touched[e.Node] || e.Effect == "idempotent" || e.Effect == "unsafe"
 	}
-	names := said.nodes(again)
-	for n := range said.nodes(fresh) {
+	names := said.nodes(rerunHeading)
+	for n := range said.nodes(firstRunHeading) {
 		names[n] = true
 	}
 	fail := func(format string, args ...any) {
@@ -274,11 +274,11 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run doma
 		if !names[n] {
 			fail("%s ran and was not announced", n)
 		}
-		if touched[n] && !said.nodes(touches)[n] {
+		if touched[n] && !said.nodes(sideEffectsHeading)[n] {
 			fail("%s touched the world outside and was not announced to", n)
 		}
 	}
-	for n := range said.nodes(keeps) {
+	for n := range said.nodes(keptHeading) {
 		if ran[n] && !names[n] {
 			fail("%s was to be kept and ran", n)
 		}
@@ -289,8 +289,8 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run doma
 	return after, true
 }
 
-// kept returns the last journal row that a new run took over from its source.
-func kept(t *rapid.T, site *webtest.Site, run domain.Run) int64 {
+// lastKeptSeq returns the last journal row that a new run took over from its source.
+func lastKeptSeq(t *rapid.T, site *webtest.Site, run domain.Run) int64 {
 	rows, err := site.Store.JournalPage(context.Background(), run.ID, 0, 0)
 	if err != nil {
 		t.Fatal(err)

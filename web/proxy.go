@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// peer returns the remote address of the connection.
-func peer(r *http.Request) (netip.Addr, bool) {
+// remoteAddr returns the remote address of the connection.
+func remoteAddr(r *http.Request) (netip.Addr, bool) {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
@@ -18,7 +18,7 @@ func peer(r *http.Request) (netip.Addr, bool) {
 	return a.Unmap().WithZone(""), err == nil
 }
 
-func (s *Server) trusts(a netip.Addr) bool {
+func (s *Server) isTrustedProxy(a netip.Addr) bool {
 	return slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
@@ -26,18 +26,18 @@ func (s *Server) trusts(a netip.Addr) bool {
 // trusted proxy, it is the last address in X-Forwarded-For that is not a trusted proxy. Forwarding
 // headers from other clients are ignored (A13, S31).
 func (s *Server) client(r *http.Request) string {
-	from, ok := peer(r)
+	from, ok := remoteAddr(r)
 	if !ok {
 		return r.RemoteAddr
 	}
-	if s.trusts(from) {
+	if s.isTrustedProxy(from) {
 		named := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		for _, text := range slices.Backward(named) {
 			a, err := netip.ParseAddr(strings.TrimSpace(text))
 			if err != nil {
 				break
 			}
-			if from = a.Unmap().WithZone(""); !s.trusts(from) {
+			if from = a.Unmap().WithZone(""); !s.isTrustedProxy(from) {
 				break
 			}
 		}
@@ -53,6 +53,6 @@ func (s *Server) secure(r *http.Request) bool {
 	if s.TLS {
 		return true
 	}
-	from, ok := peer(r)
-	return ok && s.trusts(from) && r.Header.Get("X-Forwarded-Proto") == "https"
+	from, ok := remoteAddr(r)
+	return ok && s.isTrustedProxy(from) && r.Header.Get("X-Forwarded-Proto") == "https"
 }

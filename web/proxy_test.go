@@ -61,7 +61,7 @@ func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 		cookie := w.Header().Get("Set-Cookie")
 		if secure := strings.HasPrefix(cookie, "__Host-kairos=") && strings.Contains(cookie, "Secure"); w.Code != http.StatusSeeOther ||
 			secure != c.secure {
-			t.Errorf("%s: %d %s", name, w.Code, cookie)
+			t.Errorf("%s: got status %d, want %d: %s", name, w.Code, http.StatusSeeOther, cookie)
 		}
 		if hsts := w.Header().Get("Strict-Transport-Security") != ""; hsts != c.secure {
 			t.Errorf("%s: Strict-Transport-Security: %v", name, hsts)

@@ -42,7 +42,7 @@ func FuzzHTTP(f *testing.F) {
 		raw = bytes.ReplaceAll(bytes.ReplaceAll(raw, []byte("HOST"), []byte(host)), []byte("COOKIE"), []byte(cookie))
 		c, err := net.Dial("tcp", host)
 		if err != nil {
-			t.Fatalf("it serves no more: %v", err)
+			t.Fatalf("the server no longer responds: %v", err)
 		}
 		defer c.Close()
 		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
@@ -56,13 +56,13 @@ func FuzzHTTP(f *testing.F) {
 			resp, err := http.ReadResponse(in, nil)
 			if err != nil {
 				if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
-					t.Errorf("%q: no answer, and it does not hang up", raw)
+					t.Errorf("%q: the server neither responds nor closes the connection", raw)
 				}
 				return
 			}
 			if resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented &&
 				resp.StatusCode != http.StatusHTTPVersionNotSupported {
-				t.Errorf("%q answers %s", raw, resp.Status)
+				t.Errorf("%q: got status %s", raw, resp.Status)
 			}
 			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 				return // truncated

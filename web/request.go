@@ -25,11 +25,11 @@ import (
 // of ui.Context.
 type request struct {
 	*ui.Context
-	s       *Server
-	c       echo.Context
-	ctx     context.Context
-	who     principal
-	display display
+	s         *Server
+	c         echo.Context
+	ctx       context.Context
+	principal principal
+	display   display
 }
 
 // principal is the sender of a request.
@@ -44,18 +44,18 @@ type display struct {
 	zone *time.Location
 }
 
-// open returns the state of a request with an anonymous principal.
-func (s *Server) open(ctx context.Context, c echo.Context, op app.Operation) *request {
+// newRequest returns the state of a request with an anonymous principal.
+func (s *Server) newRequest(ctx context.Context, c echo.Context, op app.Operation) *request {
 	u := s.site.Open(ctx, c, op)
 	r := &request{Context: u, s: s, c: c, ctx: u, display: display{u.Display.Lang, u.Display.Zone}}
-	r.is(ui.Principal{CSRF: "anonymous"})
+	r.setPrincipal(ui.Principal{CSRF: "anonymous"})
 	return r
 }
 
-// is sets the principal.
-func (r *request) is(p ui.Principal) {
-	r.Who = p
-	r.who = principal{&r.Who, p.Secret, p.CSRF}
+// setPrincipal sets the principal.
+func (r *request) setPrincipal(p ui.Principal) {
+	r.Principal = p
+	r.principal = principal{&r.Principal, p.Secret, p.CSRF}
 }
 
 // serve identifies the user, checks their role and the form token, and renders the page.
@@ -66,7 +66,7 @@ func (s *Server) serve(c echo.Context, rt route) error {
 		ctx, cancel = context.WithTimeout(ctx, readTimeout+10*time.Second)
 		defer cancel()
 	}
-	r := s.open(ctx, c, rt.op)
+	r := s.newRequest(ctx, c, rt.op)
 	r.At = s.live.Position()
 	c.Response().Header().Set("Cache-Control", "no-store")
 	c.Response().Header().Set("Vary", "HX-Request, HX-Target")
@@ -77,9 +77,9 @@ func (s *Server) serve(c echo.Context, rt route) error {
 	if err := r.identify(); err != nil {
 		return err
 	}
-	err := r.admitted(rt)
+	err := r.dispatch(rt)
 	if e, ok := errors.AsType[*domain.Error](err); ok && e.Code == domain.CodeForbidden && !e.Audited && rt.method == http.MethodPost &&
-		r.who.Name != "" &&
+		r.principal.Name != "" &&
 		e != errOutOfDate {
 		r.recordDenied(err)
 	}
@@ -98,24 +98,24 @@ func (r *request) recordDenied(err error) {
 	}
 	req := r.c.Request()
 	// Record it even if the browser has disconnected.
-	if err := r.s.Audit.Audit(context.WithoutCancel(r.ctx), domain.AuditRecord{Action: "access.denied", Actor: r.who.Name, Source: "ui",
-		Object: req.Method + " " + req.URL.Path, Result: "denied", Reason: err.Error()}); err != nil {
+	if err := r.s.Audit.Audit(context.WithoutCancel(r.ctx), domain.AuditRecord{Action: "access.denied", Actor: r.principal.Name,
+		Source: "ui", Object: req.Method + " " + req.URL.Path, Result: "denied", Reason: err.Error()}); err != nil {
 		r.s.Logger.Error("record a refusal", "path", req.URL.Path, "err", err)
 	}
 }
 
-// admitted checks the role and the form token, and renders the page.
-func (r *request) admitted(rt route) error {
+// dispatch checks the role and the form token, and renders the page.
+func (r *request) dispatch(rt route) error {
 	c := r.c
 	if role := rt.role(); role != "" {
-		if r.who.Name == "" {
-			return r.toLogin()
+		if r.principal.Name == "" {
+			return r.redirectToLogin()
 		}
-		if !r.who.Role.Includes(role) {
+		if !r.principal.Role.Includes(role) {
 			return &ui.LocalizedError{
 				Err:        domain.Errorf(domain.CodeForbidden, "this requires the role %s", role),
 				Message:    r.t("This needs the role %s.", role),
-				Suggestion: r.t("You have the role %s; an administrator can give you another.", r.who.Role),
+				Suggestion: r.t("You have the role %s; an administrator can give you another.", r.principal.Role),
 			}
 		}
 		if held, err := r.s.guard().Throttled(r.Context, rt.method, rt.path); held || err != nil {
@@ -130,7 +130,7 @@ func (r *request) admitted(rt route) error {
 		if err := c.Request().ParseForm(); err != nil {
 			return domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
 		}
-		if !hmac.Equal([]byte(c.Request().PostForm.Get("csrf")), []byte(r.who.csrf)) {
+		if !hmac.Equal([]byte(c.Request().PostForm.Get("csrf")), []byte(r.principal.csrf)) {
 			return &ui.LocalizedError{
 				Err:        errOutOfDate,
 				Message:    r.t("This form is out of date."),
@@ -138,7 +138,7 @@ func (r *request) admitted(rt route) error {
 			}
 		}
 	}
-	if needsProof(rt) {
+	if requiresReauth(rt) {
 		if ok, err := r.s.guard().Proven(r.Context); err != nil || !ok {
 			return err
 		}
@@ -146,9 +146,9 @@ func (r *request) admitted(rt route) error {
 	return rt.handle(r)
 }
 
-// needsProof reports whether a route requires recent reauthentication. This applies to actions of
+// requiresReauth reports whether a route requires recent reauthentication. This applies to actions of
 // admins, and to changes of the second factor.
-func needsProof(rt route) bool {
+func requiresReauth(rt route) bool {
 	return rt.method == http.MethodPost && (rt.role() == domain.RoleAdmin || rt.path == "/me/second-factor")
 }
 
@@ -158,7 +158,7 @@ func (s *Server) guard() account.Guard { return account.Guard{Auth: s.Auth} }
 func (r *request) identify() error {
 	who, err := r.s.login(r.Context)
 	if err == nil && who.Name != "" {
-		r.is(who)
+		r.setPrincipal(who)
 	}
 	return err
 }
@@ -181,7 +181,7 @@ func (s *Server) login(c *ui.Context) (none ui.Principal, err error) {
 	return ui.Principal{User: u, Secret: cookie.Value, CSRF: hex.EncodeToString(mac.Sum(nil)), Request: domain.RequestOf(c)}, nil
 }
 
-func (r *request) toLogin() error {
+func (r *request) redirectToLogin() error {
 	needsSetup, err := r.s.Auth.NeedsSetup(r.ctx)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (s *Server) fail(err error, c echo.Context) {
 		}
 		return
 	}
-	r := s.open(c.Request().Context(), c, "")
+	r := s.newRequest(c.Request().Context(), c, "")
 	_ = r.identify() // without a user, the error page is anonymous
 	r.Fail(err)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// unlisted are the addresses outside the route table. They are public, and reveal no stored data.
-var unlisted = []string{"/static/:hash/:file", "/healthz", "/readyz"}
+// publicPaths are the addresses outside the route table. They are public, and reveal no stored data.
+var publicPaths = []string{"/static/:hash/:file", "/healthz", "/readyz"}
 
 // route maps an address to an operation. The policy of the operation decides who may use it.
 type route struct {
@@ -31,10 +31,10 @@ func (r route) role() domain.Role {
 	return rule.Role
 }
 
-// table returns every address of the dashboard. A GET changes nothing, except the one that
+// routeTable returns every address of the dashboard. A GET changes nothing, except the one that
 // completes a login at the identity provider. Every POST address also accepts GET, and shows a
 // preview of the action or the page with its form.
-func (s *Server) table() []route {
+func (s *Server) routeTable() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	rows := []route{
 		{post, "/display", app.ChooseDisplay, (*request).setDisplay},
@@ -44,7 +44,7 @@ func (s *Server) table() []route {
 			method, handle := get, r.Handle
 			if r.Post != "" {
 				method = post
-			} else if parts := fragmentsOf(section, r.Get); len(parts) > 0 {
+			} else if parts := fragmentsByID(section, r.Get); len(parts) > 0 {
 				handle = withFragments(r.Handle, parts)
 			}
 			rows = append(rows, route{method, cmp.Or(r.Get, r.Post), r.Operation, func(in *request) error { return handle(in.Context) }})
@@ -53,8 +53,8 @@ func (s *Server) table() []route {
 	return withPages(rows)
 }
 
-// fragmentsOf returns the fragments of a page by ID.
-func fragmentsOf(s ui.Section, page string) map[string]ui.Fragment {
+// fragmentsByID returns the fragments of a page by ID.
+func fragmentsByID(s ui.Section, page string) map[string]ui.Fragment {
 	out := map[string]ui.Fragment{}
 	for _, f := range s.Fragments {
 		if f.Page == page {
@@ -89,14 +89,14 @@ func withPages(rows []route) []route {
 		for page != "/" && !pages[page] {
 			page = path.Dir(page)
 		}
-		rows = append(rows, route{http.MethodGet, r.path, r.op, see(page)})
+		rows = append(rows, route{http.MethodGet, r.path, r.op, redirectTo(page)})
 	}
 	return rows
 }
 
-// see redirects to the page with a pattern.
-func see(page string) func(*request) error {
-	to := ui.See(page)
+// redirectTo redirects to the page with a pattern.
+func redirectTo(page string) func(*request) error {
+	to := ui.RedirectTo(page)
 	return func(r *request) error { return to(r.Context) }
 }
 
@@ -110,20 +110,20 @@ type Route struct {
 // Routes lists every address, for tests.
 func (s *Server) Routes() []Route {
 	var out []Route
-	for _, r := range s.table() {
+	for _, r := range s.routeTable() {
 		out = append(out, Route{r.op, r.method, r.path, r.role()})
 	}
-	for _, path := range unlisted {
+	for _, path := range publicPaths {
 		out = append(out, Route{Method: http.MethodGet, Path: path})
 	}
 	return out
 }
 
-// permitted rejects routes whose operation has no policy, and routes outside the table, so that
+// checkPolicy rejects routes whose operation has no policy, and routes outside the table, so that
 // access is denied by default.
-func (s *Server) permitted() error {
+func (s *Server) checkPolicy() error {
 	known := map[string]bool{}
-	for _, path := range unlisted {
+	for _, path := range publicPaths {
 		known[http.MethodGet+" "+path] = true
 	}
 	for _, section := range s.sections {
@@ -133,7 +133,7 @@ func (s *Server) permitted() error {
 			}
 		}
 	}
-	for _, r := range s.table() {
+	for _, r := range s.routeTable() {
 		if _, ok := app.Policy(r.op); !ok {
 			return fmt.Errorf("web: %s %s: the policy has no operation %q", r.method, r.path, r.op)
 		}
@@ -157,7 +157,7 @@ func (s *Server) Fragments() []ui.Fragment {
 }
 
 func (s *Server) routes() {
-	for _, r := range s.table() {
+	for _, r := range s.routeTable() {
 		s.echo.Add(r.method, r.path, func(c echo.Context) error { return s.serve(c, r) })
 	}
 	s.echo.GET("/static/:hash/:file", func(c echo.Context) error {

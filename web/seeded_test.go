@@ -9,41 +9,43 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// unseeded maps each address that tests of all pages leave out to the reason.
-var unseeded = map[string]string{
-	"/login/code": noPage, "/login/oidc": provider, "/login/oidc/callback": provider, "/setup": "it is there before the first user only",
-	"/display": elsewhere, "/logout": elsewhere, "/help/shortcuts": elsewhere, "/columns": elsewhere, "/views": elsewhere,
-	"/views/default": elsewhere, "/plans/drafts": elsewhere, "/demo/answer": elsewhere,
-	"/plans/drafts/:draft/refine": elsewhere, "/plans/drafts/:draft/accept": "a draft that came to a plan is needed",
-	"/bulk/:bulk/stop": elsewhere, "/tools": elsewhere,
-	"/tools/:tool": elsewhere, "/providers": elsewhere, "/providers/:provider": elsewhere, "/system/logs": elsewhere,
-	"/system/release": elsewhere, "/system/maintenance": elsewhere,
-	"/system/backup": elsewhere, "/settings/notifications/:channel/test": elsewhere, "/me/password": elsewhere,
-	"/me/sessions": elsewhere, "/runs/:run/nodes/:node/resolve": elsewhere,
-	"/plans/check": "the editor of /plans/new by another name", "/settings": elsewhere,
-	"/live": "a stream", "/runs/changes": aFragment, "/runs/suggest": aFragment, "/audit/suggest": aFragment, "/find/suggest": aFragment,
-	"/runs.csv": aFile, "/audit.jsonl": aFile, "/runs/:run/graph.svg": aFile, "/runs/:run/log.txt": aFile,
-	"/runs/:run/log.jsonl": aFile, "/runs/:run/log": elsewhere, "/runs/:run/state": elsewhere, "/runs/:run/lineage": elsewhere,
-	"/runs/:run/state/:cp": elsewhere, "/plans/:plan/versions": elsewhere, "/plans/:plan/diff/:range": elsewhere,
-	"/runs/:run/summary.md": aFile, "/runs/:run/raw/:seq/:part": aFile,
-	"/runs/:run/steps/:seq/raw/:part": aFile, "/plans/:plan/v/:number/graph.svg": aFile, "/plans/:plan/v/:number/source": aFile,
-	"/static/:hash/:file": aFile, "/healthz": aFile, "/readyz": aFile,
+// unseededPaths maps each address that tests of all pages leave out to the reason.
+var unseededPaths = map[string]string{
+	"/login/code": loginStep, "/login/oidc": ssoStep, "/login/oidc/callback": ssoStep, "/setup": "it is there before the first user only",
+	"/display": redirects, "/logout": redirects, "/help/shortcuts": redirects, "/columns": redirects, "/views": redirects,
+	"/views/default": redirects, "/plans/drafts": redirects, "/demo/answer": redirects,
+	"/plans/drafts/:draft/refine": redirects, "/plans/drafts/:draft/accept": "a draft that came to a plan is needed",
+	"/bulk/:bulk/stop": redirects, "/tools": redirects,
+	"/tools/:tool": redirects, "/providers": redirects, "/providers/:provider": redirects, "/system/logs": redirects,
+	"/system/release": redirects, "/system/maintenance": redirects,
+	"/system/backup": redirects, "/settings/notifications/:channel/test": redirects, "/me/password": redirects,
+	"/me/sessions": redirects, "/runs/:run/nodes/:node/resolve": redirects,
+	"/plans/check": "the editor of /plans/new by another name", "/settings": redirects,
+	"/live": "a stream", "/runs/changes": isFragment, "/runs/suggest": isFragment, "/audit/suggest": isFragment,
+	"/find/suggest": isFragment,
+	"/runs.csv":     isFile, "/audit.jsonl": isFile, "/runs/:run/graph.svg": isFile, "/runs/:run/log.txt": isFile,
+	"/runs/:run/log.jsonl": isFile, "/runs/:run/log": redirects, "/runs/:run/state": redirects, "/runs/:run/lineage": redirects,
+	"/runs/:run/state/:cp": redirects, "/plans/:plan/versions": redirects, "/plans/:plan/diff/:range": redirects,
+	"/runs/:run/summary.md": isFile, "/runs/:run/raw/:seq/:part": isFile,
+	"/runs/:run/steps/:seq/raw/:part": isFile, "/plans/:plan/v/:number/graph.svg": isFile, "/plans/:plan/v/:number/source": isFile,
+	"/static/:hash/:file": isFile, "/healthz": isFile, "/readyz": isFile,
 	"/agents/tools/:tool/accept": "a tool whose definition changed is needed",
 	"/settings/tokens/:token":    "it leads to the list", "/settings/tokens/:token/revoke": "a token is needed, whose id changes",
-	"/docs/img/:picture": aFile, "/agents/spend.csv": aFile, "/memory/forget": "a session that remembers is needed",
-	"/schedules/:schedule": aSchedule, "/schedules/:schedule/edit": aSchedule, "/schedules/:schedule/pause": aSchedule,
-	"/schedules/:schedule/resume": aSchedule, "/schedules/:schedule/delete": aSchedule,
-	"/schedules/:schedule/backfill": aSchedule, "/schedules/:schedule/missed": aSchedule,
+	"/schedules/:schedule": keyedSchedule, "/schedules/:schedule/edit": keyedSchedule, "/schedules/:schedule/pause": keyedSchedule,
+	"/schedules/:schedule/resume": keyedSchedule, "/schedules/:schedule/delete": keyedSchedule,
+	"/schedules/:schedule/backfill": keyedSchedule, "/schedules/:schedule/missed": keyedSchedule,
+	"/docs/img/:picture": isFile, "/agents/spend.csv": isFile, "/memory/forget": "a session that remembers is needed",
 }
 
 // Reasons why an address has no page of its own.
 const (
-	elsewhere = "it leads to the page where its act is"
-	aFile     = "no page, but text or data"
-	aSchedule = "a schedule is needed; see the tests of web/schedules"
-	aFragment = "a part of a page, which scripts ask for"
-	provider  = "it leads to the identity provider, or comes from there"
-	noPage    = "the second step of a login, which begins at /login"
+	redirects  = "it leads to the page where its act is"
+	isFile     = "no page, but text or data"
+	isFragment = "a part of a page, which scripts ask for"
+	ssoStep    = "it leads to the identity provider, or comes from there"
+	// The tests of web/schedules create one.
+	keyedSchedule = "a schedule is needed"
+	loginStep     = "the second step of a login, which begins at /login"
 )
 
 // patternOf returns the pattern of the route that serves an address. If several match, it is the
@@ -77,7 +79,7 @@ func TestEveryPageIsSeeded(t *testing.T) {
 	for _, path := range site.Furnish(t, site.Seed(t)).Paths() {
 		p := patternOf(routes, path)
 		if p == "" {
-			t.Errorf("no route answers %s", path)
+			t.Errorf("no route serves %s", path)
 		}
 		covered[p] = true
 	}
@@ -85,11 +87,11 @@ func TestEveryPageIsSeeded(t *testing.T) {
 		if r.Method != http.MethodGet {
 			continue
 		}
-		switch why := unseeded[r.Path]; {
+		switch why := unseededPaths[r.Path]; {
 		case covered[r.Path] && why != "":
-			t.Errorf("%s is seeded, and yet it is said why not: %s", r.Path, why)
+			t.Errorf("%s is seeded, but also listed as unseeded: %s", r.Path, why)
 		case !covered[r.Path] && why == "":
-			t.Errorf("%s is in no path of webtest.Seeded: add one, or say here why not", r.Path)
+			t.Errorf("%s is in no path of webtest.Seeded: add one, or add the reason to unseededPaths", r.Path)
 		}
 	}
 }

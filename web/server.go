@@ -133,23 +133,23 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{Config: c}
 	s.live = live.New(live.Ports{Events: c.Engine, Limit: c.Streams, Login: s.login, Beat: c.Beat})
-	s.sections = s.mounted()
-	s.site = s.shared()
+	s.sections = s.buildSections()
+	s.site = s.newSite()
 	s.echo = echo.New()
 	s.echo.IPExtractor = s.client
 	s.echo.HTTPErrorHandler = s.fail
-	s.echo.Use(s.observed)
+	s.echo.Use(s.observeRequests)
 	s.routes()
-	if err := s.permitted(); err != nil {
+	if err := s.checkPolicy(); err != nil {
 		return nil, err
 	}
 	guard := http.NewCrossOriginProtection()
-	s.handler = s.recovered(s.limited(guard.Handler(s.strict(s.echo))))
+	s.handler = s.recoverPanics(s.limitBody(guard.Handler(s.requireOrigin(s.echo))))
 	return s, nil
 }
 
-// mounted returns the sections with their dependencies.
-func (s *Server) mounted() []ui.Section {
+// buildSections returns the sections with their dependencies.
+func (s *Server) buildSections() []ui.Section {
 	return []ui.Section{
 		s.live.Section(),
 		run.Section(
@@ -186,8 +186,8 @@ func (s *Server) mounted() []ui.Section {
 	}
 }
 
-// shared returns what all requests share.
-func (s *Server) shared() *ui.Site {
+// newSite returns what all requests share.
+func (s *Server) newSite() *ui.Site {
 	site := &ui.Site{App: s.App, Reader: s.Reader, APIPath: s.APIPath, Secure: s.secure, Zone: s.Zone, Version: s.Version, Node: s.Node,
 		Idle: s.Idle, Now: s.Now, Logger: s.Logger}
 	for _, section := range s.sections {
@@ -212,7 +212,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
 		return
 	}
-	if asked, ok := s.forAPI(r); ok {
+	if asked, ok := s.apiRequest(r); ok {
 		s.API.ServeHTTP(w, asked)
 		return
 	}
@@ -223,8 +223,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(w, r)
 }
 
-// observed passes each completed request to Observe.
-func (s *Server) observed(next echo.HandlerFunc) echo.HandlerFunc {
+// observeRequests passes each completed request to Observe.
+func (s *Server) observeRequests(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
 		if err := next(c); err != nil {
@@ -257,18 +257,18 @@ func (s *Server) headers(h http.Header, r *http.Request) {
 	}
 }
 
-// limited limits the size of request bodies.
-func (s *Server) limited(next http.Handler) http.Handler {
+// limitBody limits the size of request bodies.
+func (s *Server) limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 4<<20)
 		next.ServeHTTP(w, r)
 	})
 }
 
-// strict rejects cross-origin posts that the CSRF library accepts. These are posts with a session
+// requireOrigin rejects cross-origin posts that the CSRF library accepts. These are posts with a session
 // cookie but without Origin and Sec-Fetch-Site, which the library assumes to be from programs, and
 // origins with user information. If Origin is the only evidence, its scheme must match as well.
-func (s *Server) strict(next http.Handler) http.Handler {
+func (s *Server) requireOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			origin := r.Header.Get("Origin")
@@ -284,8 +284,8 @@ func (s *Server) strict(next http.Handler) http.Handler {
 	})
 }
 
-// recovered logs a panic of a page and responds with an error, so that the process continues.
-func (s *Server) recovered(next http.Handler) http.Handler {
+// recoverPanics logs a panic of a page and responds with an error, so that the process continues.
+func (s *Server) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			if p := recover(); p != nil {

@@ -53,18 +53,18 @@ func NewStarting(c StartingConfig) http.Handler {
 		},
 		echo: echo.New(),
 	}
-	s.site = s.shared()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.starting(w, r, c.Progress) })
+	s.site = s.newSite()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serveStarting(w, r, c.Progress) })
 }
 
-func (s *Server) starting(w http.ResponseWriter, r *http.Request, progress func() domain.Startup) {
+func (s *Server) serveStarting(w http.ResponseWriter, r *http.Request, progress func() domain.Startup) {
 	s.headers(w.Header(), r)
 	if !s.hostAllowed(r) {
 		http.Error(w, "this host name is not served here", http.StatusMisdirectedRequest)
 		return
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(domain.StartRetryAfter.Seconds()))))
-	if asked, ok := s.forAPI(r); ok {
+	if asked, ok := s.apiRequest(r); ok {
 		s.API.ServeHTTP(w, asked)
 		return
 	}
@@ -89,14 +89,14 @@ func (s *Server) starting(w http.ResponseWriter, r *http.Request, progress func(
 
 // startingPage renders the page that every address shows during startup.
 func (s *Server) startingPage(c echo.Context, p domain.Startup) error {
-	r := s.open(c.Request().Context(), c, "")
+	r := s.newRequest(c.Request().Context(), c, "")
 	c.Response().Header().Set("Vary", "HX-Request, HX-Target")
 	v := view.StartingPage{Shell: r.shell("", ""), Sent: c.Request().Method != http.MethodGet && c.Request().Method != http.MethodHead}
 	v.Display = nil // the form could not be submitted
-	v.Stage = r.t("kairosd is starting: %s", r.stage(p))
+	v.Stage = r.t("kairosd is starting: %s", r.startupStage(p))
 	v.Title = v.Stage
-	v.Began = r.Began
-	v.For = r.t("Running for %s.", took(s.now().Sub(p.Since)))
+	v.RequestStart = r.Start
+	v.For = r.t("Running for %s.", formatDuration(s.now().Sub(p.Since)))
 	if p.Percent >= 0 {
 		v.Done = fmt.Sprintf("%d%%", min(p.Percent, 100))
 	}
@@ -106,7 +106,7 @@ func (s *Server) startingPage(c echo.Context, p domain.Startup) error {
 	return r.render(http.StatusServiceUnavailable, view.Starting(v))
 }
 
-var stageWords = map[domain.StartStage]string{
+var startupStageTexts = map[domain.StartStage]string{
 	domain.StartOpening:    locale.Mark("opening the database"),
 	domain.StartChecking:   locale.Mark("checking the database before its upgrade"),
 	domain.StartEncrypting: locale.Mark("encrypting the kept copy of the previous database"),
@@ -116,11 +116,11 @@ var stageWords = map[domain.StartStage]string{
 	domain.StartRuns:       locale.Mark("resuming unfinished runs"),
 }
 
-// stage describes the progress in the reader's language.
-func (r *request) stage(p domain.Startup) string {
+// startupStage describes the progress in the reader's language.
+func (r *request) startupStage(p domain.Startup) string {
 	text := r.t("migration %d of %d", p.Step, p.Of)
 	if p.Stage != domain.StartMigrating {
-		text = r.t(stageWords[p.Stage])
+		text = r.t(startupStageTexts[p.Stage])
 	}
 	if p.Percent >= 0 {
 		text += fmt.Sprintf(", %d%%", p.Percent)

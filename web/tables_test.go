@@ -34,24 +34,24 @@ func TestEveryCellStandsUnderItsHead(t *testing.T) {
 					continue
 				}
 				at++
-				n := cells(row)
+				n := columnCount(row)
 				if want < 0 {
 					want = n
 				}
 				if n != want {
-					t.Errorf("%s: row %d has %d cells, the first has %d: %s", path, at, n, want, webtest.Words(inner(row)))
+					t.Errorf("%s: row %d has %d cells, the first has %d: %s", path, at, n, want, webtest.Text(inner(row)))
 					break
 				}
 			}
 		}
 	}
 	if tables < 50 {
-		t.Errorf("only %d tables were seen", tables)
+		t.Errorf("found only %d tables", tables)
 	}
 }
 
-// cells returns the number of columns that a row spans.
-func cells(row *html.Node) (n int) {
+// columnCount returns the number of columns that a row spans.
+func columnCount(row *html.Node) (n int) {
 	for c := range row.ChildNodes() {
 		if c.Type != html.ElementNode || c.Data != "td" && c.Data != "th" {
 			continue

@@ -33,8 +33,8 @@ func TestAThrottledBrowserSeesHowLongToWait(t *testing.T) {
 		if got := p.Header.Get("Retry-After"); got != seconds {
 			t.Errorf("Retry-After is %q, want %s", got, seconds)
 		}
-		if !regexp.MustCompile(text).MatchString(webtest.Words(p.Body)) {
-			t.Errorf("the page does not say %q: %s", text, webtest.Words(p.Body))
+		if !regexp.MustCompile(text).MatchString(webtest.Text(p.Body)) {
+			t.Errorf("the page does not contain %q: %s", text, webtest.Text(p.Body))
 		}
 	}
 	for range 5 {

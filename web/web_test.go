@@ -21,7 +21,7 @@ func TestEveryPageIsSafeHTML(t *testing.T) {
 		p := b.Get(path)
 		if p.Code != http.StatusOK &&
 			!(p.Code == http.StatusBadRequest && strings.Contains(path, "?q=")) { // a list with an invalid filter responds with 400
-			t.Errorf("%s: %d\n%s", path, p.Code, p.Body)
+			t.Errorf("%s: got status %d, want %d\n%s", path, p.Code, http.StatusOK, p.Body)
 			continue
 		}
 		for header, want := range map[string]string{"Content-Security-Policy": "script-src 'self'",
@@ -42,7 +42,7 @@ func TestTheRunPageOpensOnTheAnswer(t *testing.T) {
 	p := b.Get("/runs/" + seed.Failed.ID)
 	for _, want := range []string{"post failed", "step runs again", "step keeps its result", "Resume from post", `id="ih"`, "blocked"} {
 		if !strings.Contains(p.Body, want) {
-			t.Errorf("the page of the failed run does not say %q", want)
+			t.Errorf("the page of the failed run does not contain %q", want)
 		}
 	}
 	if p := b.Get("/runs/" + seed.Waiting.ID); !strings.Contains(p.Body, "Refund 240?") || !strings.Contains(p.Body, `value="approve"`) {
@@ -50,7 +50,7 @@ func TestTheRunPageOpensOnTheAnswer(t *testing.T) {
 	}
 	// Any unambiguous end of an ID finds the run.
 	if p := b.Get("/runs/" + seed.Failed.ID[20:]); p.Code != http.StatusSeeOther || !strings.HasSuffix(p.Location, seed.Failed.ID) {
-		t.Errorf("by tail: %d %s", p.Code, p.Location)
+		t.Errorf("by the end of the ID: got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Location)
 	}
 }
 
@@ -65,7 +65,8 @@ func TestActionsArePreviewedAndDoneOnce(t *testing.T) {
 	first := b.Post(path, form)
 	second := b.Post(path, form)
 	if first.Code != http.StatusSeeOther || first.Location != second.Location || first.Location == "/runs/"+seed.Failed.ID {
-		t.Errorf("a form posted twice: %d %s, %d %s", first.Code, first.Location, second.Code, second.Location)
+		t.Errorf("a form posted twice: got status %d, want %d: %s, status %d %s",
+			first.Code, http.StatusSeeOther, first.Location, second.Code, second.Location)
 	}
 	// An outdated preview is rejected and shows the new facts.
 	path = "/runs/" + seed.Failed.ID + "/resume"
@@ -78,10 +79,10 @@ func TestActionsArePreviewedAndDoneOnce(t *testing.T) {
 	stale.Set("idem", "another")
 	stale.Set("rev", "1")
 	if p := b.Post(path, stale); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The current state follows") {
-		t.Errorf("a stale act: %d", p.Code)
+		t.Errorf("an outdated form: got status %d, want %d", p.Code, http.StatusConflict)
 	}
 	if p := b.Post(path, form); p.Code != http.StatusSeeOther {
-		t.Errorf("resume: %d\n%s", p.Code, p.Body)
+		t.Errorf("resume: got status %d, want %d\n%s", p.Code, http.StatusSeeOther, p.Body)
 	}
 }
 
@@ -122,7 +123,7 @@ func TestApprovalsAreDecidedByForm(t *testing.T) {
 	form.Set("answer", "approve")
 	form.Set("f.note", "sorry")
 	if p := b.Post(path, form); p.Code != http.StatusSeeOther {
-		t.Fatalf("approve: %d\n%s", p.Code, p.Body)
+		t.Fatalf("approve: got status %d, want %d\n%s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	r, err := site.Engine.Wait(t.Context(), seed.Waiting.ID)
 	if err != nil || r.Status != domain.RunCompleted {
@@ -143,18 +144,18 @@ func TestAnAttemptInDoubtIsResolvedByForm(t *testing.T) {
 	p := b.Get("/runs/" + run.ID)
 	action := "/runs/" + run.ID + "/nodes/pay/resolve"
 	if !strings.Contains(p.Body, `action="`+action+`"`) || !strings.Contains(p.Body, "In doubt") {
-		t.Fatalf("no form for what is in doubt:\n%s", p.Body)
+		t.Fatalf("the page has no form for the step in doubt:\n%s", p.Body)
 	}
 	form := p.Hidden()
 	form.Set("action", "happened")
 	form.Set("reason", "the bank has it")
 	form.Set("output", `{"receipt": 7`)
 	if p := b.Post(action, form); p.Code != http.StatusUnprocessableEntity && p.Code != http.StatusBadRequest {
-		t.Errorf("an output that is not JSON: %d\n%s", p.Code, p.Body)
+		t.Errorf("an output that is not JSON: got status %d, want %d\n%s", p.Code, http.StatusUnprocessableEntity, p.Body)
 	}
 	form.Set("output", `{"receipt": 7}`)
 	if p := b.Post(action, form); p.Code != http.StatusSeeOther {
-		t.Fatalf("resolve: %d\n%s", p.Code, p.Body)
+		t.Fatalf("resolve: got status %d, want %d\n%s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	r, err := site.Engine.Wait(t.Context(), run.ID)
 	if err != nil || r.Status != domain.RunCompleted || string(r.Output) != `{"booked":{"receipt":7}}` {
@@ -172,16 +173,16 @@ func TestPlansAreCheckedBeforeTheyAreStored(t *testing.T) {
 	p := b.Post("/plans/new", form)
 	if p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "line 3") || !strings.Contains(p.Body, "did you mean noop?") ||
 		!strings.Contains(p.Body, "tpye") {
-		t.Errorf("%d\n%s", p.Code, p.Body)
+		t.Errorf("got status %d, want %d\n%s", p.Code, http.StatusUnprocessableEntity, p.Body)
 	}
 	form.Set("source", "id: x\r\nnodes:\r\n  a: {type: set, input: 1}\r\n")
 	if p := b.Post("/plans/new", form); p.Location != "/plans/x/v/1" {
-		t.Errorf("%d %s\n%s", p.Code, p.Location, p.Body)
+		t.Errorf("status %d %s\n%s", p.Code, p.Location, p.Body)
 	}
 	start := b.Get("/plans/x/start").Hidden()
 	start.Set("input", "hello")
 	if p := b.Post("/plans/x/start", start); p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/runs/") {
-		t.Errorf("start: %d %s", p.Code, p.Location)
+		t.Errorf("start: got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Location)
 	}
 }
 
@@ -192,29 +193,29 @@ func TestStrangersStayOutside(t *testing.T) {
 	b := site.Browser(t)
 	for _, path := range []string{"/", "/runs", "/plans", "/audit", "/live?t=runs"} {
 		if p := b.Get(path); p.Code != http.StatusSeeOther || p.Location != "/setup" {
-			t.Errorf("%s before setup: %d %s", path, p.Code, p.Location)
+			t.Errorf("%s before setup: got status %d, want %d: %s", path, p.Code, http.StatusSeeOther, p.Location)
 		}
 	}
 	if p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {"guess"}, "name": {"eve"},
 		"password": {webtest.Password}}); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("a guessed setup token: %d", p.Code)
+		t.Errorf("a guessed setup token: status %d", p.Code)
 	}
 	b.Login()
 	other := site.Browser(t)
 	if p := other.Get("/runs"); p.Code != http.StatusSeeOther || p.Location != "/login?next=%2Fruns" {
-		t.Errorf("not logged in: %d %s", p.Code, p.Location)
+		t.Errorf("not logged in: got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Location)
 	}
 	if p := other.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"},
 		"password": {"wrong wrong wrong"}}); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("a wrong password: %d", p.Code)
+		t.Errorf("wrong password: status %d", p.Code)
 	}
 	if p := other.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password},
 		"next": {"//evil.example/"}}); p.Location != "/" {
-		t.Errorf("open redirect to %s", p.Location)
+		t.Errorf("login redirects to another site: %s", p.Location)
 	}
 	// Forms without the page's token, and requests from other sites.
 	if p := b.Post("/plans/new", url.Values{"source": {"id: x"}}); p.Code != http.StatusForbidden {
-		t.Errorf("no form token: %d", p.Code)
+		t.Errorf("no form token: got status %d, want %d", p.Code, http.StatusForbidden)
 	}
 	for name, change := range map[string]func(*http.Request){
 		"cross-site":     func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
@@ -229,7 +230,7 @@ func TestStrangersStayOutside(t *testing.T) {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		change(req)
 		if p := b.Do(req); p.Code != http.StatusForbidden {
-			t.Errorf("%s: %d", name, p.Code)
+			t.Errorf("%s: got status %d, want %d", name, p.Code, http.StatusForbidden)
 		}
 	}
 	req, err := http.NewRequest(http.MethodGet, site.URL+"/runs", nil)
@@ -238,12 +239,12 @@ func TestStrangersStayOutside(t *testing.T) {
 	}
 	req.Host = "evil.example"
 	if p := b.Do(req); p.Code != http.StatusMisdirectedRequest {
-		t.Errorf("foreign host name: %d", p.Code)
+		t.Errorf("foreign host name: got status %d, want %d", p.Code, http.StatusMisdirectedRequest)
 	}
 	for path, want := range map[string]int{"/nope": 404, "/runs/zzzz": 404, "/runs?q=status:odd": 400, "/runs?after=zz": 422,
 		"/static/x/../../etc/passwd": 404, "/plans/none": 404} {
 		if p := b.Get(path); p.Code != want {
-			t.Errorf("%s: %d, want %d", path, p.Code, want)
+			t.Errorf("%s: got status %d, want %d", path, p.Code, want)
 		}
 	}
 }
@@ -259,15 +260,15 @@ func TestAViewerSeesButDoesNotAct(t *testing.T) {
 	b := site.Browser(t)
 	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"vera"},
 		"password": {webtest.Password}}); p.Code != http.StatusSeeOther {
-		t.Fatalf("login: %d", p.Code)
+		t.Fatalf("login: status %d", p.Code)
 	}
 	p := b.Get("/runs/" + seed.Failed.ID)
 	if p.Code != http.StatusOK || strings.Contains(p.Body, "/resume") {
-		t.Errorf("%d, or an act is offered", p.Code)
+		t.Errorf("status %d, or an action is visible to a viewer", p.Code)
 	}
 	for _, path := range []string{"/runs/" + seed.Failed.ID + "/resume", "/plans/new"} {
 		if p := b.Get(path); p.Code != http.StatusForbidden {
-			t.Errorf("%s: %d", path, p.Code)
+			t.Errorf("%s: got status %d, want %d", path, p.Code, http.StatusForbidden)
 		}
 	}
 }

@@ -19,37 +19,37 @@ func TestAnAdminManagesUsers(t *testing.T) {
 	f.Set("role", "operator")
 	if p := admin.Post("/settings/users", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "12") ||
 		!strings.Contains(p.Body, `value="olga"`) {
-		t.Errorf("a short password: %d\n%s", p.Code, p.Body)
+		t.Errorf("short password: got status %d, want %d\n%s", p.Code, http.StatusUnprocessableEntity, p.Body)
 	}
 	f.Set("password", webtest.Password)
 	p := admin.Post("/settings/users", f)
 	if p.Code != http.StatusSeeOther {
-		t.Fatalf("create: %d\n%s", p.Code, p.Body)
+		t.Fatalf("create: got status %d, want %d\n%s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	page := p.Location
 	if again := admin.Post("/settings/users", f); again.Location != page {
-		t.Errorf("the form sent twice: %d %s", again.Code, again.Location)
+		t.Errorf("the form submitted again: status %d %s", again.Code, again.Location)
 	}
 	olga := site.Browser(t)
 	if !olga.LoginAs("olga", webtest.Password) {
-		t.Fatal("olga cannot log in")
+		t.Fatal("user olga cannot log in")
 	}
 	if p := olga.Get("/settings/users"); p.Code != http.StatusForbidden {
-		t.Errorf("an operator sees the users: %d", p.Code)
+		t.Errorf("an operator can open the user list: got status %d, want %d", p.Code, http.StatusForbidden)
 	}
 	if strings.Contains(olga.Get("/").Body, `href="/settings/users"`) {
-		t.Error("an operator is shown the settings")
+		t.Error("the settings are visible to an operator")
 	}
 	f = webtest.Form(t, admin.Get(page).Body, `value="disable"`)
 	f.Set("do", "disable")
 	if p := admin.Post(page, f); p.Code != http.StatusSeeOther || !strings.Contains(admin.Get(page).Body, "disabled") {
-		t.Errorf("disable: %d", p.Code)
+		t.Errorf("disable: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	if p := olga.Get("/runs"); p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/login") {
-		t.Errorf("a disabled user is still in: %d", p.Code)
+		t.Errorf("the session of a disabled user: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	if olga.LoginAs("olga", webtest.Password) {
-		t.Error("a disabled user logs in")
+		t.Error("a disabled user can log in")
 	}
 	// The last admin keeps the role.
 	marta := regexp.MustCompile(`href="(/settings/users/[^"]+)">marta`).FindStringSubmatch(admin.Get("/settings/users").Body)[1]
@@ -57,7 +57,7 @@ func TestAnAdminManagesUsers(t *testing.T) {
 	f.Set("do", "role")
 	f.Set("role", "viewer")
 	if p := admin.Post(marta, f); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("the last admin becomes a viewer: %d", p.Code)
+		t.Errorf("changing the role of the last admin: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 	seen := site.Audited(t)
 	for _, action := range []string{"user.create", "user.update"} {
@@ -78,10 +78,10 @@ func TestATokenIsShownOnceAndRevoked(t *testing.T) {
 	p := admin.Post("/settings/tokens", f)
 	made := regexp.MustCompile(`kro_[a-z0-9]{8}_[A-Za-z0-9_-]{43}_[0-9a-f]{8}`).FindString(p.Body)
 	if p.Code != http.StatusOK || made == "" || !strings.Contains(p.Body, "ci &lt;b&gt;") {
-		t.Fatalf("%d\n%s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d\n%s", p.Code, http.StatusOK, p.Body)
 	}
 	if p := admin.Post("/settings/tokens", f); p.Code != http.StatusSeeOther || strings.Contains(p.Body, made) {
-		t.Errorf("the form sent twice: %d", p.Code)
+		t.Errorf("the form submitted again: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	if strings.Contains(admin.Get("/settings/tokens").Body, made) {
 		t.Error("the token is shown again")
@@ -95,32 +95,32 @@ func TestATokenIsShownOnceAndRevoked(t *testing.T) {
 		return site.Browser(t).Do(req).Code
 	}
 	if code := use(); code != http.StatusOK {
-		t.Errorf("the token is good for %d", code)
+		t.Errorf("a request with the token: got status %d, want %d", code, http.StatusOK)
 	}
 	revoke := regexp.MustCompile(`/settings/tokens/[^"/]+/revoke`).FindString(admin.Get("/settings/tokens").Body)
 	page := admin.Get(revoke)
 	if !strings.Contains(page.Body, "cannot undo this") {
-		t.Errorf("no question before it:\n%s", page.Body)
+		t.Errorf("the page does not ask for confirmation:\n%s", page.Body)
 	}
-	if !strings.Contains(webtest.Words(page.Body), "from 127.0.0.1") {
-		t.Errorf("it does not say from where the token was used last: %s", webtest.Words(page.Body))
+	if !strings.Contains(webtest.Text(page.Body), "from 127.0.0.1") {
+		t.Errorf("the page does not show where the token was last used: %s", webtest.Text(page.Body))
 	}
 	why := webtest.Form(t, page.Body, `action="`+revoke)
 	if p := admin.Post(revoke, why); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Enter a reason") {
-		t.Errorf("without a reason: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("without a reason: got status %d, want %d: %s", p.Code, http.StatusUnprocessableEntity, webtest.Text(p.Body))
 	}
 	why.Set("reason", "the laptop was stolen")
 	if p := admin.Post(revoke, why); p.Code != http.StatusSeeOther {
-		t.Errorf("revoke: %d", p.Code)
+		t.Errorf("revoke: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
-	if text := webtest.Words(admin.Get("/audit?q=action:token.revoke").Body); !strings.Contains(text, "the laptop was stolen") {
-		t.Errorf("the audit log does not say why: %s", text)
+	if text := webtest.Text(admin.Get("/audit?q=action:token.revoke").Body); !strings.Contains(text, "the laptop was stolen") {
+		t.Errorf("the audit log does not contain the reason: %s", text)
 	}
-	if text := webtest.Words(admin.Get(revoke).Body); !strings.Contains(text, "There is nothing to revoke") {
-		t.Errorf("a second time: %s", text)
+	if text := webtest.Text(admin.Get(revoke).Body); !strings.Contains(text, "There is nothing to revoke") {
+		t.Errorf("revoking a revoked token: %s", text)
 	}
 	if code := use(); code != http.StatusUnauthorized {
-		t.Errorf("a revoked token is good for %d", code)
+		t.Errorf("a request with a revoked token: got status %d, want %d", code, http.StatusUnauthorized)
 	}
 }
 
@@ -133,35 +133,35 @@ func TestOnesOwnPage(t *testing.T) {
 	f.Set("password", "another good password")
 	f.Set("again", "another good password")
 	if p := here.Post("/me/password", f); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("a wrong old password: %d", p.Code)
+		t.Errorf("wrong current password: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 	f.Set("old", webtest.Password)
 	f.Set("again", "different")
 	if p := here.Post("/me/password", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "differ") {
-		t.Errorf("two different ones: %d", p.Code)
+		t.Errorf("two different new passwords: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 	if p := there.Get("/runs"); p.Code != http.StatusOK {
-		t.Fatalf("the other login: %d", p.Code)
+		t.Fatalf("a second login: got status %d, want %d", p.Code, http.StatusOK)
 	}
 	f = webtest.Form(t, here.Get("/me").Body, `value="others"`)
 	f.Set("session", "others")
 	if p := here.Post("/me/sessions", f); p.Code != http.StatusSeeOther {
-		t.Errorf("sign out elsewhere: %d", p.Code)
+		t.Errorf("sign out other sessions: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	if p := there.Get("/runs"); p.Code != http.StatusSeeOther {
-		t.Errorf("the other login lives: %d", p.Code)
+		t.Errorf("the other session after signing it out: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	if p := here.Get("/runs"); p.Code != http.StatusOK {
-		t.Errorf("this login died: %d", p.Code)
+		t.Errorf("this session after signing out the others: got status %d, want %d", p.Code, http.StatusOK)
 	}
 	f = webtest.Form(t, here.Get("/me").Body, `name="old"`)
 	for k, v := range map[string]string{"old": webtest.Password, "password": "another good password", "again": "another good password"} {
 		f.Set(k, v)
 	}
 	if p := here.Post("/me/password", f); p.Code != http.StatusSeeOther {
-		t.Errorf("change: %d\n%s", p.Code, p.Body)
+		t.Errorf("change: got status %d, want %d\n%s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	if !site.Browser(t).LoginAs("marta", "another good password") {
-		t.Error("the new password is refused")
+		t.Error("login with the new password is rejected")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// listed is the number of users or tokens per page.
-const listed = 50
+// rowsPerPage is the number of users or tokens per page.
+const rowsPerPage = 50
 
 // list is a filtered list of users or tokens.
 type list struct {
@@ -43,9 +43,9 @@ func page[S, T any](c *ui.Context, l *list, all []S, id func(S) string, view fun
 	if i := slices.IndexFunc(found, func(x S) bool { return id(x) == c.Query("after") }); i >= 0 {
 		found = found[i+1:]
 	}
-	if len(found) > listed {
-		found = found[:listed]
-		l.More = link.With(l.Bar.Path, url.Values{"after": {id(found[listed-1])}}, "q", l.Bar.Query)
+	if len(found) > rowsPerPage {
+		found = found[:rowsPerPage]
+		l.More = link.With(l.Bar.Path, url.Values{"after": {id(found[rowsPerPage-1])}}, "q", l.Bar.Query)
 	}
 	return found, nil
 }

@@ -29,10 +29,10 @@ func (s loginPages) loginPage(c *ui.Context) error {
 // showLogin renders the login form with the configured login methods.
 func (s *section) showLogin(c *ui.Context, code int, p LoginPage) error {
 	p.Shell = c.Shell("", "Log in")
-	p.Here = "/login" // the callback address works only once
+	p.Address = "/login" // the callback address works only once
 	password, provider := s.Auth.LoginMethods()
 	if p.Password = password; provider != "" {
-		p.Provider, p.ProviderHref = c.T("Log in with %s", kit.Visible(provider)), "/login/oidc"
+		p.Provider, p.ProviderHref = c.T("Log in with %s", kit.Escape(provider)), "/login/oidc"
 		if p.Next != "" {
 			p.ProviderHref += "?next=" + url.QueryEscape(p.Next)
 		}
@@ -63,7 +63,7 @@ func (s loginPages) login(c *ui.Context) error {
 		return s.loginFailed(c, err, LoginPage{Next: c.Field("next"), Name: name})
 	}
 	s.enter(c, secret, user)
-	return c.To(link.Local(c.Field("next")))
+	return c.RedirectTo(link.Local(c.Field("next")))
 }
 
 // toProvider redirects to the identity provider. It is a GET handler, because the content security
@@ -96,9 +96,9 @@ func (s loginPages) fromProvider(c *ui.Context) error {
 	// send the SameSite=Strict session cookie. A page that refreshes to the target starts a
 	// same-site navigation.
 	c.Echo.Response().Header().Set("Refresh", "0; url="+next)
-	c.Who = ui.Principal{CSRF: "anonymous"} // this page is rendered without the session
+	c.Principal = ui.Principal{CSRF: "anonymous"} // this page is rendered without the session
 	p := LoggedInPage{Shell: c.Shell("", "Log in"), Next: next}
-	p.Here = next
+	p.Address = next
 	return c.Render(http.StatusOK, LoggedIn(p))
 }
 
@@ -144,7 +144,7 @@ func (s loginPages) followLink(c *ui.Context) error {
 		return err
 	}
 	s.enter(c, secret, user)
-	return c.To("/me")
+	return c.RedirectTo("/me")
 }
 
 // enter sets the session cookie and restores the user's display settings.
@@ -169,11 +169,11 @@ func (s *section) setCookie(c *ui.Context, secret string) {
 }
 
 func (s loginPages) logout(c *ui.Context) error {
-	if err := s.Auth.Logout(c, c.Who.Secret); err != nil {
+	if err := s.Auth.Logout(c, c.Principal.Secret); err != nil {
 		return err
 	}
 	s.setCookie(c, "")
-	return c.To("/login")
+	return c.RedirectTo("/login")
 }
 
 func (s loginPages) setupPage(c *ui.Context) error {
@@ -201,5 +201,5 @@ func (s loginPages) setup(c *ui.Context) error {
 			Token: c.Field("token"), Name: name, Error: c.Sentence(err)}))
 	}
 	s.setCookie(c, secret)
-	return c.To("/")
+	return c.RedirectTo("/")
 }

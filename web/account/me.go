@@ -16,11 +16,11 @@ import (
 func (s *section) me(c *ui.Context) error { return s.mePage(c, http.StatusOK, "") }
 
 func (s *section) mePage(c *ui.Context, code int, problem string) error {
-	list, err := s.sessions(c, c.Who.ID)
+	list, err := s.sessions(c, c.Principal.ID)
 	if err != nil {
 		return err
 	}
-	second, err := s.secondFactorWord(c, c.Who.User)
+	second, err := s.secondFactorWord(c, c.Principal.User)
 	if err != nil {
 		return err
 	}
@@ -40,9 +40,9 @@ func (s *section) mePage(c *ui.Context, code int, problem string) error {
 				Shell:       c.Shell("me", "You"),
 				Idem:        kit.NewID(),
 				Error:       problem,
-				Name:        kit.Visible(c.Who.Name),
-				Role:        c.T(roleNames[c.Who.Role]),
-				HasPassword: c.Who.PasswordHash != "",
+				Name:        kit.Escape(c.Principal.Name),
+				Role:        c.T(roleNames[c.Principal.Role]),
+				HasPassword: c.Principal.PasswordHash != "",
 				Sessions:    list,
 			},
 		),
@@ -52,11 +52,11 @@ func (s *section) mePage(c *ui.Context, code int, problem string) error {
 // startViews returns the views that can be the default of the user's run list, and the query of the
 // current default.
 func (s *section) startViews(c *ui.Context) (begins string, options []kit.Option, err error) {
-	begins, err = s.App.Preferences.Get(c, c.Who.Actor(), views.DefaultKey)
+	begins, err = s.App.Preferences.Get(c, c.Principal.Actor(), views.DefaultKey)
 	if err != nil {
 		return "", nil, err
 	}
-	saved, err := s.App.Views.List(c, c.Who.Actor())
+	saved, err := s.App.Views.List(c, c.Principal.Actor())
 	if err != nil {
 		return "", nil, err
 	}
@@ -75,10 +75,10 @@ func (s *section) startViews(c *ui.Context) (begins string, options []kit.Option
 		}
 	}
 	for _, v := range saved {
-		add(v.Query, kit.Visible(v.Name))
+		add(v.Query, kit.Escape(v.Name))
 	}
 	if !known {
-		add(begins, kit.Visible(begins))
+		add(begins, kit.Escape(begins))
 	}
 	return begins, options, nil
 }
@@ -89,7 +89,7 @@ func (s *section) changePassword(c *ui.Context) error {
 	}
 	err := s.App.Accounts.ChangePassword(
 		c,
-		app.PasswordChange{Meta: c.Meta(), Old: c.Field("old"), New: c.Field("password"), Keep: app.SessionHash(c.Who.Secret)},
+		app.PasswordChange{Meta: c.Meta(), Old: c.Field("old"), New: c.Field("password"), Keep: app.SessionHash(c.Principal.Secret)},
 	)
 	if problem, ok := c.Refused(err); ok {
 		return s.mePage(c, ui.RefusedWith(err), problem)
@@ -97,20 +97,20 @@ func (s *section) changePassword(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.To("/me")
+	return c.RedirectTo("/me")
 }
 
 // signOut handles the form that ends one of the user's sessions, or all other sessions.
 func (s *section) signOut(c *ui.Context) error {
-	out := app.SignOut{Meta: c.Meta(), User: c.Who.ID, Session: c.Field("session")}
+	out := app.SignOut{Meta: c.Meta(), User: c.Principal.ID, Session: c.Field("session")}
 	switch out.Session {
 	case "":
 		return domain.Errorf(domain.CodeInvalid, "no session is named")
 	case "others":
-		out.Session, out.Keep = "", app.SessionHash(c.Who.Secret)
+		out.Session, out.Keep = "", app.SessionHash(c.Principal.Secret)
 	}
 	if err := s.App.Accounts.SignOut(c, out); err != nil {
 		return err
 	}
-	return c.To("/me")
+	return c.RedirectTo("/me")
 }

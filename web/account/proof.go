@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// whileHeldBack are the pages available to users who must first set up a second factor.
-var whileHeldBack = []string{"/me/second-factor", "/logout"}
+// allowedBeforeEnrollment are the pages available to users who must first set up a second factor.
+var allowedBeforeEnrollment = []string{"/me/second-factor", "/logout"}
 
 // Guard requires a second factor or a fresh proof of identity where the configuration and the
 // action demand it.
@@ -37,35 +37,35 @@ type Proofs interface {
 // Throttled redirects users who must set up a second factor to its page. It reports whether it
 // handled the request. path is the pattern of the route.
 func (g Guard) Throttled(c *ui.Context, method, path string) (bool, error) {
-	if slices.Contains(whileHeldBack, path) {
+	if slices.Contains(allowedBeforeEnrollment, path) {
 		return false, nil
 	}
-	must, err := g.Auth.MustEnrol(c, c.Who.User)
+	must, err := g.Auth.MustEnrol(c, c.Principal.User)
 	if err != nil || !must {
 		return false, err
 	}
 	if method != http.MethodGet || path == "/live" {
-		return true, domain.Errorf(domain.CodeForbidden, "the role %s requires a second factor", c.Who.Role).
+		return true, domain.Errorf(domain.CodeForbidden, "the role %s requires a second factor", c.Principal.Role).
 			Suggest("set it up on your account page first; nothing was changed")
 	}
-	return true, c.To("/me/second-factor")
+	return true, c.RedirectTo("/me/second-factor")
 }
 
 // Proven requires a fresh proof of identity before an action. It reports whether the action may
 // continue. If not, it has rendered the confirmation form, which keeps the posted fields.
 func (g Guard) Proven(c *ui.Context) (bool, error) {
-	fresh, err := g.Auth.Fresh(c, c.Who.Secret)
+	fresh, err := g.Auth.Fresh(c, c.Principal.Secret)
 	if err != nil || fresh {
 		return fresh, err
 	}
-	on, _, err := g.Auth.SecondFactor(c, c.Who.ID)
+	on, _, err := g.Auth.SecondFactor(c, c.Principal.ID)
 	if err != nil {
 		return false, err
 	}
 	code, posted := http.StatusUnprocessableEntity, c.Echo.Request().PostForm
-	p := ProofPage{Post: c.Echo.Request().URL.RequestURI(), Code: on, Name: c.Who.Name, Password: c.Who.PasswordHash != ""}
+	p := ProofPage{Post: c.Echo.Request().URL.RequestURI(), Code: on, Name: c.Principal.Name, Password: c.Principal.PasswordHash != ""}
 	if posted.Has("proof_password") {
-		err := g.Auth.Confirm(c, c.Who.Secret, posted.Get("proof_password"), posted.Get("proof_code"))
+		err := g.Auth.Confirm(c, c.Principal.Secret, posted.Get("proof_password"), posted.Get("proof_code"))
 		if err == nil {
 			return true, nil
 		}
@@ -86,7 +86,7 @@ func (g Guard) Proven(c *ui.Context) (bool, error) {
 	if takes, provider := g.Auth.LoginMethods(); provider != "" && (!takes || !p.Password) {
 		p.Password, p.Provider, p.ProviderHref = false, c.T(
 			"Log in with %s",
-			kit.Visible(provider),
+			kit.Escape(provider),
 		), "/login/oidc?next="+url.QueryEscape(
 			c.Echo.Request().URL.Path,
 		) // the page of the action has the same path

@@ -26,7 +26,7 @@ var roleActions = map[domain.Role]string{
 
 // roleSettings serves the list of roles with their permissions and users.
 func (s *section) roleSettings(c *ui.Context) error {
-	users, err := s.App.Accounts.Users(c, c.Who.Actor())
+	users, err := s.App.Accounts.Users(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *section) roleSettings(c *ui.Context) error {
 		var names []string
 		for _, u := range users {
 			if u.Role == role && !u.Disabled {
-				names = append(names, kit.Visible(u.Name))
+				names = append(names, kit.Escape(u.Name))
 			}
 		}
 		slices.Sort(names)

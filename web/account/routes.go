@@ -19,7 +19,7 @@ func (s *section) routes() []ui.Route {
 		{Get: "/setup", Operation: app.LogIn, Handle: loginPages{s}.setupPage},
 		{Post: "/setup", Operation: app.LogIn, Handle: loginPages{s}.setup},
 		{Post: "/logout", Operation: app.LogOut, Handle: loginPages{s}.logout},
-		{Get: "/settings", Operation: app.GetSettings, Handle: ui.See("/settings/users")},
+		{Get: "/settings", Operation: app.GetSettings, Handle: ui.RedirectTo("/settings/users")},
 		{Get: "/settings/users", Operation: app.ListUsers, Handle: s.users},
 		{Post: "/settings/users", Operation: app.CreateUser, Handle: s.createUser},
 		{Get: "/settings/users/:user", Operation: app.GetUser, Handle: s.user},
@@ -27,7 +27,7 @@ func (s *section) routes() []ui.Route {
 		{Get: "/settings/roles", Operation: app.ListUsers, Handle: s.roleSettings},
 		{Get: "/settings/tokens", Operation: app.ListTokens, Handle: s.tokens},
 		{Post: "/settings/tokens", Operation: app.CreateToken, Handle: s.createToken},
-		{Get: "/settings/tokens/:token", Operation: app.ListTokens, Handle: ui.See("/settings/tokens")},
+		{Get: "/settings/tokens/:token", Operation: app.ListTokens, Handle: ui.RedirectTo("/settings/tokens")},
 		{Get: "/settings/tokens/:token/revoke", Operation: app.RevokeToken, Handle: s.revokeTokenPage},
 		{Post: "/settings/tokens/:token/revoke", Operation: app.RevokeToken, Handle: s.revokeToken},
 		{Get: "/me", Operation: app.GetMe, Handle: s.me},
@@ -38,8 +38,8 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the messages shown after an action.
-var done = []ui.Done{
+// actionMessages are the messages shown after an action.
+var actionMessages = []ui.Done{
 	{Name: "user-created", Path: "/settings/users", Message: locale.Mark("User created. The user can log in now.")},
 	{
 		Name:    "role-changed",

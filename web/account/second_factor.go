@@ -28,12 +28,12 @@ func (s *section) loginCode(c *ui.Context) error {
 		return s.loginFailed(c, err, LoginPage{Next: c.Field("next")})
 	}
 	s.enter(c, secret, user)
-	return c.To(link.Local(c.Field("next")))
+	return c.RedirectTo(link.Local(c.Field("next")))
 }
 
 func (s *section) askCode(c *ui.Context, code int, p LoginCodePage) error {
 	p.Shell = c.Shell("", "Log in")
-	p.Here = "/login"
+	p.Address = "/login"
 	return c.Render(code, LoginCode(p))
 }
 
@@ -54,7 +54,7 @@ func (s *section) secondFactorPage(c *ui.Context) error {
 // showSecondFactor renders the page. If secret is not empty, the page shows this secret again
 // instead of a new one.
 func (s *section) showSecondFactor(c *ui.Context, code int, problem, secret string) error {
-	on, left, err := s.Auth.SecondFactor(c, c.Who.ID)
+	on, left, err := s.Auth.SecondFactor(c, c.Principal.ID)
 	if err != nil {
 		return err
 	}
@@ -63,10 +63,10 @@ func (s *section) showSecondFactor(c *ui.Context, code int, problem, secret stri
 		Idem:        kit.NewID(),
 		Error:       problem,
 		On:          on,
-		HasPassword: c.Who.PasswordHash != "",
+		HasPassword: c.Principal.PasswordHash != "",
 		Left:        c.N(left, "%s recovery code is left.", "%s recovery codes are left."),
 	}
-	if p.Must, err = s.Auth.MustEnrol(c, c.Who.User); err != nil {
+	if p.Must, err = s.Auth.MustEnrol(c, c.Principal.User); err != nil {
 		return err
 	}
 	if on || !p.HasPassword {
@@ -79,7 +79,7 @@ func (s *section) showSecondFactor(c *ui.Context, code int, problem, secret stri
 	for i := 0; i < len(secret); i += 4 {
 		p.Spelled = strings.TrimSpace(p.Spelled + " " + secret[i:min(i+4, len(secret))])
 	}
-	label := url.PathEscape("kairosd:" + c.Who.Name + "@" + c.Echo.Request().Host)
+	label := url.PathEscape("kairosd:" + c.Principal.Name + "@" + c.Echo.Request().Host)
 	p.URI = "otpauth://totp/" + label + "?secret=" + secret + "&issuer=kairosd"
 	if p.Picture, p.Size, err = qrPath(p.URI); err != nil {
 		return err
@@ -119,10 +119,10 @@ func (s *section) setSecondFactor(c *ui.Context) error {
 		secret := c.Field("secret")
 		codes, err := s.App.Accounts.AddSecondFactor(
 			c,
-			app.Enrollment{Meta: c.Meta(), Secret: secret, Code: c.Field("code"), Keep: app.SessionHash(c.Who.Secret)},
+			app.Enrollment{Meta: c.Meta(), Secret: secret, Code: c.Field("code"), Keep: app.SessionHash(c.Principal.Secret)},
 		)
 		if domain.CodeOf(err) == domain.CodeAlreadyDone { // repeated request
-			return c.To("/me/second-factor")
+			return c.RedirectTo("/me/second-factor")
 		}
 		if problem, ok := c.Refused(err); ok {
 			return s.showSecondFactor(c, ui.RefusedWith(err), problem, secret)
@@ -135,12 +135,12 @@ func (s *section) setSecondFactor(c *ui.Context) error {
 			SecondFactor(SecondFactorPage{Shell: c.Shell("me", "Second factor"), On: true, HasPassword: true, Codes: codes}),
 		)
 	case "off":
-		if err := s.App.Accounts.RemoveSecondFactor(c, app.UserNamed{Meta: c.Meta(), User: c.Who.ID}); err != nil {
+		if err := s.App.Accounts.RemoveSecondFactor(c, app.UserNamed{Meta: c.Meta(), User: c.Principal.ID}); err != nil {
 			return err
 		}
-		return c.To("/me")
+		return c.RedirectTo("/me")
 	default:
-		return domain.Errorf(domain.CodeInvalid, "nothing is done by %q", kit.Visible(do))
+		return domain.Errorf(domain.CodeInvalid, "nothing is done by %q", kit.Escape(do))
 	}
 }
 

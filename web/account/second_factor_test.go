@@ -26,49 +26,49 @@ func TestASecondFactorByForm(t *testing.T) {
 	webtest.Safe(t, "second factor", p.Body)
 	secret := p.Hidden().Get("secret")
 	if len(secret) != 32 || !strings.Contains(p.Body, "<path d=\"M4 4h7") || !strings.Contains(p.Body, "otpauth://totp/kairosd:marta") {
-		t.Fatalf("no secret, or no picture of it: %s", webtest.Words(p.Body))
+		t.Fatalf("the page shows no secret or no QR code: %s", webtest.Text(p.Body))
 	}
 	f := p.Hidden()
 	f.Set("do", "on")
 	f.Set("code", "000000")
 	if p := b.Post("/me/second-factor", f); p.Code != http.StatusUnprocessableEntity || p.Hidden().Get("secret") != secret {
-		t.Errorf("a wrong code: %d", p.Code)
+		t.Errorf("wrong code: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 	f.Set("code", webtest.Authenticator(t, secret, now()))
 	p = b.Post("/me/second-factor", f)
 	recovery := webtest.RecoveryCode.FindAllString(p.Body, -1)
 	if p.Code != http.StatusOK || len(recovery) != 10 {
-		t.Fatalf("turn it on: %d, %d codes: %s", p.Code, len(recovery), webtest.Words(p.Body))
+		t.Fatalf("enable the second factor: status %d, %d recovery codes: %s", p.Code, len(recovery), webtest.Text(p.Body))
 	}
-	if text := webtest.Words(b.Get("/settings/users").Body); !strings.Contains(text, "marta admin active on") {
-		t.Errorf("the list of users: %s", text)
+	if text := webtest.Text(b.Get("/settings/users").Body); !strings.Contains(text, "marta admin active on") {
+		t.Errorf("the user list does not show the second factor: %s", text)
 	}
 	ahead.Add(int64(time.Minute))
 	second := site.Browser(t)
 	ask := second.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}, "next": {"/plans"}})
 	if ask.Code != http.StatusOK || !strings.Contains(ask.Body, "Your second factor") || second.Get("/runs").Code != http.StatusSeeOther {
-		t.Fatalf("the password alone: %d %s", ask.Code, webtest.Words(ask.Body))
+		t.Fatalf("login with only the password: got status %d, want %d: %s", ask.Code, http.StatusOK, webtest.Text(ask.Body))
 	}
 	webtest.Safe(t, "code", ask.Body)
 	f = ask.Hidden()
 	f.Set("code", "12345x")
 	if p := second.Post("/login/code", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "This code is not valid") {
-		t.Errorf("a wrong code: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("wrong code: got status %d, want %d: %s", p.Code, http.StatusUnprocessableEntity, webtest.Text(p.Body))
 	}
 	f.Set("code", webtest.Authenticator(t, secret, now()))
 	if p := second.Post("/login/code", f); p.Code != http.StatusSeeOther || p.Location != "/plans" {
-		t.Fatalf("a right code: %d %s %s", p.Code, p.Location, webtest.Words(p.Body))
+		t.Fatalf("correct code: got status %d, want %d: %s %s", p.Code, http.StatusSeeOther, p.Location, webtest.Text(p.Body))
 	}
 	if p := second.Get("/runs"); p.Code != http.StatusOK {
-		t.Errorf("after the code: %d", p.Code)
+		t.Errorf("a page after the code: got status %d, want %d", p.Code, http.StatusOK)
 	}
 	off := webtest.Form(t, second.Get("/me/second-factor").Body, `value="off"`)
 	off.Set("do", "off")
 	if p := second.Post("/me/second-factor", off); p.Code != http.StatusSeeOther {
-		t.Errorf("turn it off: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("disable the second factor: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	if !site.Browser(t).LoginAs("marta", webtest.Password) {
-		t.Error("afterwards the password alone does not do")
+		t.Error("login with only the password fails after the second factor was disabled")
 	}
 }
 
@@ -86,24 +86,25 @@ func TestAnOldLoginIsConfirmedFirst(t *testing.T) {
 	ahead.Add(int64(auth.ConfirmFor))
 	ask := b.Post("/settings/users", f)
 	if ask.Code != http.StatusUnprocessableEntity || !strings.Contains(ask.Body, "Is it you?") {
-		t.Fatalf("an old login: %d %s", ask.Code, webtest.Words(ask.Body))
+		t.Fatalf("an admin action in an old session: got status %d, want %d: %s",
+			ask.Code, http.StatusUnprocessableEntity, webtest.Text(ask.Body))
 	}
 	webtest.Safe(t, "proof", ask.Body)
 	if _, err := site.Auth.User(t.Context(), "olga"); domain.CodeOf(err) != domain.CodeNotFound {
-		t.Error("it was done before anybody proved anything")
+		t.Error("the action ran before reauthentication")
 	}
 	again := ask.Hidden()
 	again.Set("proof_password", "not the password")
 	if p := b.Post("/settings/users", again); p.Code != http.StatusUnprocessableEntity ||
 		!strings.Contains(p.Body, "Wrong password or code") {
-		t.Errorf("a wrong password: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("wrong password: got status %d, want %d: %s", p.Code, http.StatusUnprocessableEntity, webtest.Text(p.Body))
 	}
 	again.Set("proof_password", webtest.Password)
 	if p := b.Post("/settings/users", again); p.Code != http.StatusSeeOther {
-		t.Fatalf("the right password: %d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("correct password: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	if _, _, err := site.Auth.Login(t.Context(), "olga", "a password of hers <&>", "10.0.0.1", ""); err != nil {
-		t.Errorf("what was posted is not what was done: %v", err)
+		t.Errorf("the action did not run as posted: %v", err)
 	}
 	// The proof is valid for a while and then required again. Viewing pages never requires it.
 	f = webtest.Form(t, b.Get("/settings/tokens").Body, `name="lifetime"`)
@@ -111,20 +112,20 @@ func TestAnOldLoginIsConfirmedFirst(t *testing.T) {
 	f.Set("role", "viewer")
 	f.Set("lifetime", "24h")
 	if p := b.Post("/settings/tokens", f); p.Code != http.StatusOK || !strings.Contains(p.Body, "shows it only once") {
-		t.Errorf("a moment later: %d", p.Code)
+		t.Errorf("an action shortly after reauthentication: got status %d, want %d", p.Code, http.StatusOK)
 	}
 	ahead.Add(int64(auth.ConfirmFor))
 	if p := b.Get("/settings/tokens"); p.Code != http.StatusOK {
-		t.Errorf("looking: %d", p.Code)
+		t.Errorf("reading a page: got status %d, want %d", p.Code, http.StatusOK)
 	}
 	f.Set("idem", "another")
 	if p := b.Post("/settings/tokens", f); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("later: %d", p.Code)
+		t.Errorf("an action after the reauthentication expired: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 	// The API requires the same proof for the same session.
 	if p := b.Do(webtest.Request(t, http.MethodPost, site.URL+"/api/v1/users",
 		`{"name":"otto","password":"a password of his","role":"viewer"}`, "Content-Type", "application/json", "Origin",
 		site.URL, "Sec-Fetch-Site", "same-origin")); p.Code != http.StatusForbidden {
-		t.Errorf("by the API: %d", p.Code)
+		t.Errorf("the same action over the API: status %d", p.Code)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// house is a server with an identity provider.
-type house struct {
+// ssoTest is a server with an identity provider.
+type ssoTest struct {
 	*webtest.Site
 	idp   *oidctest.Provider
 	clock *atomic.Int64 // offset of the OpenID Connect client's clock, in ns
@@ -27,9 +27,9 @@ type house struct {
 	quiet *atomic.Int64
 }
 
-func newHouse(t *testing.T, change func(*oidc.Config, *auth.Config)) *house {
+func newSSOTest(t *testing.T, change func(*oidc.Config, *auth.Config)) *ssoTest {
 	t.Helper()
-	h := &house{idp: oidctest.New(t), clock: new(atomic.Int64), quiet: new(atomic.Int64)}
+	h := &ssoTest{idp: oidctest.New(t), clock: new(atomic.Int64), quiet: new(atomic.Int64)}
 	c := oidc.Config{
 		Issuer:       h.idp.URL,
 		ClientID:     oidctest.ClientID,
@@ -58,7 +58,7 @@ func visit(t *testing.T, b *webtest.Browser) (callback string) {
 	t.Helper()
 	p := b.Get("/login/oidc?next=%2Fruns")
 	if p.Code != http.StatusSeeOther {
-		t.Fatalf("the button: %d\n%s", p.Code, p.Body)
+		t.Fatalf("the login button: got status %d, want %d\n%s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -72,56 +72,56 @@ func visit(t *testing.T, b *webtest.Browser) (callback string) {
 	defer resp.Body.Close()
 	back, err := url.Parse(resp.Header.Get("Location"))
 	if err != nil || back.Path != "/login/oidc/callback" {
-		t.Fatalf("the provider leads to %v: %d %v", back, resp.StatusCode, err)
+		t.Fatalf("the provider redirects to %v: status %d, error %v", back, resp.StatusCode, err)
 	}
 	return back.RequestURI()
 }
 
 // enter logs in through the provider and returns the page after the callback.
-func (h *house) enter(t *testing.T, b *webtest.Browser) webtest.Page {
+func (h *ssoTest) enter(t *testing.T, b *webtest.Browser) webtest.Page {
 	t.Helper()
 	return b.Get(visit(t, b))
 }
 
-// refusedWith requires a page with the reason, an audit event, and no session.
-func (h *house) refusedWith(t *testing.T, b *webtest.Browser, p webtest.Page, code int, words string) {
+// checkRefused requires a page with the reason, an audit event, and no session.
+func (h *ssoTest) checkRefused(t *testing.T, b *webtest.Browser, p webtest.Page, code int, words string) {
 	t.Helper()
 	if p.Code != code || !strings.Contains(p.Body, words) || !strings.Contains(p.Body, `role="alert"`) {
-		t.Errorf("%d, want %d and a page that says %q:\n%s", p.Code, code, words, p.Body)
+		t.Errorf("got status %d, want status %d and a page that contains %q:\n%s", p.Code, code, words, p.Body)
 	}
 	if in := b.Get("/runs"); in.Code == http.StatusOK {
-		t.Error("they are in all the same")
+		t.Error("the rejected user has a session")
 	}
 	list, err := h.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "login", Result: "denied", Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) != 1 || !strings.Contains(list.Items[0].Reason, "Example") ||
 		!strings.Contains(list.Items[0].Reason, "127.0.0.1") {
-		t.Errorf("the refusal is not in the audit log: %+v %v", list.Items, err)
+		t.Errorf("the rejected login is not in the audit log: %+v %v", list.Items, err)
 	}
 }
 
 func TestTheIdentityProviderLogsIn(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, nil)
+	h := newSSOTest(t, nil)
 	h.Browser(t).Login() // marta has a password
 	b := h.Browser(t)
 	if p := b.Get("/login?next=%2Fruns"); !strings.Contains(p.Body, `href="/login/oidc?next=%2Fruns"`) ||
 		!strings.Contains(p.Body, "Log in with Example") ||
 		!strings.Contains(p.Body, `name="password"`) {
-		t.Fatalf("the login page offers not both ways:\n%s", p.Body)
+		t.Fatalf("the login page does not offer both password and provider:\n%s", p.Body)
 	}
 	h.idp.Person("248289761001", "Olga", "all", "ops")
 	p := h.enter(t, b)
 	if p.Code != http.StatusOK || p.Header.Get("Refresh") != "0; url=/runs" || !strings.Contains(p.Body, `href="/runs"`) {
-		t.Fatalf("%d %q\n%s", p.Code, p.Header.Get("Refresh"), p.Body)
+		t.Fatalf("got status %d, want %d: %q\n%s", p.Code, http.StatusOK, p.Header.Get("Refresh"), p.Body)
 	}
 	for _, c := range p.Header["Set-Cookie"] {
 		if strings.HasPrefix(c, "kairos=") && (!strings.Contains(c, "SameSite=Strict") || !strings.Contains(c, "HttpOnly")) {
-			t.Errorf("the session's cookie: %s", c)
+			t.Errorf("got session cookie %s", c)
 		}
 	}
 	if p := b.Get("/me"); p.Code != http.StatusOK || !strings.Contains(p.Body, "olga") ||
 		strings.Contains(p.Body, `action="/me/password"`) {
-		t.Errorf("her own page: %d\n%s", p.Code, p.Body)
+		t.Errorf("the page of the account: got status %d, want %d\n%s", p.Code, http.StatusOK, p.Body)
 	}
 	u, err := h.Store.User(t.Context(), "olga")
 	if err != nil || u.Role != domain.RoleOperator || u.Issuer != h.idp.URL || u.Subject != "248289761001" || u.PasswordHash != "" {
@@ -133,22 +133,22 @@ func TestTheIdentityProviderLogsIn(t *testing.T) {
 	h.idp.Person("248289761001", "olga.renamed", "boss")
 	h.enter(t, again)
 	if u, _ := h.Store.User(t.Context(), "olga"); u.Role != domain.RoleAdmin {
-		t.Errorf("the role did not follow: %s", u.Role)
+		t.Errorf("the role was not updated at login: got %s", u.Role)
 	}
 	if p := b.Get("/runs"); p.Code != http.StatusSeeOther {
-		t.Errorf("A19: a login from before the role changed still works: %d", p.Code)
+		t.Errorf("A19: a session from before the role change: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	if users, _ := h.Auth.Users(t.Context()); len(users) != 2 {
-		t.Errorf("another name made another user: %v", users)
+		t.Errorf("a changed name created another user: %v", users)
 	}
 
 	// Signing out ends the session here, even if the session at the provider continues.
 	f := webtest.Form(t, again.Get("/me").Body, `action="/logout"`)
 	if p := again.Post("/logout", f); p.Code != http.StatusSeeOther {
-		t.Errorf("sign out: %d", p.Code)
+		t.Errorf("sign out: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	if p := again.Get("/runs"); p.Code != http.StatusSeeOther {
-		t.Errorf("after signing out: %d", p.Code)
+		t.Errorf("after signing out: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	seen := h.Audited(t)
 	for _, action := range []string{"login", "user.create", "user.update", "logout"} {
@@ -162,43 +162,43 @@ func TestTheIdentityProviderLogsIn(t *testing.T) {
 // Connect Core).
 func TestAnswersThatProveNothingAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, nil)
+	h := newSSOTest(t, nil)
 	h.Browser(t).Login()
 	for name, c := range map[string]struct {
-		do    func(h *house)
+		do    func(h *ssoTest)
 		words string
 	}{
-		"wrong nonce":    {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["nonce"] = "another" }) }, "wrong nonce"},
-		"no nonce":       {func(h *house) { h.idp.Tamper(func(c map[string]any) { delete(c, "nonce") }) }, "wrong nonce"},
-		"wrong audience": {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["aud"] = "another" }) }, "expected audience"},
-		"two audiences": {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["aud"] = []string{"kairosd", "other"} }) },
+		"wrong nonce":    {func(h *ssoTest) { h.idp.Tamper(func(c map[string]any) { c["nonce"] = "another" }) }, "wrong nonce"},
+		"no nonce":       {func(h *ssoTest) { h.idp.Tamper(func(c map[string]any) { delete(c, "nonce") }) }, "wrong nonce"},
+		"wrong audience": {func(h *ssoTest) { h.idp.Tamper(func(c map[string]any) { c["aud"] = "another" }) }, "expected audience"},
+		"two audiences": {func(h *ssoTest) { h.idp.Tamper(func(c map[string]any) { c["aud"] = []string{"kairosd", "other"} }) },
 			"another client"},
-		"other party": {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["azp"] = "other" }) }, "another client"},
-		"expired": {func(h *house) {
+		"other party": {func(h *ssoTest) { h.idp.Tamper(func(c map[string]any) { c["azp"] = "other" }) }, "another client"},
+		"expired": {func(h *ssoTest) {
 			h.idp.Tamper(func(c map[string]any) { c["exp"] = time.Now().Add(-time.Minute).Unix() })
 		}, "expired"},
-		"not yet valid": {func(h *house) {
+		"not yet valid": {func(h *ssoTest) {
 			h.idp.Tamper(
 				func(c map[string]any) { c["nbf"] = time.Now().Add(time.Hour).Unix() })
 		}, "nbf"},
-		"wrong issuer": {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["iss"] = "https://evil.example" }) },
+		"wrong issuer": {func(h *ssoTest) { h.idp.Tamper(func(c map[string]any) { c["iss"] = "https://evil.example" }) },
 			"issued by a different provider"},
-		"nobody": {func(h *house) { h.idp.Tamper(func(c map[string]any) { delete(c, "sub") }) }, "has no subject"},
-		"access token": {func(h *house) {
+		"nobody": {func(h *ssoTest) { h.idp.Tamper(func(c map[string]any) { delete(c, "sub") }) }, "has no subject"},
+		"access token": {func(h *ssoTest) {
 			h.idp.Tamper(
 				func(c map[string]any) { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA" })
 		}, "access token"},
-		"forged signature": {func(h *house) { h.idp.Forge(true) }, "signature"},
-		"no signature":     {func(h *house) { h.idp.Unsigned(true) }, "cannot be trusted"},
-		"refused there":    {func(h *house) { h.idp.Refuse("access_denied") }, "rejected the login: access_denied"},
-		"unmapped group":   {func(h *house) { h.idp.Person("7", "olga", "strangers") }, "None of your groups has a role here"},
-		"no group": {func(h *house) {
+		"forged signature": {func(h *ssoTest) { h.idp.Forge(true) }, "signature"},
+		"no signature":     {func(h *ssoTest) { h.idp.Unsigned(true) }, "cannot be trusted"},
+		"refused there":    {func(h *ssoTest) { h.idp.Refuse("access_denied") }, "rejected the login: access_denied"},
+		"unmapped group":   {func(h *ssoTest) { h.idp.Person("7", "olga", "strangers") }, "None of your groups has a role here"},
+		"no group": {func(h *ssoTest) {
 			h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "groups": []string{}})
 		}, "None of your groups"},
-		"name cannot be used": {func(h *house) { h.idp.Person("7", "<script>", "ops") }, "is not a valid user name"},
-		"reserved name":       {func(h *house) { h.idp.Person("7", "system", "ops") }, "is not a valid user name"},
-		"name of another":     {func(h *house) { h.idp.Person("7", "marta", "boss") }, "User marta already exists"},
-		"e-mail of another": {func(h *house) {
+		"name cannot be used": {func(h *ssoTest) { h.idp.Person("7", "<script>", "ops") }, "is not a valid user name"},
+		"reserved name":       {func(h *ssoTest) { h.idp.Person("7", "system", "ops") }, "is not a valid user name"},
+		"name of another":     {func(h *ssoTest) { h.idp.Person("7", "marta", "boss") }, "User marta already exists"},
+		"e-mail of another": {func(h *ssoTest) {
 			h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "marta", "email": "marta@example.com",
 				"email_verified": true, "groups": "boss"})
 		}, "not linked"},
@@ -208,9 +208,9 @@ func TestAnswersThatProveNothingAreRefused(t *testing.T) {
 			h.quiet.Add(int64(20 * time.Second))
 			c.do(h)
 			b := h.Browser(t)
-			h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, c.words)
+			h.checkRefused(t, b, h.enter(t, b), http.StatusForbidden, c.words)
 			if users, _ := h.Auth.Users(t.Context()); len(users) != 1 {
-				t.Errorf("a user was made: %v", users)
+				t.Errorf("a user was created: %v", users)
 			}
 		})
 	}
@@ -218,7 +218,7 @@ func TestAnswersThatProveNothingAreRefused(t *testing.T) {
 
 func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, nil)
+	h := newSSOTest(t, nil)
 	h.Browser(t).Login()
 	h.idp.Person("7", "olga", "ops")
 
@@ -238,20 +238,20 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 		return "/login/oidc/callback?" + changed.Encode()
 	}
 	stranger := h.Browser(t)
-	h.refusedWith(t, stranger, stranger.Get(callback), http.StatusForbidden, "has not started a login")
+	h.checkRefused(t, stranger, stranger.Get(callback), http.StatusForbidden, "has not started a login")
 
-	h.refusedWith(t, b, b.Get(with("state", "guess")), http.StatusForbidden, "wrong state")
+	h.checkRefused(t, b, b.Get(with("state", "guess")), http.StatusForbidden, "wrong state")
 	b = h.Browser(t)
 	visit(t, b)
-	h.refusedWith(t, b, b.Get(callback), http.StatusForbidden, "wrong state") // response to another browser (login CSRF)
+	h.checkRefused(t, b, b.Get(callback), http.StatusForbidden, "wrong state") // response to another browser (login CSRF)
 
 	b = h.Browser(t)
 	callback = visit(t, b)
-	h.refusedWith(t, b, b.Get(callback+"&iss=https%3A%2F%2Fevil.example"), http.StatusForbidden, "given twice")
+	h.checkRefused(t, b, b.Get(callback+"&iss=https%3A%2F%2Fevil.example"), http.StatusForbidden, "given twice")
 	b = h.Browser(t)
 	callback = visit(t, b)
 	evil := strings.Replace(callback, url.QueryEscape(h.idp.URL), "https%3A%2F%2Fevil.example", 1)
-	h.refusedWith(t, b, b.Get(evil), http.StatusForbidden, "another issuer")
+	h.checkRefused(t, b, b.Get(evil), http.StatusForbidden, "another issuer")
 
 	// A response is accepted only once, even with the cookie of its login.
 	b = h.Browser(t)
@@ -270,10 +270,10 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Lax") {
-		t.Errorf("the cookie of a login: %s", cookie)
+		t.Errorf("got login cookie %s", cookie)
 	}
 	if p := b.Get(back.RequestURI()); p.Code != http.StatusOK {
-		t.Fatalf("%d\n%s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d\n%s", p.Code, http.StatusOK, p.Body)
 	}
 	thief := h.Browser(t)
 	req, err := http.NewRequest(http.MethodGet, h.URL+back.RequestURI(), nil)
@@ -281,13 +281,13 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.AddCookie(&http.Cookie{Name: "kairos-login", Value: kept})
-	h.refusedWith(t, thief, thief.Do(req), http.StatusForbidden, "already complete")
+	h.checkRefused(t, thief, thief.Do(req), http.StatusForbidden, "already complete")
 
 	// The provider has already redeemed the code, but the login belongs to this browser.
 	b = h.Browser(t)
 	callback = visit(t, b)
 	own, _ := url.Parse(callback)
-	h.refusedWith(
+	h.checkRefused(
 		t,
 		b,
 		b.Get("/login/oidc/callback?"+url.Values{"state": {own.Query().Get("state")}, "code": {back.Query().Get("code")}}.Encode()),
@@ -299,12 +299,12 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 	b = h.Browser(t)
 	callback = visit(t, b)
 	h.clock.Store(int64(oidc.Lifetime))
-	h.refusedWith(t, b, b.Get(callback), http.StatusForbidden, "took too long")
+	h.checkRefused(t, b, b.Get(callback), http.StatusForbidden, "took too long")
 }
 
 func TestDisabledUsersStayOut(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, nil)
+	h := newSSOTest(t, nil)
 	h.Browser(t).Login()
 	h.idp.Person("7", "olga", "ops")
 	b := h.Browser(t)
@@ -314,21 +314,21 @@ func TestDisabledUsersStayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p := b.Get("/runs"); p.Code != http.StatusSeeOther {
-		t.Errorf("a disabled user is still in: %d", p.Code)
+		t.Errorf("the session of a disabled user: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	b = h.Browser(t)
-	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "Your account olga is disabled")
+	h.checkRefused(t, b, h.enter(t, b), http.StatusForbidden, "Your account olga is disabled")
 }
 
 func TestOnlyAllowedGroupsComeIn(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(c *oidc.Config, _ *auth.Config) {
+	h := newSSOTest(t, func(c *oidc.Config, _ *auth.Config) {
 		c.RoleClaim, c.Roles, c.AllowedGroups = "realm_access.roles", nil, []string{"kairos users"}
 	})
 	h.Browser(t).Login()
 	h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "realm_access": map[string]any{"roles": []string{"others"}}})
 	b := h.Browser(t)
-	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "None of your groups is permitted to use this server")
+	h.checkRefused(t, b, h.enter(t, b), http.StatusForbidden, "None of your groups is permitted to use this server")
 	h.idp.Claims(
 		map[string]any{
 			"sub":                "7",
@@ -337,7 +337,7 @@ func TestOnlyAllowedGroupsComeIn(t *testing.T) {
 		},
 	)
 	if p := h.enter(t, b); p.Code != http.StatusOK {
-		t.Fatalf("%d\n%s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d\n%s", p.Code, http.StatusOK, p.Body)
 	}
 	// The provider sends no roles, so an admin assigns them.
 	author := domain.RoleAuthor
@@ -345,17 +345,17 @@ func TestOnlyAllowedGroupsComeIn(t *testing.T) {
 		t.Fatal(u, err)
 	}
 	if h.enter(t, b); b.Get("/plans/new").Code != http.StatusOK {
-		t.Error("the role that was given here is gone after a login")
+		t.Error("the role assigned in kairosd was lost after a login")
 	}
 }
 
 func TestGroupsMayComeFromTheUserInformation(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, nil)
+	h := newSSOTest(t, nil)
 	h.Browser(t).Login()
 	h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga"}).UserInfo(map[string]any{"sub": "8", "groups": []string{"boss"}})
 	b := h.Browser(t)
-	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "another user")
+	h.checkRefused(t, b, h.enter(t, b), http.StatusForbidden, "another user")
 	h.idp.UserInfo(map[string]any{"sub": "7", "groups": []string{"ops"}})
 	h.enter(t, b)
 	if u, err := h.Store.User(t.Context(), "olga"); err != nil || u.Role != domain.RoleOperator {
@@ -366,13 +366,13 @@ func TestGroupsMayComeFromTheUserInformation(t *testing.T) {
 // A person unknown to kairosd can log in only after an admin has linked a user to them.
 func TestAnAdminLinksAUser(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(_ *oidc.Config, a *auth.Config) { a.CreateUsers = false })
+	h := newSSOTest(t, func(_ *oidc.Config, a *auth.Config) { a.CreateUsers = false })
 	admin := h.Browser(t).Login()
 	h.idp.Person("subject-of-olga", "olga", "ops")
 	b := h.Browser(t)
-	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "You have no account on this server")
+	h.checkRefused(t, b, h.enter(t, b), http.StatusForbidden, "You have no account on this server")
 	if p := admin.Get("/audit?q=action:login"); !strings.Contains(p.Body, "subject:subject-of-olga") {
-		t.Errorf("the audit log does not name the subject:\n%s", p.Body)
+		t.Errorf("the audit log does not contain the subject:\n%s", p.Body)
 	}
 	u, err := h.Auth.CreateUser(t.Context(), h.Admin, "olga", webtest.Password, domain.RoleViewer)
 	if err != nil {
@@ -383,10 +383,10 @@ func TestAnAdminLinksAUser(t *testing.T) {
 	f.Set("do", "link")
 	f.Set("subject", "subject-of-olga")
 	if p := admin.Post(page, f); p.Code != http.StatusSeeOther || !strings.Contains(admin.Get(page).Body, "subject-of-olga") {
-		t.Fatalf("link: %d", p.Code)
+		t.Fatalf("link: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	if p := h.enter(t, b); p.Code != http.StatusOK {
-		t.Fatalf("%d\n%s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d\n%s", p.Code, http.StatusOK, p.Body)
 	}
 	// Another user cannot be linked to the same person.
 	marta, err := h.Auth.User(t.Context(), "marta")
@@ -394,15 +394,15 @@ func TestAnAdminLinksAUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := h.Auth.LinkUser(t.Context(), h.Admin, marta.ID, "subject-of-olga"); domain.CodeOf(err) != domain.CodeConflict {
-		t.Errorf("two users are one person: %v", err)
+		t.Errorf("two users have the same external account: %v", err)
 	}
 	f = webtest.Form(t, admin.Get(page).Body, `value="unlink"`)
 	f.Set("do", "unlink")
 	if p := admin.Post(page, f); p.Code != http.StatusSeeOther {
-		t.Errorf("unlink: %d", p.Code)
+		t.Errorf("unlink: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	if p := b.Get("/runs"); p.Code != http.StatusSeeOther {
-		t.Errorf("the login outlives the link: %d", p.Code)
+		t.Errorf("the session after unlinking: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 }
 
@@ -410,62 +410,62 @@ func TestAnAdminLinksAUser(t *testing.T) {
 // soon as it is available again.
 func TestTheProviderIsDown(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, nil)
+	h := newSSOTest(t, nil)
 	h.idp.Down(true)
 	h.Browser(t).Login()
 	b := h.Browser(t)
 	if p := b.Get("/login/oidc"); p.Code != http.StatusServiceUnavailable || !strings.Contains(p.Body, "Example is not available") ||
 		!strings.Contains(p.Body, `name="password"`) {
-		t.Errorf("%d\n%s", p.Code, p.Body)
+		t.Errorf("got status %d, want %d\n%s", p.Code, http.StatusServiceUnavailable, p.Body)
 	}
 	h.idp.Down(false).Person("7", "olga", "ops")
 	h.clock.Store(int64(time.Minute))
 	callback := visit(t, b)
 	h.idp.Down(true) // between the redirect and the callback
-	h.refusedWith(t, b, b.Get(callback), http.StatusServiceUnavailable, "Example is not available")
+	h.checkRefused(t, b, b.Get(callback), http.StatusServiceUnavailable, "Example is not available")
 	h.idp.Down(false)
 	if p := h.enter(t, b); p.Code != http.StatusOK {
-		t.Errorf("%d\n%s", p.Code, p.Body)
+		t.Errorf("got status %d, want %d\n%s", p.Code, http.StatusOK, p.Body)
 	}
 	// The cached metadata of the provider remains valid while the provider is unavailable.
 	h.clock.Store(int64(3 * time.Hour))
 	h.idp.Down(true)
 	if p := b.Get("/login/oidc"); p.Code != http.StatusSeeOther {
-		t.Errorf("the known provider: %d", p.Code)
+		t.Errorf("a configured provider: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 }
 
 // If passwords are disabled, the setup link and login links still work.
 func TestPasswordsAreSwitchedOff(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(_ *oidc.Config, a *auth.Config) { a.NoPassword = true })
+	h := newSSOTest(t, func(_ *oidc.Config, a *auth.Config) { a.NoPassword = true })
 	h.idp.Person("7", "olga", "ops")
 	b := h.Browser(t)
 	// The first user must be an admin.
 	if p := b.Get("/login"); p.Code != http.StatusOK || !strings.Contains(p.Body, "No users yet") {
-		t.Errorf("%d\n%s", p.Code, p.Body)
+		t.Errorf("got status %d, want %d\n%s", p.Code, http.StatusOK, p.Body)
 	}
-	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "not set up yet")
+	h.checkRefused(t, b, h.enter(t, b), http.StatusForbidden, "not set up yet")
 	if p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {h.Setup}, "name": {"marta"},
 		"password": {webtest.Password}}); p.Code != http.StatusSeeOther ||
 		b.Get("/runs").Code != http.StatusOK {
-		t.Fatalf("setup: %d\n%s", p.Code, p.Body)
+		t.Fatalf("setup: status %d\n%s", p.Code, p.Body)
 	}
 	b = h.Browser(t)
 	if p := b.Get("/login"); strings.Contains(p.Body, `name="password"`) || !strings.Contains(p.Body, "kairosd user login-link") {
-		t.Errorf("the form is still there:\n%s", p.Body)
+		t.Errorf("the setup form is still shown:\n%s", p.Body)
 	}
 	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"},
 		"password": {webtest.Password}}); p.Code != http.StatusForbidden ||
 		!strings.Contains(p.Body, "Password login is disabled") {
-		t.Errorf("a password: %d\n%s", p.Code, p.Body)
+		t.Errorf("login with a password: status %d\n%s", p.Code, p.Body)
 	}
 	if p := h.enter(t, b); p.Code != http.StatusOK {
-		t.Errorf("the provider: %d\n%s", p.Code, p.Body)
+		t.Errorf("login with the provider: got status %d, want %d\n%s", p.Code, http.StatusOK, p.Body)
 	}
 
 	if _, err := h.Auth.LoginLink(t.Context(), h.Admin, "marta"); domain.CodeOf(err) != domain.CodeForbidden {
-		t.Errorf("a login link from elsewhere than the machine: %v", err)
+		t.Errorf("a login link requested remotely: got error %v", err)
 	}
 	atTheMachine := domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Source: "cli"}
 	secret, err := h.Auth.LoginLink(context.Background(), atTheMachine, "marta")
@@ -475,15 +475,15 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 	b = h.Browser(t)
 	p := b.Get("/login/link?token=" + secret) // GET does not use up the link
 	if p.Code != http.StatusOK {
-		t.Fatalf("%d\n%s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d\n%s", p.Code, http.StatusOK, p.Body)
 	}
 	f := webtest.Form(t, p.Body, `action="/login/link"`)
 	if p := b.Post("/login/link", f); p.Code != http.StatusSeeOther || b.Get("/runs").Code != http.StatusOK {
-		t.Errorf("the login link: %d\n%s", p.Code, p.Body)
+		t.Errorf("the login link: got status %d, want %d\n%s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	second := h.Browser(t)
 	if p := second.Post("/login/link", f); p.Code != http.StatusForbidden || !strings.Contains(p.Body, "invalid, used, or expired") {
-		t.Errorf("the login link a second time: %d\n%s", p.Code, p.Body)
+		t.Errorf("the login link used again: got status %d, want %d\n%s", p.Code, http.StatusForbidden, p.Body)
 	}
 }
 
@@ -491,18 +491,18 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 // becomes invalid.
 func TestTheFirstUserMayComeFromTheProvider(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, nil)
+	h := newSSOTest(t, nil)
 	h.idp.Person("1", "marta", "boss")
 	b := h.Browser(t)
 	if p := h.enter(t, b); p.Code != http.StatusOK || b.Get("/settings/users").Code != http.StatusOK {
-		t.Fatalf("%d\n%s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d\n%s", p.Code, http.StatusOK, p.Body)
 	}
 	other := h.Browser(t)
 	if p := other.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {h.Setup}, "name": {"eve"},
 		"password": {webtest.Password}}); p.Code == http.StatusSeeOther {
-		t.Error("the setup link still makes an admin")
+		t.Error("the setup link still creates an admin")
 	}
 	// A login through the provider cannot demote the last admin.
 	h.idp.Person("1", "marta", "ops")
-	h.refusedWith(t, other, h.enter(t, other), http.StatusConflict, "only admin")
+	h.checkRefused(t, other, h.enter(t, other), http.StatusConflict, "only admin")
 }

@@ -29,7 +29,7 @@ func (s *section) tokens(c *ui.Context) error { return s.tokensPage(c, http.Stat
 
 // tokensPage renders the token list. made is the text of a new token, which is shown only once.
 func (s *section) tokensPage(c *ui.Context, code int, problem, made string) error {
-	all, err := s.App.Tokens.List(c, c.Who.Actor())
+	all, err := s.App.Tokens.List(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
@@ -59,17 +59,17 @@ func (s *section) tokensPage(c *ui.Context, code int, problem, made string) erro
 	for _, t := range tokens {
 		row := TokenRow{
 			ID:     t.ID,
-			Name:   kit.Visible(t.Name),
+			Name:   kit.Escape(t.Name),
 			Prefix: t.Prefix,
 			Role:   string(t.Role),
 			Scopes: strings.Join(t.Scopes, ", "),
-			By:     kit.Visible(t.CreatedBy),
+			By:     kit.Escape(t.CreatedBy),
 			Created: c.Time(
 				t.CreatedAt,
 			),
 			Expires: c.Time(t.ExpiresAt),
 			Used:    c.Time(t.LastUsedAt),
-			From:    kit.Visible(t.LastUsedFrom),
+			From:    kit.Escape(t.LastUsedFrom),
 			Log:     "/audit?q=" + url.QueryEscape("object:token:"+t.ID),
 			Revoked: c.Time(t.RevokedAt),
 			Ended:   !t.ExpiresAt.After(time.Now()),
@@ -111,7 +111,7 @@ func (s *section) createToken(c *ui.Context) error {
 		app.NewToken{Meta: c.Meta(), Name: c.Field("name"), Role: domain.Role(c.Field("role")), Scopes: scopes, Lifetime: lifetime},
 	)
 	if domain.CodeOf(err) == domain.CodeAlreadyDone { // repeated request
-		return c.To("/settings/tokens")
+		return c.RedirectTo("/settings/tokens")
 	}
 	if problem, ok := c.Refused(err); ok {
 		return s.tokensPage(c, http.StatusUnprocessableEntity, problem, "")
@@ -138,15 +138,15 @@ func (s *section) showRevokeToken(c *ui.Context, code int, problem string) error
 		Idem:   kit.NewID(),
 		Error:  problem,
 		Prefix: t.Prefix,
-		By:     kit.Visible(t.CreatedBy),
+		By:     kit.Escape(t.CreatedBy),
 		Used: c.Time(
 			t.LastUsedAt,
 		),
-		From:     kit.Visible(t.LastUsedFrom),
+		From:     kit.Escape(t.LastUsedFrom),
 		Action:   "/settings/tokens/" + t.ID + "/revoke",
-		Question: c.T("Revoke the token %s?", kit.Visible(t.Name)),
+		Question: c.T("Revoke the token %s?", kit.Escape(t.Name)),
 	}
-	p.Title, p.Verb = p.Question, c.T("Revoke %s", kit.Visible(t.Name))
+	p.Title, p.Verb = p.Question, c.T("Revoke %s", kit.Escape(t.Name))
 	if !t.RevokedAt.IsZero() || !t.ExpiresAt.After(c.Site.Now()) {
 		p.Ended = true
 	}
@@ -154,7 +154,7 @@ func (s *section) showRevokeToken(c *ui.Context, code int, problem string) error
 }
 
 func (s *section) token(c *ui.Context) (domain.Token, error) {
-	return s.App.Tokens.Get(c, c.Who.Actor(), c.Param("token"))
+	return s.App.Tokens.Get(c, c.Principal.Actor(), c.Param("token"))
 }
 
 func (s *section) revokeToken(c *ui.Context) error {
@@ -173,5 +173,5 @@ func (s *section) revokeToken(c *ui.Context) error {
 	if err := s.App.Tokens.Revoke(c, app.TokenChange{Meta: c.Meta(), Token: t.ID, Reason: reason}); err != nil {
 		return err
 	}
-	return c.To("/settings/tokens")
+	return c.RedirectTo("/settings/tokens")
 }

@@ -36,7 +36,7 @@ func (s *section) roleOptions(c *ui.Context, selected domain.Role) []kit.Option 
 func (s *section) users(c *ui.Context) error { return s.usersPage(c, http.StatusOK, "") }
 
 func (s *section) usersPage(c *ui.Context, code int, problem string) error {
-	all, err := s.App.Accounts.Users(c, c.Who.Actor())
+	all, err := s.App.Accounts.Users(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *section) usersPage(c *ui.Context, code int, problem string) error {
 	}
 	for _, u := range users {
 		row := UserRow{
-			Name:     kit.Visible(u.Name),
+			Name:     kit.Escape(u.Name),
 			Href:     "/settings/users/" + url.PathEscape(u.ID),
 			Role:     string(u.Role),
 			Disabled: u.Disabled,
@@ -64,7 +64,7 @@ func (s *section) usersPage(c *ui.Context, code int, problem string) error {
 			Created:  c.Time(u.CreatedAt),
 			Seen:     c.Time(u.LastSeenAt),
 		}
-		sessions, err := s.App.Accounts.Sessions(c, c.Who.Actor(), u.ID)
+		sessions, err := s.App.Accounts.Sessions(c, c.Principal.Actor(), u.ID)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (s *section) createUser(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.To("/settings/users/" + url.PathEscape(u.ID))
+	return c.RedirectTo("/settings/users/" + url.PathEscape(u.ID))
 }
 
 // lastSeen returns when a user was last active. Requests of open sessions count, not only logins.
@@ -127,7 +127,7 @@ func lastSeen(u domain.User, sessions []domain.Session) time.Time {
 func (s *section) user(c *ui.Context) error { return s.userPage(c, http.StatusOK, "") }
 
 func (s *section) userPage(c *ui.Context, code int, problem string) error {
-	u, err := s.App.Accounts.User(c, c.Who.Actor(), c.Param("user"))
+	u, err := s.App.Accounts.User(c, c.Principal.Actor(), c.Param("user"))
 	if err != nil {
 		return err
 	}
@@ -135,29 +135,29 @@ func (s *section) userPage(c *ui.Context, code int, problem string) error {
 		Shell:    c.Shell("settings", "Users"),
 		Idem:     kit.NewID(),
 		Error:    problem,
-		Name:     kit.Visible(u.Name),
+		Name:     kit.Escape(u.Name),
 		Action:   "/settings/users/" + url.PathEscape(u.ID),
 		Role:     string(u.Role),
 		Roles:    s.roleOptions(c, u.Role),
 		Disabled: u.Disabled,
-		Self:     u.ID == c.Who.ID,
+		Self:     u.ID == c.Principal.ID,
 		Created:  c.Time(u.CreatedAt),
 	}
-	sessions, err := s.App.Accounts.Sessions(c, c.Who.Actor(), u.ID)
+	sessions, err := s.App.Accounts.Sessions(c, c.Principal.Actor(), u.ID)
 	if err != nil {
 		return err
 	}
 	p.Seen = c.Time(lastSeen(u, sessions))
 	_, p.Provider = s.Auth.LoginMethods()
-	p.Subject, p.Issuer, p.HasPassword = kit.Visible(u.Subject), kit.Visible(u.Issuer), u.PasswordHash != ""
+	p.Subject, p.Issuer, p.HasPassword = kit.Escape(u.Subject), kit.Escape(u.Issuer), u.PasswordHash != ""
 	if p.Sessions, err = s.sessions(c, u.ID); err != nil {
 		return err
 	}
-	on, _, err := s.App.Accounts.SecondFactor(c, c.Who.Actor(), u.ID)
+	on, _, err := s.App.Accounts.SecondFactor(c, c.Principal.Actor(), u.ID)
 	if err != nil {
 		return err
 	}
-	p.Second, p.CanTakeSecond = c.T(secondFactorTexts[on]), on && u.ID != c.Who.ID
+	p.Second, p.CanTakeSecond = c.T(secondFactorTexts[on]), on && u.ID != c.Principal.ID
 	return c.Render(code, User(p))
 }
 
@@ -172,7 +172,7 @@ func (s *section) changeUser(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.To("/settings/users/" + url.PathEscape(id))
+	return c.RedirectTo("/settings/users/" + url.PathEscape(id))
 }
 
 func (s *section) change(c *ui.Context, id string) error {
@@ -198,8 +198,8 @@ func (s *section) change(c *ui.Context, id string) error {
 		return s.App.Accounts.RemoveSecondFactor(c, app.UserNamed{Meta: c.Meta(), User: id})
 	case "sign-out":
 		out := app.SignOut{Meta: c.Meta(), User: id}
-		if id == c.Who.ID {
-			out.Keep = app.SessionHash(c.Who.Secret)
+		if id == c.Principal.ID {
+			out.Keep = app.SessionHash(c.Principal.Secret)
 		}
 		return s.App.Accounts.SignOut(c, out)
 	default:
@@ -211,7 +211,7 @@ func (s *section) change(c *ui.Context, id string) error {
 
 // sessions returns the open sessions of a user.
 func (s *section) sessions(c *ui.Context, userID string) ([]SessionRow, error) {
-	list, err := s.App.Accounts.Sessions(c, c.Who.Actor(), userID)
+	list, err := s.App.Accounts.Sessions(c, c.Principal.Actor(), userID)
 	if err != nil {
 		return nil, err
 	}
@@ -221,11 +221,11 @@ func (s *section) sessions(c *ui.Context, userID string) ([]SessionRow, error) {
 			out,
 			SessionRow{
 				ID:      s.IDHash,
-				Agent:   kit.Visible(s.Agent),
-				Address: kit.Visible(s.Address),
+				Agent:   kit.Escape(s.Agent),
+				Address: kit.Escape(s.Address),
 				Created: c.Time(s.CreatedAt),
 				Seen:    c.Time(s.SeenAt),
-				Current: c.Who.Secret != "" && s.IDHash == app.SessionHash(c.Who.Secret),
+				Current: c.Principal.Secret != "" && s.IDHash == app.SessionHash(c.Principal.Secret),
 			},
 		)
 	}

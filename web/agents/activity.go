@@ -15,8 +15,8 @@ import (
 // pulseStep is the time that one bar of the 24-hour chart covers.
 const pulseStep = 30 * time.Minute
 
-// troubled is the share of failed calls in the last hour from which the figure is marked.
-const troubled = 0.2
+// highFailureShare is the share of failed calls in the last hour from which the figure is marked.
+const highFailureShare = 0.2
 
 // pulse summarizes the calls of the last 24 hours as a chart and as text.
 func (s *section) pulse(c *ui.Context, a domain.Activity) Pulse {
@@ -26,7 +26,7 @@ func (s *section) pulse(c *ui.Context, a domain.Activity) Pulse {
 	}
 	if a.Hour.Calls > 0 {
 		share := float64(a.Hour.Failures) / float64(a.Hour.Calls)
-		p.Share, p.Bad = c.T("%s of %s", c.Number(a.Hour.Failures), c.Number(a.Hour.Calls)), share >= troubled
+		p.Share, p.Bad = c.T("%s of %s", c.Number(a.Hour.Failures), c.Number(a.Hour.Calls)), share >= highFailureShare
 		if a.Hour.Failures > 0 {
 			p.Share += " (" + c.Display.Lang.Percent(math.Ceil(share*100)/100) + ")"
 		}
@@ -53,7 +53,7 @@ func (s *section) pulse(c *ui.Context, a domain.Activity) Pulse {
 		switch {
 		case failed[i] > 0: // taller, so that color is not the only difference
 			bar.Y, bar.Height, bar.Class = "0", "16", "g-fail"
-			if float64(failed[i]) < troubled*float64(calls[i]) {
+			if float64(failed[i]) < highFailureShare*float64(calls[i]) {
 				bar.Class = "g-need"
 			}
 		case calls[i] > 0:
@@ -67,14 +67,14 @@ func (s *section) pulse(c *ui.Context, a domain.Activity) Pulse {
 // failures returns the latest failed calls, and how often calls failed by error code.
 func (s *section) failures(c *ui.Context, a domain.Activity) (rows []FailureRow, counts []CountRow) {
 	for _, f := range a.Recent {
-		row := FailureRow{At: c.Time(f.At), Code: kit.Visible(f.Code), Text: kit.Visible(f.Message), Node: kit.Visible(f.Node)}
+		row := FailureRow{At: c.Time(f.At), Code: kit.Escape(f.Code), Text: kit.Escape(f.Message), Node: kit.Escape(f.Node)}
 		if f.Run != "" {
 			row.Run, row.RunHref = domain.ShortID(f.Run), "/runs/"+url.PathEscape(f.Run)
 		}
 		rows = append(rows, row)
 	}
 	for _, e := range a.Errors {
-		counts = append(counts, CountRow{Name: kit.Visible(e.Code), Count: c.Number(e.Count)})
+		counts = append(counts, CountRow{Name: kit.Escape(e.Code), Count: c.Number(e.Count)})
 	}
 	return rows, counts
 }

@@ -106,11 +106,11 @@ func matching[T any](c *ui.Context, list []T, err error) ([]T, error) {
 }
 
 func (s *section) agents(c *ui.Context, p *CatalogPage) error {
-	list, err := s.App.Agents.List(c, c.Who.Actor())
+	list, err := s.App.Agents.List(c, c.Principal.Actor())
 	if list, err = matching(c, list, err); err != nil {
 		return err
 	}
-	providers, err := s.App.Providers.List(c, c.Who.Actor())
+	providers, err := s.App.Providers.List(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
@@ -134,16 +134,16 @@ func (s *section) agents(c *ui.Context, p *CatalogPage) error {
 	for _, a := range list {
 		row := AgentRow{
 			ID:       a.ID,
-			Name:     kit.Visible(a.Name),
+			Name:     kit.Escape(a.Name),
 			Href:     link.Agent(a.ID),
-			Icon:     kit.Visible(a.Icon),
-			About:    kit.Visible(a.Description),
+			Icon:     kit.Escape(a.Icon),
+			About:    kit.Escape(a.Description),
 			Provider: a.Provider,
 			Model:    a.Model,
-			Tools: kit.Visible(
+			Tools: kit.Escape(
 				strings.Join(a.Tools, ", "),
 			),
-			Capabilities: kit.Visible(strings.Join(a.Capabilities, ", ")),
+			Capabilities: kit.Escape(strings.Join(a.Capabilities, ", ")),
 			Version:      a.Version(),
 			Pulse:        s.pulse(c, a.Activity),
 			Plans:        c.Number(int64(named[a.ID])),
@@ -210,7 +210,7 @@ func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (kit.Status
 	switch h := a.Activity.Hour; {
 	case h.Calls == 0:
 		return kit.Word("idle", "i-wait", locale.Mark("not called in the last hour"), true), time.Time{}
-	case float64(h.Failures) >= troubled*float64(h.Calls):
+	case float64(h.Failures) >= highFailureShare*float64(h.Calls):
 		return kit.Word("need", "i-need", locale.Mark("in trouble"), true), time.Time{}
 	}
 	return kit.Word("ok", "i-ok", locale.Mark("working"), true), time.Time{}
@@ -218,17 +218,17 @@ func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (kit.Status
 
 // providers returns the rows of the provider list.
 func (s *section) providers(c *ui.Context) (rows []ProviderRow, err error) {
-	list, err := s.App.Providers.List(c, c.Who.Actor())
+	list, err := s.App.Providers.List(c, c.Principal.Actor())
 	if list, err = matching(c, list, err); err != nil {
 		return nil, err
 	}
 	for _, v := range list {
 		row := ProviderRow{
-			Name:    kit.Visible(v.Name),
+			Name:    kit.Escape(v.Name),
 			Href:    link.Provider(v.Name),
 			Type:    v.Type,
-			Model:   kit.Visible(v.Model),
-			Address: kit.Visible(v.BaseURL),
+			Model:   kit.Escape(v.Model),
+			Address: kit.Escape(v.BaseURL),
 			Pulse:   s.pulse(c, v.Activity),
 			Limits:  s.providerLimits(c, v),
 			In: c.Number(
@@ -236,7 +236,7 @@ func (s *section) providers(c *ui.Context) (rows []ProviderRow, err error) {
 			),
 			Out:     c.Number(v.Activity.Usage.OutputTokens),
 			Cost:    value.Cost(c, s.today(c, v.Activity).Cost),
-			Error:   kit.Shorten(kit.Visible(v.LastError)),
+			Error:   kit.Shorten(kit.Escape(v.LastError)),
 			ErrorAt: c.Time(v.LastErrorAt),
 		}
 		if v.Default {
@@ -259,17 +259,17 @@ func (s *section) tools(c *ui.Context, list []domain.ToolInfo) (rows []ToolRow) 
 	for _, t := range list {
 		about, _, _ := strings.Cut(t.Description, "\n")
 		row := ToolRow{
-			Name:       kit.Visible(t.Name),
-			About:      kit.Shorten(kit.Visible(about)),
-			Source:     kit.Visible(t.Source),
+			Name:       kit.Escape(t.Name),
+			About:      kit.Shorten(kit.Escape(about)),
+			Source:     kit.Escape(t.Source),
 			Effect:     value.Effect(c, t.Effect),
 			Permission: t.Permission,
 			State:      callState(t),
-			Reason:     kit.Shorten(kit.Visible(t.Reason)),
+			Reason:     kit.Shorten(kit.Escape(t.Reason)),
 			Pulse:      s.pulse(c, t.Activity),
 		}
 		if len(t.Activity.Recent) > 0 {
-			row.Error, row.ErrorAt = kit.Shorten(kit.Visible(t.Activity.Recent[0].Message)), c.Time(t.Activity.Recent[0].At)
+			row.Error, row.ErrorAt = kit.Shorten(kit.Escape(t.Activity.Recent[0].Message)), c.Time(t.Activity.Recent[0].At)
 		}
 		if !strings.HasSuffix(t.Name, ".*") { // not the placeholder of a server that never started
 			row.Href = link.Tool(t.Name)
@@ -286,7 +286,7 @@ func (s *section) tools(c *ui.Context, list []domain.ToolInfo) (rows []ToolRow) 
 
 // toolCatalog fills in the tools, those with a changed definition, and their servers.
 func (s *section) toolCatalog(c *ui.Context, p *CatalogPage) error {
-	all, err := s.App.Tools.List(c, c.Who.Actor())
+	all, err := s.App.Tools.List(c, c.Principal.Actor())
 	list, err := matching(c, all, err)
 	if err != nil {
 		return err
@@ -294,29 +294,29 @@ func (s *section) toolCatalog(c *ui.Context, p *CatalogPage) error {
 	p.Tools = s.tools(c, list)
 	for _, t := range all {
 		if t.Change != nil {
-			l := kit.Link{Text: kit.Visible(t.Name)}
-			if c.Who.Role.Includes(domain.RoleAdmin) {
+			l := kit.Link{Text: kit.Escape(t.Name)}
+			if c.Principal.Role.Includes(domain.RoleAdmin) {
 				l.Href = link.Tool(t.Name) + "/accept"
 			}
 			p.Changed = append(p.Changed, l)
 		}
 	}
-	servers, err := s.App.Tools.Servers(c, c.Who.Actor())
+	servers, err := s.App.Tools.Servers(c, c.Principal.Actor())
 	if len(servers) == 0 && err == nil {
 		p.Empty = "mcp:\n  servers:\n    files:\n      command: [/opt/files-server]\n      allow: true\n    remote:\n" +
 			"      url: https://mcp.example.com"
 	}
 	for _, v := range servers {
 		row := ServerRow{
-			Name:     kit.Visible(v.Name),
-			Address:  kit.Visible(v.Address),
-			Reason:   kit.Shorten(kit.Visible(v.Reason)),
+			Name:     kit.Escape(v.Name),
+			Address:  kit.Escape(v.Address),
+			Reason:   kit.Shorten(kit.Escape(v.Reason)),
 			Tools:    c.Number(int64(v.Tools)),
 			Restarts: c.Number(int64(v.Restarts)),
 			State:    toolState(v.State),
 			Since:    c.Time(v.Since),
 		}
-		if v.State != "off" && c.Who.Role.Includes(domain.RoleOperator) {
+		if v.State != "off" && c.Principal.Role.Includes(domain.RoleOperator) {
 			row.Retry = "/agents/servers/" + url.PathEscape(v.Name) + "/retry"
 		}
 		p.Servers = append(p.Servers, row)
@@ -326,24 +326,25 @@ func (s *section) toolCatalog(c *ui.Context, p *CatalogPage) error {
 
 // agentPage serves the page of one agent.
 func (s *section) agentPage(c *ui.Context) error {
-	list, err := s.App.Agents.List(c, c.Who.Actor())
+	list, err := s.App.Agents.List(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
 	i := slices.IndexFunc(list, func(a domain.AgentInfo) bool { return a.ID == c.Param("agent") })
 	if i < 0 {
-		return domain.Errorf(domain.CodeNotFound, "agent %q not found", kit.Visible(c.Param("agent")))
+		return domain.Errorf(domain.CodeNotFound, "agent %q not found", kit.Escape(c.Param("agent")))
 	}
 	a := list[i]
-	p := AgentPage{Shell: c.Shell("agents", kit.Visible(a.Name)), Name: kit.Visible(a.Name), About: kit.Visible(a.Description),
-		Prompt: kit.Block{ID: "prompt", Title: c.T("System prompt"), Text: cmp.Or(kit.Visible(a.SystemPrompt), "—")}}
+	p := AgentPage{Shell: c.Shell("agents",
+		kit.Escape(a.Name)), Name: kit.Escape(a.Name), About: kit.Escape(a.Description),
+		Prompt: kit.Block{ID: "prompt", Title: c.T("System prompt"), Text: cmp.Or(kit.Escape(a.SystemPrompt), "—")}}
 	p.Pulse = s.pulse(c, a.Activity)
 	p.Failures, p.Counts = s.failures(c, a.Activity)
 	p.Facts = []kit.Fact{
-		{Term: c.T("Agent"), Text: kit.Visible(a.ID)},
+		{Term: c.T("Agent"), Text: kit.Escape(a.ID)},
 		{Term: c.T("Provider"), Text: a.Provider, Href: link.Provider(a.Provider)},
-		{Term: c.T("Model"), Text: cmp.Or(kit.Visible(a.Model), c.T("the provider's own"))},
-		{Term: c.T("Capabilities"), Text: cmp.Or(kit.Visible(strings.Join(a.Capabilities, ", ")), "—")},
+		{Term: c.T("Model"), Text: cmp.Or(kit.Escape(a.Model), c.T("the provider's own"))},
+		{Term: c.T("Capabilities"), Text: cmp.Or(kit.Escape(strings.Join(a.Capabilities, ", ")), "—")},
 	}
 	p.Facts = append(p.Facts, s.callFacts(c, a.Activity)...)
 	open, err := s.openHandoffs(c)
@@ -366,7 +367,7 @@ func (s *section) agentPage(c *ui.Context) error {
 	if note := s.agentNote(c, a); note != "" {
 		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Notes"), Text: note})
 	}
-	providers, err := s.App.Providers.List(c, c.Who.Actor())
+	providers, err := s.App.Providers.List(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
@@ -377,15 +378,15 @@ func (s *section) agentPage(c *ui.Context) error {
 				p.Facts = append(p.Facts, kit.Fact{Term: c.T("Since"), Text: c.Time(since).Text})
 			}
 			p.Facts = append(p.Facts, kit.Fact{Term: c.T("State of its provider"), Text: c.T(providerState(v).Word)})
-			p.Error, p.ErrorAt = kit.Visible(v.LastError), c.Time(v.LastErrorAt)
+			p.Error, p.ErrorAt = kit.Escape(v.LastError), c.Time(v.LastErrorAt)
 		}
 	}
-	tools, err := s.App.Tools.List(c, c.Who.Actor())
+	tools, err := s.App.Tools.List(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
 	for _, name := range a.Tools {
-		l := kit.Link{Text: kit.Visible(name), Href: "/agents/tools"}
+		l := kit.Link{Text: kit.Escape(name), Href: "/agents/tools"}
 		if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {
 			l.Href, l.Count = link.Tool(name), value.Effect(c, tools[i].Effect)
 		}
@@ -397,7 +398,7 @@ func (s *section) agentPage(c *ui.Context) error {
 	if p.Versions, err = s.agentVersions(c, a); err != nil {
 		return err
 	}
-	if s.Ports.Plans && a.Selectable && c.Who.Role.Includes(domain.RoleOperator) {
+	if s.Ports.Plans && a.Selectable && c.Principal.Role.Includes(domain.RoleOperator) {
 		p.Actions = append(p.Actions, kit.Link{Text: c.T("Send request…"), Href: "/ask?" + url.Values{"agent": {a.ID}}.Encode()})
 	}
 	return c.Render(http.StatusOK, Agent(p))

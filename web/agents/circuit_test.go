@@ -72,8 +72,8 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 		body := b.Get(path).Body
 		webtest.Safe(t, path, body)
 		for _, want := range wants {
-			if !strings.Contains(webtest.Words(body), want) {
-				t.Errorf("%s does not say %q:\n%s", path, want, webtest.Words(body))
+			if !strings.Contains(webtest.Text(body), want) {
+				t.Errorf("%s does not contain %q:\n%s", path, want, webtest.Text(body))
 			}
 		}
 		if !strings.Contains(body, `data-live="circuits"`) || !strings.Contains(body, "data-until=") {
@@ -82,56 +82,56 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	}
 	// Home shows the outage while an unfinished run may call the tool. The page of the failed run
 	// shows it, and its resume form can wait until the circuit closes.
-	page, resume := webtest.Words(b.Get("/runs/"+refused.ID).Body), b.Get("/runs/"+refused.ID+"/resume")
+	page, resume := webtest.Text(b.Get("/runs/"+refused.ID).Body), b.Get("/runs/"+refused.ID+"/resume")
 	if want := "Calls of " + host + " (http) are refused since"; !strings.Contains(page, want) ||
-		!strings.Contains(webtest.Words(resume.Body), want) {
-		t.Errorf("a run that failed since its calls are refused does not say so:\n%s\n%s", page, webtest.Words(resume.Body))
+		!strings.Contains(webtest.Text(resume.Body), want) {
+		t.Errorf("a run that failed because of an open circuit does not show it:\n%s\n%s", page, webtest.Text(resume.Body))
 	}
 	_, wait, _ := strings.Cut(resume.Body, `href="/bulk/new?`)
 	wait, _, _ = strings.Cut(wait, `"`)
-	if text := webtest.Words(b.Get("/bulk/new?" + html.UnescapeString(wait)).Body); !strings.Contains(text, "Resume 1 run") ||
+	if text := webtest.Text(b.Get("/bulk/new?" + html.UnescapeString(wait)).Body); !strings.Contains(text, "Resume 1 run") ||
 		!strings.Contains(text, "When this circuit lets calls through again") {
-		t.Errorf("waiting instead (%s):\n%s", wait, text)
+		t.Errorf("resuming when the circuit closes (%s):\n%s", wait, text)
 	}
-	if strings.Contains(webtest.Words(b.Get("/").Body), "(http) open for ") {
-		t.Errorf("home shows a circuit that no run needs: %s", webtest.Words(b.Get("/").Body))
+	if strings.Contains(webtest.Text(b.Get("/").Body), "(http) open for ") {
+		t.Errorf("the home page shows a circuit that no run needs: %s", webtest.Text(b.Get("/").Body))
 	}
 	if run := site.Run(t, "ask", "null"); run.Status != domain.RunWaiting {
 		t.Fatal(run.Status)
 	}
-	if text := webtest.Words(b.Get("/").Body); !strings.Contains(text, "circuit of "+host+" (http) open for ") {
-		t.Errorf("home: %s", text)
+	if text := webtest.Text(b.Get("/").Body); !strings.Contains(text, "circuit of "+host+" (http) open for ") {
+		t.Errorf("the home page shows: %s", text)
 	}
 
 	at := "/agents/tools/http/enable?" + url.Values{"host": {host}}.Encode()
 	p := b.Get(at)
-	if text := webtest.Words(p.Body); !strings.Contains(text, "Enable calls of "+host+" (http)") ||
+	if text := webtest.Text(p.Body); !strings.Contains(text, "Enable calls of "+host+" (http)") ||
 		!strings.Contains(text, "Circuit "+host+": circuit open, half open in ") ||
 		!strings.Contains(text, "Plans that call it 2") {
-		t.Errorf("the preview: %s", text)
+		t.Errorf("the preview shows: %s", text)
 	}
 	webtest.Safe(t, at, p.Body)
 	f := webtest.Form(t, p.Body, `name="host"`)
 	up.Store(true)
 	if p := b.Post("/agents/tools/http/enable", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("enable: %d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("enable: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	f.Set("idem", "another")
 	if p := b.Post("/agents/tools/http/enable", f); p.Code != http.StatusSeeOther {
-		t.Errorf("closed twice: %d", p.Code)
+		t.Errorf("closing a closed circuit: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
-	if text := webtest.Words(b.Get("/agents/tools/http").Body); !strings.Contains(text, "Closed: calls go through.") {
-		t.Errorf("after it was closed: %s", text)
+	if text := webtest.Text(b.Get("/agents/tools/http").Body); !strings.Contains(text, "Closed: calls go through.") {
+		t.Errorf("after closing, the page shows: %s", text)
 	}
 	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Action: domain.ActionResume, Run: refused.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if run, err := site.Engine.Wait(t.Context(), refused.ID); err != nil || run.Status != domain.RunCompleted {
-		t.Errorf("resumed: %s %v", run.Status, err)
+		t.Errorf("the resumed run: %s %v", run.Status, err)
 	}
-	if text := webtest.Words(b.Get("/audit?q=action:tool.enable").Body); !strings.Contains(text, "marta") ||
+	if text := webtest.Text(b.Get("/audit?q=action:tool.enable").Body); !strings.Contains(text, "marta") ||
 		!strings.Contains(text, "tool:http") {
-		t.Errorf("the audit log: %s", text)
+		t.Errorf("the audit log shows: %s", text)
 	}
 }
 
@@ -161,42 +161,42 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 	f := webtest.Form(t, p.Body, `name="digest"`)
 	f.Set("tool", "http api.example")
 	if p = b.Post("/bulk", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("an act that waits: %d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("a bulk operation that waits: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	p = b.Get(p.Location)
 	webtest.HasTexts(t, p, http.StatusOK, "Waiting", "It continues when calls go through", "When it takes calls", "api.example (http)")
 	webtest.Safe(t, "the act", p.Body)
-	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(
+	if text := webtest.Text(b.Get("/system").Body); !strings.Contains(
 		text,
 		"high: Circuits of tools and hosts 1 is open: api.example (http)",
 	) {
-		t.Errorf("the page of the system: %s", text)
+		t.Errorf("the system page shows: %s", text)
 	}
 	p = b.Get("/agents/tools/http")
-	if text := webtest.Words(p.Body); !strings.Contains(text, "api.example circuit open half open in 60") &&
+	if text := webtest.Text(p.Body); !strings.Contains(text, "api.example circuit open half open in 60") &&
 		!strings.Contains(text, "api.example circuit open half open in 1 h") &&
 		!strings.Contains(text, "half open in 59 min") ||
 		!strings.Contains(text, "1 call in a row has failed") {
-		t.Errorf("the page: %s", text)
+		t.Errorf("the page shows: %s", text)
 	}
 	webtest.Safe(t, "circuit", p.Body)
 	f = webtest.Form(t, b.Get("/agents/tools/http/enable").Body, `name="reason"`)
 	f.Set("host", "other.example")
 	if p := b.Post("/agents/tools/http/enable", f); p.Code != http.StatusSeeOther {
-		t.Errorf("a host whose circuit is closed: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("a host whose circuit is closed: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	g := webtest.Form(t, b.Get("/agents/tools/calculator/enable").Body, `name="reason"`)
 	g.Set("host", "api.example")
 	if p := b.Post("/agents/tools/calculator/enable", g); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("the circuit of a tool without one: %d", p.Code)
+		t.Errorf("the circuit of a tool without one: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
-	if text := webtest.Words(b.Get("/agents/tools/calculator").Body); strings.Contains(text, "Circuit") {
-		t.Error("a tool that reaches nobody speaks of circuits")
+	if text := webtest.Text(b.Get("/agents/tools/calculator").Body); strings.Contains(text, "Circuit") {
+		t.Error("a tool without network access shows circuits")
 	}
 	viewer := webtest.AllRoles(t, site)[domain.RoleViewer]
-	if text := webtest.Words(viewer.Get("/agents/tools/http").Body); !strings.Contains(text, "api.example circuit open") ||
+	if text := webtest.Text(viewer.Get("/agents/tools/http").Body); !strings.Contains(text, "api.example circuit open") ||
 		strings.Contains(text, "Enable…") ||
 		strings.Contains(text, "Disable…") {
-		t.Errorf("to a viewer: %s", text)
+		t.Errorf("a viewer sees: %s", text)
 	}
 }

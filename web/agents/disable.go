@@ -30,16 +30,16 @@ func disabledText(c *ui.Context, by *domain.Disablement) string {
 	if by == nil {
 		return ""
 	}
-	text := c.T("Disabled since %s by %s.", c.Time(by.Since).Text, kit.Visible(by.By))
+	text := c.T("Disabled since %s by %s.", c.Time(by.Since).Text, kit.Escape(by.By))
 	if by.Reason != "" {
-		text += " " + kit.Visible(by.Reason)
+		text += " " + kit.Escape(by.Reason)
 	}
 	return text
 }
 
 // switchLinks returns the links to the forms that disable and enable a tool or a provider.
 func switchLinks(c *ui.Context, page string, disabled bool, circuits ...domain.Circuit) (out []kit.Link) {
-	if !c.Who.Role.Includes(domain.RoleOperator) {
+	if !c.Principal.Role.Includes(domain.RoleOperator) {
 		return nil
 	}
 	if disabled || slices.ContainsFunc(circuits, domain.Circuit.Disturbed) {
@@ -81,7 +81,7 @@ func (s disablePages) providerSubject(c *ui.Context) (subject, error) {
 	if err != nil {
 		return subject{}, err
 	}
-	agents, err := s.App.Agents.List(c, c.Who.Actor())
+	agents, err := s.App.Agents.List(c, c.Principal.Actor())
 	if err != nil {
 		return subject{}, err
 	}
@@ -100,7 +100,7 @@ func (s disablePages) providerSubject(c *ui.Context) (subject, error) {
 func disablePage(c *ui.Context, of subject, code int, problem string) error {
 	p := kit.ConfirmPage{
 		Crumb: of.crumb, Back: of.page, Post: of.page + "/disable", Idem: kit.NewID(), Error: problem, Danger: true, NeedsReason: true,
-		Heading: c.T("Disable %s", kit.Visible(of.name)), Facts: of.facts,
+		Heading: c.T("Disable %s", kit.Escape(of.name)), Facts: of.facts,
 		Text: c.T(
 			"New calls are refused until it is enabled, also after a restart. Running calls finish. A refused call fails " +
 				"its step, unless the step is retried.",
@@ -120,11 +120,11 @@ func (s disablePages) enablePage(c *ui.Context, of subject, code int, problem st
 		Crumb: of.crumb, Back: of.page, Post: of.page + "/enable", Idem: kit.NewID(), Error: problem, Facts: of.facts,
 		Heading: c.T(
 			"Enable %s",
-			kit.Visible(of.name),
+			kit.Escape(of.name),
 		), Text: c.T("Calls go through again, and the circuit closes. Resume the runs that failed in the meantime."),
 	}
 	if host := strings.ToLower(strings.TrimSpace(c.Field("host"))); host != "" {
-		p.Host, p.Heading = host, c.T("Enable calls of %s", kit.Visible(host)+" ("+kit.Visible(of.name)+")")
+		p.Host, p.Heading = host, c.T("Enable calls of %s", kit.Escape(host)+" ("+kit.Escape(of.name)+")")
 		p.Text = c.T("The circuit of this host closes. Resume the runs that failed in the meantime.")
 		of.circuits = slices.DeleteFunc(slices.Clone(of.circuits), func(k domain.Circuit) bool { return k.Part != host })
 	} else if of.disabled != nil {
@@ -238,7 +238,7 @@ func (s disablePages) enableProvider(c *ui.Context) error {
 func disabled(c *ui.Context, of subject, reason string, err error) error {
 	switch code := domain.CodeOf(err); {
 	case err == nil:
-		return c.To(of.page)
+		return c.RedirectTo(of.page)
 	case code == domain.CodeInvalid && reason == "":
 		return disablePage(c, of, http.StatusUnprocessableEntity, c.T("Enter a reason. The audit log keeps it."))
 	}
@@ -249,9 +249,9 @@ func disabled(c *ui.Context, of subject, reason string, err error) error {
 func (s disablePages) enabled(c *ui.Context, of subject, err error) error {
 	switch domain.CodeOf(err) {
 	case "":
-		return c.To(of.page)
+		return c.RedirectTo(of.page)
 	case domain.CodeInvalid:
-		return s.enablePage(c, of, http.StatusUnprocessableEntity, kit.Visible(err.Error()))
+		return s.enablePage(c, of, http.StatusUnprocessableEntity, kit.Escape(err.Error()))
 	}
 	return err
 }

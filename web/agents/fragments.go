@@ -25,7 +25,7 @@ func (s *section) fragments() []ui.Fragment {
 			return providersList(rows, catalogBar(c, "providers")), err
 		}),
 		of("/agents/tools", "catalog", app.ListTools, func(c *ui.Context) (templ.Component, error) {
-			list, err := s.App.Tools.List(c, c.Who.Actor())
+			list, err := s.App.Tools.List(c, c.Principal.Actor())
 			list, err = matching(c, list, err)
 			return toolsList(s.tools(c, list), catalogBar(c, "tools")), err
 		}),

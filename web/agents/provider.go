@@ -16,7 +16,7 @@ import (
 
 // provider returns the provider in the address.
 func (s *section) provider(c *ui.Context) (domain.ProviderInfo, error) {
-	list, err := s.App.Providers.List(c, c.Who.Actor())
+	list, err := s.App.Providers.List(c, c.Principal.Actor())
 	if err != nil {
 		return domain.ProviderInfo{}, err
 	}
@@ -25,7 +25,7 @@ func (s *section) provider(c *ui.Context) (domain.ProviderInfo, error) {
 			return v, nil
 		}
 	}
-	return domain.ProviderInfo{}, domain.Errorf(domain.CodeNotFound, "there is no provider %q", kit.Visible(c.Param("provider")))
+	return domain.ProviderInfo{}, domain.Errorf(domain.CodeNotFound, "there is no provider %q", kit.Escape(c.Param("provider")))
 }
 
 // providerPage serves the page of a provider: its limits, its calls, and the age of its key. It
@@ -36,8 +36,8 @@ func (s *section) providerPage(c *ui.Context) error {
 		return err
 	}
 	p := ProviderPage{
-		Shell:    c.Shell("agents", kit.Visible(v.Name)),
-		Name:     kit.Visible(v.Name),
+		Shell:    c.Shell("agents", kit.Escape(v.Name)),
+		Name:     kit.Escape(v.Name),
 		State:    providerState(v),
 		Disabled: disabledText(c, v.Disabled),
 		Limits:   s.providerLimits(c, v),
@@ -50,13 +50,13 @@ func (s *section) providerPage(c *ui.Context) error {
 			p.Facts = append(p.Facts, kit.Fact{Term: c.T(term), Text: text})
 		}
 	}
-	models := kit.Visible(strings.Join(v.Models, ", "))
+	models := kit.Escape(strings.Join(v.Models, ", "))
 	if models == "" && v.Type != "offline" {
 		models = c.T("any")
 	}
 	fact(locale.Mark("Type"), v.Type)
-	fact(locale.Mark("Address"), kit.Visible(v.BaseURL))
-	fact(locale.Mark("Model"), kit.Visible(v.Model))
+	fact(locale.Mark("Address"), kit.Escape(v.BaseURL))
+	fact(locale.Mark("Model"), kit.Escape(v.Model))
 	fact(locale.Mark("Allowed models"), models)
 	p.Facts = append(p.Facts, s.callFacts(c, v.Activity)...)
 	today := s.today(c, v.Activity)
@@ -65,13 +65,13 @@ func (s *section) providerPage(c *ui.Context) error {
 	fact(locale.Mark("Cost in 24 hours"), value.Cost(c, v.Activity.Usage.Cost))
 	fact(locale.Mark("Key"), s.keyText(c, v.Key))
 	fact(locale.Mark("If it fails"), c.T("Calls wait as their steps' retries require; no other provider takes over automatically."))
-	agents, err := s.App.Agents.List(c, c.Who.Actor())
+	agents, err := s.App.Agents.List(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
 	for _, a := range agents {
 		if a.Provider == v.Name {
-			p.Agents = append(p.Agents, kit.Link{Text: kit.Visible(a.Name), Href: link.Agent(a.ID)})
+			p.Agents = append(p.Agents, kit.Link{Text: kit.Escape(a.Name), Href: link.Agent(a.ID)})
 		}
 	}
 	p.Actions = append(p.Actions, switchLinks(c, link.Provider(v.Name), v.Disabled != nil, v.Circuit)...)
@@ -83,7 +83,7 @@ func (s *section) keyText(c *ui.Context, k *domain.KeyInfo) string {
 	if k == nil {
 		return c.T("none")
 	}
-	text := kit.Visible(k.Source)
+	text := kit.Escape(k.Source)
 	switch {
 	case !k.Set:
 		text += ": " + c.T("it is empty")

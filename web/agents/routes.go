@@ -9,10 +9,10 @@ import (
 func (s *section) routes() []ui.Route {
 	return []ui.Route{
 		{Get: "/agents", Operation: app.ListAgents, Handle: s.catalog},
-		{Get: "/tools", Operation: app.ListTools, Handle: ui.See("/agents/tools")},
-		{Get: "/tools/:tool", Operation: app.GetTool, Handle: ui.See("/agents/tools/:tool")},
-		{Get: "/providers", Operation: app.ListProviders, Handle: ui.See("/agents/providers")},
-		{Get: "/providers/:provider", Operation: app.GetProvider, Handle: ui.See("/agents/providers/:provider")},
+		{Get: "/tools", Operation: app.ListTools, Handle: ui.RedirectTo("/agents/tools")},
+		{Get: "/tools/:tool", Operation: app.GetTool, Handle: ui.RedirectTo("/agents/tools/:tool")},
+		{Get: "/providers", Operation: app.ListProviders, Handle: ui.RedirectTo("/agents/providers")},
+		{Get: "/providers/:provider", Operation: app.GetProvider, Handle: ui.RedirectTo("/agents/providers/:provider")},
 		{Get: "/agents/providers", Operation: app.ListProviders, Handle: s.catalog},
 		{Get: "/agents/tools", Operation: app.ListTools, Handle: s.catalog},
 		{Get: "/agents/spend", Operation: app.ListProviders, Handle: s.spendPage},
@@ -37,8 +37,8 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the messages shown after an action.
-var done = []ui.Done{
+// actionMessages are the messages shown after an action.
+var actionMessages = []ui.Done{
 	{
 		Name:    "tool-accepted",
 		Path:    "/agents/tools/:tool/accept",

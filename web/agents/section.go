@@ -54,5 +54,5 @@ type section struct{ Ports }
 // Section returns the routes, fragments, and messages of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
-	return ui.Section{Routes: s.routes(), Fragments: s.fragments(), Done: done}
+	return ui.Section{Routes: s.routes(), Fragments: s.fragments(), Done: actionMessages}
 }

@@ -82,7 +82,7 @@ func (s *section) spendPage(c *ui.Context) error {
 	for _, n := range names {
 		t := SpendTable{ID: "by-" + n.key, Title: n.title, Head: n.head, Rows: spendRows(c, list, n.of)}
 		if n.key == by.key {
-			p.Legend, p.Rest = shade(t.Rows), len(t.Rows) > len(shades)
+			p.Legend, p.Rest = assignShades(t.Rows), len(t.Rows) > len(shades)
 		}
 		p.Tables = append(p.Tables, t)
 	}
@@ -100,16 +100,16 @@ func spendNames(c *ui.Context) []spendName {
 	none := c.T("not recorded")
 	return []spendName{
 		{"plan", c.T("By plan"), c.T("Plan"), func(e domain.Spend) kit.Link {
-			return kit.Link{Text: kit.Visible(e.PlanKey), Href: "/plans/" + url.PathEscape(e.PlanKey)}
+			return kit.Link{Text: kit.Escape(e.PlanKey), Href: "/plans/" + url.PathEscape(e.PlanKey)}
 		}},
 		{"agent", c.T("By agent"), c.T("Agent"), func(e domain.Spend) kit.Link {
 			if e.Agent == "" {
 				return kit.Link{Text: none}
 			}
-			return kit.Link{Text: kit.Visible(e.Agent), Href: link.Agent(e.Agent)}
+			return kit.Link{Text: kit.Escape(e.Agent), Href: link.Agent(e.Agent)}
 		}},
 		{"model", c.T("By model"), c.T("Model"), func(e domain.Spend) kit.Link {
-			return kit.Link{Text: cmp.Or(kit.Visible(e.Model), none)}
+			return kit.Link{Text: cmp.Or(kit.Escape(e.Model), none)}
 		}},
 	}
 }
@@ -117,8 +117,8 @@ func spendNames(c *ui.Context) []spendName {
 // shades are the classes of the parts of the chart. The last one is shared by all remaining names.
 var shades = []string{"share", "heat-5", "heat-3", "heat-1"}
 
-// shade assigns shades to the names with the most spend, and returns the legend.
-func shade(rows []SpendRow) (legend []kit.Link) {
+// assignShades assigns shades to the names with the most spend, and returns the legend.
+func assignShades(rows []SpendRow) (legend []kit.Link) {
 	for i, r := range rows[:min(len(rows), len(shades))] {
 		legend = append(legend, kit.Link{Text: r.Name.Text, Href: r.Name.Href, Class: shades[i]})
 	}
@@ -132,8 +132,8 @@ func total(list []domain.Spend) (sum domain.Spend) {
 	return sum
 }
 
-// weight returns the length of a bar: the cost, or the number of tokens if no model has a price.
-func weight(e domain.Spend, priced bool) float64 {
+// barLength returns the length of a bar: the cost, or the number of tokens if no model has a price.
+func barLength(e domain.Spend, priced bool) float64 {
 	if priced {
 		return e.Usage.Cost
 	}
@@ -156,11 +156,11 @@ func spendRows(c *ui.Context, list []domain.Spend, name func(domain.Spend) kit.L
 	}
 	priced := whole.Usage.Cost > 0
 	slices.SortFunc(all, func(a, b named) int {
-		return cmp.Or(cmp.Compare(weight(b.sum, priced), weight(a.sum, priced)), cmp.Compare(a.link.Text, b.link.Text))
+		return cmp.Or(cmp.Compare(barLength(b.sum, priced), barLength(a.sum, priced)), cmp.Compare(a.link.Text, b.link.Text))
 	})
 	var out []SpendRow
 	for _, n := range all {
-		share := weight(n.sum, priced) / max(weight(whole, priced), 1e-12)
+		share := barLength(n.sum, priced) / max(barLength(whole, priced), 1e-12)
 		out = append(out, SpendRow{
 			Name: n.link, Calls: c.Number(n.sum.Calls),
 			Input: c.Number(n.sum.Usage.InputTokens), Output: c.Number(n.sum.Usage.OutputTokens),
@@ -210,10 +210,10 @@ func spendChart(c *ui.Context, r spendRange, list []domain.Spend, priced bool, l
 		begins := from.Add(time.Duration(i) * r.column)
 		counts := make([]int64, len(legend))
 		for k, part := range sums[i] {
-			counts[k] = int64(weight(part, priced) * microsOf)
+			counts[k] = int64(barLength(part, priced) * microsOf)
 		}
 		sum := total(sums[i])
-		n := int64(weight(sum, priced) * microsOf)
+		n := int64(barLength(sum, priced) * microsOf)
 		data[i] = kit.ChartData{Counts: counts, Href: link.List("/runs", "since:"+begins.UTC().Format(time.RFC3339)+
 			" until:"+begins.Add(r.column).UTC().Format(time.RFC3339)),
 			Label: c.T("%s: %s, %s", c.Time(begins).Text, text(n), c.N(int(sum.Calls), "%s call", "%s calls"))}

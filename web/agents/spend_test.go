@@ -45,7 +45,7 @@ func TestSpendIsShownByPlanAgentAndModel(t *testing.T) {
 		t.Fatalf("%v, %s:\n%s", err, p.Header.Get("Content-Type"), p.Body)
 	}
 	if got := strings.Join(rows[1][1:], " "); got != "question accountant scripted 4 60 6 0.072000" {
-		t.Errorf("the table has %q", got)
+		t.Errorf("got table columns %q", got)
 	}
 	webtest.HasTexts(t, b.Get("/"), http.StatusOK, "Model spend", "0.07")
 }

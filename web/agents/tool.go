@@ -31,13 +31,13 @@ type toolPages struct{ *section }
 // tool returns the tool in the address.
 func (s *section) tool(c *ui.Context) (domain.ToolInfo, error) {
 	name := c.Param("tool")
-	list, err := s.App.Tools.List(c, c.Who.Actor())
+	list, err := s.App.Tools.List(c, c.Principal.Actor())
 	if err != nil {
 		return domain.ToolInfo{}, err
 	}
 	i := slices.IndexFunc(list, func(t domain.ToolInfo) bool { return t.Name == name })
 	if i < 0 {
-		return domain.ToolInfo{}, domain.Errorf(domain.CodeNotFound, "there is no tool %q", kit.Visible(name))
+		return domain.ToolInfo{}, domain.Errorf(domain.CodeNotFound, "there is no tool %q", kit.Escape(name))
 	}
 	return list[i], nil
 }
@@ -97,7 +97,7 @@ func (s toolPages) secretsOf(c *ui.Context, tool string) string {
 	var names []string
 	for _, v := range settings.Secrets {
 		if slices.Contains(v.Tools, tool) {
-			names = append(names, kit.Visible(v.Name))
+			names = append(names, kit.Escape(v.Name))
 		}
 	}
 	return strings.Join(names, ", ")
@@ -110,10 +110,10 @@ func (s toolPages) toolPage(c *ui.Context) error {
 		return err
 	}
 	p := ToolPage{
-		Shell:  c.Shell("agents", kit.Visible(t.Name)),
-		Name:   kit.Visible(t.Name),
-		About:  kit.Visible(t.Description),
-		Reason: kit.Visible(t.Reason),
+		Shell:  c.Shell("agents", kit.Escape(t.Name)),
+		Name:   kit.Escape(t.Name),
+		About:  kit.Escape(t.Description),
+		Reason: kit.Escape(t.Reason),
 		State:  toolState(t.State),
 		Arguments: value.Schema(
 			"args",
@@ -130,7 +130,7 @@ func (s toolPages) toolPage(c *ui.Context) error {
 	p.Live = p.Circuits != nil
 	p.Failures, p.Counts = s.failures(c, t.Activity)
 	p.Facts = []kit.Fact{
-		{Term: c.T("From"), Text: kit.Visible(t.Source)},
+		{Term: c.T("From"), Text: kit.Escape(t.Source)},
 		{Term: c.T("Effect"), Text: value.Effect(c, t.Effect)},
 		{Term: c.T("Permission"), Text: t.Permission},
 		{Term: c.T("State"), Text: c.T(callState(t).Word)},
@@ -144,13 +144,13 @@ func (s toolPages) toolPage(c *ui.Context) error {
 	if names := s.secretsOf(c, t.Name); names != "" {
 		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Secrets it may be given"), Text: names})
 	}
-	agents, err := s.App.Agents.List(c, c.Who.Actor())
+	agents, err := s.App.Agents.List(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
 	for _, a := range agents {
 		if slices.Contains(a.Tools, t.Name) {
-			p.Agents = append(p.Agents, kit.Link{Text: kit.Visible(a.Name), Href: link.Agent(a.ID)})
+			p.Agents = append(p.Agents, kit.Link{Text: kit.Escape(a.Name), Href: link.Agent(a.ID)})
 		}
 	}
 	if p.Plans, p.Searched, err = s.plansWith(c, func(n *walk.ProgramNode) bool {
@@ -159,12 +159,12 @@ func (s toolPages) toolPage(c *ui.Context) error {
 	}, nil); err != nil {
 		return err
 	}
-	if t.Change != nil && c.Who.Role.Includes(domain.RoleAdmin) {
+	if t.Change != nil && c.Principal.Role.Includes(domain.RoleAdmin) {
 		p.Actions = append(p.Actions, kit.Link{Text: c.T("Read the current description…"), Href: link.Tool(t.Name) + "/accept",
 			Danger: true})
 	}
 	p.Actions = append(p.Actions, switchLinks(c, link.Tool(t.Name), t.Disabled != nil, t.Circuits...)...)
-	if t.State == "ready" && c.Who.Role.Includes(domain.RoleAuthor) {
+	if t.State == "ready" && c.Principal.Role.Includes(domain.RoleAuthor) {
 		p.Actions = append(p.Actions, kit.Link{Text: c.T("Try it…"), Href: link.Tool(t.Name) + "/try"})
 	}
 	return c.Render(http.StatusOK, Tool(p))
@@ -211,7 +211,7 @@ func (s *section) plansWith(
 				}
 				out = append(
 					out,
-					kit.Link{Text: kit.Visible(pl.Key), Href: "/plans/" + url.PathEscape(pl.Key), Count: c.N(n, "%s step", "%s steps")},
+					kit.Link{Text: kit.Escape(pl.Key), Href: "/plans/" + url.PathEscape(pl.Key), Count: c.N(n, "%s step", "%s steps")},
 				)
 			}
 		}
@@ -232,13 +232,13 @@ func (s toolPages) showAccept(c *ui.Context, code int, problem string) error {
 	}
 	if t.Change == nil {
 		return domain.Errorf(domain.CodeConflict, "the description of %s is the accepted one, or its server does not run",
-			kit.Visible(t.Name)).
+			kit.Escape(t.Name)).
 			Suggest("there is nothing to accept now")
 	}
 	was, is := t.Change.Accepted, t.Change.Offered
 	p := AcceptToolPage{
-		Shell:    c.Shell("agents", c.T("Accept the current description of %s", kit.Visible(t.Name))),
-		Name:     kit.Visible(t.Name),
+		Shell:    c.Shell("agents", c.T("Accept the current description of %s", kit.Escape(t.Name))),
+		Name:     kit.Escape(t.Name),
 		Post:     link.Tool(t.Name) + "/accept",
 		Back:     link.Tool(t.Name),
 		Idem:     kit.NewID(),
@@ -256,7 +256,7 @@ func (s toolPages) showAccept(c *ui.Context, code int, problem string) error {
 		return c.T("no")
 	}
 	for _, row := range []DefinitionRow{
-		{Name: c.T("What it does"), Accepted: kit.Visible(was.Description), Offered: kit.Visible(is.Description)},
+		{Name: c.T("What it does"), Accepted: kit.Escape(was.Description), Offered: kit.Escape(is.Description)},
 		{Name: c.T("Effect"), Accepted: value.Effect(c, was.Effect), Offered: value.Effect(c, is.Effect)},
 		{Name: c.T("Declares that it only reads"), Accepted: yes(was.ReadOnly), Offered: yes(is.ReadOnly)},
 		{Name: c.T("Declares that repeating a call is harmless"), Accepted: yes(was.Idempotent), Offered: yes(is.Idempotent)},
@@ -284,7 +284,7 @@ func (s toolPages) acceptTool(c *ui.Context) error {
 	}
 	_, err = s.App.Tools.Accept(c, app.ToolAcceptance{Meta: c.Meta(), Tool: t.Name, Digest: digest, Reason: reason})
 	if err == nil {
-		return c.To(link.Tool(t.Name))
+		return c.RedirectTo(link.Tool(t.Name))
 	}
 	if domain.CodeOf(err) == domain.CodeStale && t.Change != nil {
 		return s.showAccept(c, http.StatusConflict, c.T("The description has changed again since you looked. This is the current one."))
@@ -303,8 +303,8 @@ func (s toolPages) showTry(c *ui.Context, code int, fill func(*TryToolPage)) err
 		return err
 	}
 	p := TryToolPage{
-		Shell:  c.Shell("agents", c.T("Try %s", kit.Visible(t.Name))),
-		Name:   kit.Visible(t.Name),
+		Shell:  c.Shell("agents", c.T("Try %s", kit.Escape(t.Name))),
+		Name:   kit.Escape(t.Name),
 		Post:   link.Tool(t.Name) + "/try",
 		Back:   link.Tool(t.Name),
 		Idem:   kit.NewID(),
@@ -345,7 +345,7 @@ func (s toolPages) tryTool(c *ui.Context) error {
 		}
 		var problems []string
 		for _, p := range schema.Validate(args) {
-			problems = append(problems, kit.Visible(p.String()))
+			problems = append(problems, kit.Escape(p.String()))
 		}
 		if len(problems) > 0 {
 			slices.Sort(problems)
@@ -401,11 +401,12 @@ func (s toolPages) tryTool(c *ui.Context) error {
 		return err
 	}
 	if changes && !repeated { // log only: an error would make the user call the tool again
-		if _, err := s.App.Runs.AddNote(c, app.NoteRequest{Meta: app.Meta{By: c.Who.Actor()}, Run: run.ID, Text: reason}); err != nil {
+		note := app.NoteRequest{Meta: app.Meta{By: c.Principal.Actor()}, Run: run.ID, Text: reason}
+		if _, err := s.App.Runs.AddNote(c, note); err != nil {
 			c.Site.Logger.Error("keep why a tool is tried", "run_id", run.ID, "reason", reason, "err", err)
 		}
 	}
-	return c.To("/runs/" + run.ID)
+	return c.RedirectTo("/runs/" + run.ID)
 }
 
 // savePlanFor stores the plan that calls a tool with the input of a run. Repeated calls return the
@@ -425,7 +426,7 @@ func (s toolPages) savePlanFor(c *ui.Context, tool string) (domain.Plan, domain.
 	stored, err := s.App.Plans.Store(
 		c,
 		app.PlanDocument{
-			Meta:   app.Meta{By: c.Who.Actor()},
+			Meta:   app.Meta{By: c.Principal.Actor()},
 			Source: src,
 			Format: planner.FormatJSON,
 			Origin: "try",
@@ -450,9 +451,9 @@ func (s toolPages) retryServerPage(c *ui.Context) error {
 	}
 	back := "/agents/tools"
 	p := kit.ConfirmPage{
-		Shell:   c.Shell("agents", c.T("Start %s again", kit.Visible(server.Name))),
+		Shell:   c.Shell("agents", c.T("Start %s again", kit.Escape(server.Name))),
 		Crumb:   kit.Link{Text: c.T("Tools"), Href: back},
-		Heading: c.T("Start %s again", kit.Visible(server.Name)),
+		Heading: c.T("Start %s again", kit.Escape(server.Name)),
 		Text: c.T(
 			"kairosd runs its command or calls its address immediately, and allows five restarts again.",
 		),
@@ -463,7 +464,7 @@ func (s toolPages) retryServerPage(c *ui.Context) error {
 			{Term: c.T("State"), Text: c.T(server.State)},
 			{Term: c.T("Since"), Text: c.Time(server.Since).Text},
 			{Term: c.T("Restarts"), Text: c.Number(int64(server.Restarts))},
-			{Term: c.T("Why"), Text: kit.Visible(server.Reason)},
+			{Term: c.T("Why"), Text: kit.Escape(server.Reason)},
 		},
 	}
 	if server.State == "ready" {
@@ -473,7 +474,7 @@ func (s toolPages) retryServerPage(c *ui.Context) error {
 }
 
 func (s toolPages) server(c *ui.Context) (domain.ToolServer, error) {
-	list, err := s.App.Tools.Servers(c, c.Who.Actor())
+	list, err := s.App.Tools.Servers(c, c.Principal.Actor())
 	if err != nil {
 		return domain.ToolServer{}, err
 	}
@@ -482,7 +483,7 @@ func (s toolPages) server(c *ui.Context) (domain.ToolServer, error) {
 			return server, nil
 		}
 	}
-	return domain.ToolServer{}, domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", kit.Visible(c.Param("server")))
+	return domain.ToolServer{}, domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", kit.Escape(c.Param("server")))
 }
 
 func (s toolPages) retryServer(c *ui.Context) error {
@@ -494,5 +495,5 @@ func (s toolPages) retryServer(c *ui.Context) error {
 		Reason: strings.TrimSpace(c.Field("reason"))}); err != nil {
 		return err
 	}
-	return c.To("/agents/tools")
+	return c.RedirectTo("/agents/tools")
 }

@@ -30,7 +30,7 @@ type agentSpan struct {
 func (s *section) agentSpans(c *ui.Context, id string) ([]agentSpan, error) {
 	events, err := s.App.Audit.List(
 		c,
-		c.Who.Actor(),
+		c.Principal.Actor(),
 		domain.AuditFilter{Actions: []string{"daemon.start", "config.reload"}, Page: domain.Page{Limit: spansRead}},
 	)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *section) agentVersions(c *ui.Context, a domain.AgentInfo) ([]AgentVersi
 			v.Prompt = kit.Block{
 				ID:     "prompt-" + in.version + "-" + run.ID,
 				Title:  c.T("Prompt of the models, %s", promptVersion(text)),
-				Text:   kit.Visible(text),
+				Text:   kit.Escape(text),
 				Folded: true,
 			}
 			v.Same = text == a.SystemPrompt || in.version == a.Version()

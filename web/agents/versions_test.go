@@ -17,7 +17,7 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	if strings.Contains(b.Get("/agents/agents/desk").Body, "Its versions") {
-		t.Error("an installation that has not said what it began with has versions")
+		t.Error("an agent without recorded history shows versions")
 	}
 	begin := func(action, result, versions string) {
 		t.Helper()
@@ -42,18 +42,18 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	table, _, _ := strings.Cut(rest, "</table>")
 	rows := strings.Split(table, "<tr>")
 	if p.Code != http.StatusOK || len(rows) != 5 {
-		t.Fatalf("%d: %d rows in %s", p.Code, len(rows)-2, webtest.Words(table))
+		t.Fatalf("got status %d, want %d: %d rows in %s", p.Code, http.StatusOK, len(rows)-2, webtest.Text(table))
 	}
 	for i, want := range [][]string{{"cccccccccccc", "now", "No stored run used this prompt."},
 		{"bbbbbbbbbbbb", "the one above · run " + run.ID[len(run.ID)-4:]}, {"aaaaaaaaaaaa", "No stored run used this prompt."}} {
 		for _, w := range want {
-			if text := webtest.Words(rows[i+2]); !strings.Contains(text, w) {
-				t.Errorf("row %d does not say %q: %s", i, w, text)
+			if text := webtest.Text(rows[i+2]); !strings.Contains(text, w) {
+				t.Errorf("row %d does not contain %q: %s", i, w, text)
 			}
 		}
 	}
 	if strings.Count(table, time.Now().UTC().Format("2006-01-02T")) != 5 { // three starts and two ends
-		t.Errorf("not each version says since when and until when: %s", table)
+		t.Errorf("not every version shows its start and end: %s", table)
 	}
 	webtest.Safe(t, "agent", p.Body)
 }

@@ -66,9 +66,9 @@ func TestADecisionShowsWhereItLeads(t *testing.T) {
 		`data-key="approve"`,
 		`data-key="reject"`,
 	)
-	if w := webtest.Words(p.Body); !strings.Contains(w, "Approve refund Next: pay · http") ||
+	if w := webtest.Text(p.Body); !strings.Contains(w, "Approve refund Next: pay · http") ||
 		!strings.Contains(w, "Refuse refund Next: sorry · log") {
-		t.Errorf("where answers lead: %s", w)
+		t.Errorf("the predicted effects of the answers are missing: %s", w)
 	}
 
 	// The form shows changed values before it sends them.
@@ -80,7 +80,7 @@ func TestADecisionShowsWhereItLeads(t *testing.T) {
 	f.Set("answer", "reject")
 	f.Set("comment", "too much")
 	if p := b.Post(path, f); p.Code != http.StatusSeeOther || p.Location != "/approvals?decided="+a.ID {
-		t.Fatalf("%d %s", p.Code, p.Location)
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Location)
 	}
 	webtest.HasTexts(t, b.Get(path), http.StatusOK, "rejected", "too much", "marta")
 
@@ -130,13 +130,13 @@ func TestARejectionNeedsNoComment(t *testing.T) {
 	f := webtest.Form(t, b.Get(path).Body, `name="digest"`)
 	f.Set("answer", "reject")
 	if p := b.Post(path, f); p.Code != http.StatusSeeOther {
-		t.Fatalf("one: %d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("one: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get(path), http.StatusOK, "rejected")
 	all := openApproval(t, site, site.Run(t, "many", "2").ID)
 	f = webtest.Form(t, b.Get("/approvals/bulk?plan=many&node=ask&answer=reject").Body, `name="item"`)
 	if p := b.Post("/approvals/bulk", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("all: %d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("all: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get("/approvals/"+all.ID), http.StatusOK, "rejected")
 }
@@ -171,11 +171,11 @@ edges: [{from: ask, to: out}]
 	webtest.HasTexts(t, b.Post(path, f), http.StatusUnprocessableEntity, "answers: none, full, half")
 	f.Set("answer", "half")
 	if p := b.Post(path, f); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get(path), http.StatusOK, "approved", "Pay half")
 	if r, err := site.Engine.Wait(t.Context(), run.ID); err != nil || string(r.Output) != `"half"` {
-		t.Errorf("the run gave %s, %v", r.Output, err)
+		t.Errorf("the run returned %s, error %v", r.Output, err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestAnApprovalIsAssigned(t *testing.T) {
 	f.Set("assignee", "otto")
 	f.Set("reason", "knows the customer")
 	if p := b.Post(path+"/assign", f); p.Code != http.StatusSeeOther {
-		t.Fatal(p.Code, webtest.Words(p.Body))
+		t.Fatal(p.Code, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get("/approvals"), http.StatusOK, "Nothing waits for you. 1 waits for others.")
 	webtest.HasTexts(t, b.Get("/approvals?show=all"), http.StatusOK, "Refund order 4711?", "otto")
@@ -213,7 +213,7 @@ func TestAnApprovalIsAssigned(t *testing.T) {
 	p := vera.Get(path)
 	webtest.HasTexts(t, p, http.StatusOK, "Only operators decide")
 	if strings.Contains(p.Body, `name="answer"`) {
-		t.Error("a viewer is shown the buttons")
+		t.Error("the buttons are visible to a viewer")
 	}
 	webtest.HasTexts(t, b.Get("/audit?q=action:approval.assign"), http.StatusOK, "knows the customer")
 }
@@ -227,7 +227,7 @@ func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	a := openApproval(t, site, site.Run(t, "careful", "null").ID)
 	f := webtest.Form(t, b.Get("/approvals/"+a.ID).Body, `name="digest"`)
 	if p := b.Get("/approvals/" + a.ID); strings.Contains(p.Body, `value="ask"`) {
-		t.Error("a plan can be asked back")
+		t.Error("changes can be requested for a plan")
 	}
 	f.Set("do", "ask")
 	f.Set("comment", "who wants that?")
@@ -272,7 +272,7 @@ func TestTheInboxIsInOrder(t *testing.T) {
 		next = u.Path + "?" + q.Encode()
 	}
 	if got := strings.Join(seen, "|"); got != "1h|2h|3h||" {
-		t.Errorf("order: %q", got)
+		t.Errorf("got order %q", got)
 	}
 	if n, err := site.Store.ApprovalsCount(context.Background(), domain.ApprovalFilter{}, 10); err != nil || n != 5 {
 		t.Errorf("%d %v", n, err)
@@ -314,14 +314,14 @@ func TestTheInboxIsNarrowed(t *testing.T) {
 	webtest.HasTexts(t, p, http.StatusOK, "Refund order 4711?", `name="plan" list="plans" value="payback"`, `name="show" value="all"`)
 	for _, other := range []string{"Refund 240?", "Did the call of pay happen?", "May it continue?"} {
 		if strings.Contains(p.Body, other) {
-			t.Errorf("narrowed to a plan, it says %q", other)
+			t.Errorf("filtered by plan, the page shows %q", other)
 		}
 	}
 	webtest.HasTexts(t, b.Get("/approvals?plan=greedy"), http.StatusOK, "May it continue?", "Raise the limit…")
 	p = b.Get("/approvals?agent=nobody")
 	webtest.HasTexts(t, p, http.StatusOK, "No approval of this plan or agent is here.")
 	if strings.Contains(p.Body, "May it continue?") {
-		t.Error("a run over its budget is called what an agent asks")
+		t.Error("a run over its budget is shown as a request of an agent")
 	}
 }
 
@@ -335,19 +335,19 @@ func TestADecisionIsConfirmedBesideTheNextRequest(t *testing.T) {
 	site.Plan(t, refundPlan)
 	first, next := openApproval(t, site, site.Run(t, "payback", "null").ID), openApproval(t, site, site.Run(t, "payback", "null").ID)
 	if p := b.Get("/approvals/" + next.ID + "?decided=" + first.ID); strings.Contains(p.Body, `id="done"`) {
-		t.Error("a decision that nobody made is confirmed")
+		t.Error("a confirmation is shown without a decision")
 	}
 	f := webtest.Form(t, b.Get("/approvals/"+first.ID).Body, `name="digest"`)
 	f.Set("answer", "reject")
 	p := b.Post("/approvals/"+first.ID, f)
 	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/approvals/"+next.ID+"?") {
-		t.Fatalf("%d %s", p.Code, p.Location)
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Location)
 	}
 	p = b.Get(p.Location)
 	webtest.Has(t, p, "the confirmation", `id="done" role="status"`, `href="/runs/`+first.Run+`"`, `href="/approvals/`+first.ID+
 		`"`, "rejected")
 	if strings.Count(p.Body, `id="done"`) != 1 || !strings.Contains(p.Body, `id="decision" tabindex="-1" data-focus`) {
-		t.Error("the confirmation stands twice, or the next request does not take the focus")
+		t.Error("the confirmation is shown twice, or the next request does not get the focus")
 	}
 }
 
@@ -366,10 +366,10 @@ func TestARiskIsConfirmedFirst(t *testing.T) {
 	f.Set("answer", "approve")
 	webtest.HasTexts(t, b.Post(path, f), http.StatusUnprocessableEntity, "Confirm that you have checked the risk: 240 EUR")
 	if still := openApproval(t, site, a.Run); still.Status != "pending" {
-		t.Errorf("an unconfirmed answer was recorded: %s", still.Status)
+		t.Errorf("a decision without confirmation was recorded: %s", still.Status)
 	}
 	f.Set("confirm", "1")
 	if p := b.Post(path, f); p.Code != http.StatusSeeOther {
-		t.Errorf("a confirmed answer: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("a decision with confirmation: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 }

@@ -23,8 +23,8 @@ func (s *section) similar(c *ui.Context) (list []domain.Approval, answer string,
 	}
 	all, err := s.App.Approvals.List(
 		c,
-		c.Who.Actor(),
-		domain.ApprovalFilter{Plan: plan, Node: node, For: c.Who.Name, Page: domain.Page{Limit: approval.TogetherMost}},
+		c.Principal.Actor(),
+		domain.ApprovalFilter{Plan: plan, Node: node, For: c.Principal.Name, Page: domain.Page{Limit: approval.MaxGroup}},
 	)
 	if err != nil {
 		return nil, "", err
@@ -103,8 +103,8 @@ func (s *section) decideSimilar(c *ui.Context) error {
 	form := c.Echo.Request().PostForm
 	answer, comment := form.Get("answer"), strings.TrimSpace(form.Get("comment"))
 	items, digests := form["item"], form["digest"]
-	if answer == "" || len(items) == 0 || len(items) > approval.TogetherMost || len(items) != len(digests) {
-		return domain.Errorf(domain.CodeInvalid, "select approvals, at most %d, and an answer", approval.TogetherMost)
+	if answer == "" || len(items) == 0 || len(items) > approval.MaxGroup || len(items) != len(digests) {
+		return domain.Errorf(domain.CodeInvalid, "select approvals, at most %d, and an answer", approval.MaxGroup)
 	}
 	requests := make([]app.DecideRequest, len(items))
 	for i, id := range items {
@@ -139,7 +139,7 @@ func (s *section) decideSimilar(c *ui.Context) error {
 // approvals requires one.
 func (s *section) risky(c *ui.Context, requests []app.DecideRequest) (string, error) {
 	for _, r := range requests {
-		a, err := s.App.Approvals.Get(c, c.Who.Actor(), r.Approval)
+		a, err := s.App.Approvals.Get(c, c.Principal.Actor(), r.Approval)
 		if domain.CodeOf(err) == domain.CodeNotFound {
 			continue // the decision reports the error
 		}
@@ -148,7 +148,7 @@ func (s *section) risky(c *ui.Context, requests []app.DecideRequest) (string, er
 		}
 		given, err := a.AnswerOf(r.DecideRequest)
 		if err == nil && !given.Rejects() && needsConfirmation(a, r.DecideRequest) {
-			return c.T("Confirm that you have checked the risk: %s", kit.Visible(kit.Cut(a.Label, 80))), nil
+			return c.T("Confirm that you have checked the risk: %s", kit.Escape(kit.Truncate(a.Label, 80))), nil
 		}
 	}
 	return "", nil
@@ -164,10 +164,10 @@ func (s *section) decideEach(c *ui.Context, requests []app.DecideRequest) (out [
 		case domain.CodeConflict, domain.CodeStale, domain.CodeNotFound, domain.CodeForbidden:
 			refused++
 			problem = c.Sentence(err)
-			a, err = s.App.Approvals.Get(c, c.Who.Actor(), r.Approval)
+			a, err = s.App.Approvals.Get(c, c.Principal.Actor(), r.Approval)
 			if domain.CodeOf(err) == domain.CodeNotFound {
 				out = append(out, approval.Decided{
-					Outcome: approval.NotDecided, Request: kit.Link{Text: kit.Visible(r.Approval)}, Problem: problem,
+					Outcome: approval.NotDecided, Request: kit.Link{Text: kit.Escape(r.Approval)}, Problem: problem,
 				})
 				continue
 			}

@@ -38,12 +38,12 @@ nodes:
 		}
 	}
 	if body := b.Get("/approvals").Body; !strings.Contains(body, "May json be called with") {
-		t.Error("the inbox does not say what is asked")
+		t.Error("the inbox does not show the request")
 	}
 	form := b.Get(path).Hidden()
 	form.Set("answer", "approve")
 	if p := b.Post(path, form); p.Code != http.StatusSeeOther {
-		t.Fatalf("approve: %d\n%s", p.Code, p.Body)
+		t.Fatalf("approve: got status %d, want %d\n%s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	if r, err := site.Engine.Wait(t.Context(), run.ID); err != nil || r.Status != domain.RunCompleted {
 		t.Errorf("%s %v", r.Status, err)

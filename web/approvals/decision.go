@@ -32,8 +32,8 @@ func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, err
 	}
 	past, err := s.App.Approvals.List(
 		c,
-		c.Who.Actor(),
-		domain.ApprovalFilter{Decided: true, Plan: a.PlanKey, Node: a.Node, Tool: a.Tool, Page: domain.Page{Limit: historyMax + 1}},
+		c.Principal.Actor(),
+		domain.ApprovalFilter{Decided: true, Plan: a.PlanKey, Node: a.Node, Tool: a.Tool, Page: domain.Page{Limit: maxHistory + 1}},
 	)
 	if err != nil {
 		return v, err
@@ -52,12 +52,12 @@ func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, err
 		return v, nil
 	}
 	if len(a.Form) == 0 {
-		f := domain.ApprovalFilter{Plan: a.PlanKey, Node: a.Node, For: c.Who.Name}
-		alike, err := s.Reader.ApprovalsCount(c, f, approval.TogetherMost+1)
+		f := domain.ApprovalFilter{Plan: a.PlanKey, Node: a.Node, For: c.Principal.Name}
+		alike, err := s.Reader.ApprovalsCount(c, f, approval.MaxGroup+1)
 		if err != nil {
 			return v, err
 		}
-		if n := min(alike, approval.TogetherMost); n > 1 {
+		if n := min(alike, approval.MaxGroup); n > 1 {
 			for _, x := range v.Answers {
 				v.Similar = append(
 					v.Similar,
@@ -73,8 +73,8 @@ func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, err
 // assignees fills in the users to whom the approval can be assigned.
 func (s *section) assignees(c *ui.Context, a domain.Approval, v *approval.Card) error {
 	v.Assign = []kit.Option{{Value: "", Text: c.T("Anyone"), Selected: a.Assignee == ""}}
-	names := []string{c.Who.Name}
-	assignees, err := s.App.Approvals.Assignees(c, c.Who.Actor())
+	names := []string{c.Principal.Name}
+	assignees, err := s.App.Approvals.Assignees(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
@@ -87,14 +87,14 @@ func (s *section) assignees(c *ui.Context, a domain.Approval, v *approval.Card) 
 		names = append(names, a.Assignee)
 	}
 	for _, n := range names {
-		v.Assign = append(v.Assign, kit.Option{Value: n, Text: kit.Visible(n), Selected: n == a.Assignee})
+		v.Assign = append(v.Assign, kit.Option{Value: n, Text: kit.Escape(n), Selected: n == a.Assignee})
 	}
 	return nil
 }
 
-// basisMost is the maximum number of facts shown as the evidence of a decision. More facts are
+// maxEvidenceFacts is the maximum number of facts shown as the evidence of a decision. More facts are
 // shown as JSON.
-const basisMost = 12
+const maxEvidenceFacts = 12
 
 // basis fills in the evidence. For a call of an agent, it contains the agent's input and last
 // response, and otherwise the output of the previous step.
@@ -104,7 +104,7 @@ func (s *section) basis(c *ui.Context, a domain.Approval, v *approval.Card) erro
 		return err
 	}
 	v.Version = fmt.Sprintf("v%d", d.Run.Version)
-	if facts, whole := approval.Basis(a, d.Run.Input, d.Journal, basisMost); whole {
+	if facts, whole := approval.Basis(a, d.Run.Input, d.Journal, maxEvidenceFacts); whole {
 		v.Basis = facts
 	}
 	var input domain.RawJSON
@@ -122,7 +122,7 @@ func (s *section) basis(c *ui.Context, a domain.Approval, v *approval.Card) erro
 			if what, ok := part.Call(e); ok && what == "model" {
 				var said struct{ Text string }
 				if json.Unmarshal(e.Output, &said) == nil && strings.TrimSpace(said.Text) != "" {
-					v.Why = kit.Visible(kit.Cut(said.Text, 2000))
+					v.Why = kit.Escape(kit.Truncate(said.Text, 2000))
 				}
 			}
 		} else if e.Final && e.Output != nil {
@@ -130,21 +130,21 @@ func (s *section) basis(c *ui.Context, a domain.Approval, v *approval.Card) erro
 		}
 	}
 	if a.Agent != "" && input != nil {
-		v.Seen = append(v.Seen, folded(value.Block(c.Display.Lang, "saw", c.T("Input of the agent"), input, "")))
+		v.Seen = append(v.Seen, collapsed(value.Block(c.Display.Lang, "saw", c.T("Input of the agent"), input, "")))
 	}
 	if before.Output != nil {
 		v.Seen = append(
 			v.Seen,
-			folded(value.Block(c.Display.Lang, "before", c.T("Output of %s, the step before", before.Node), before.Output, "")),
+			collapsed(value.Block(c.Display.Lang, "before", c.T("Output of %s, the step before", before.Node), before.Output, "")),
 		)
 	}
 	if d.Run.Input != nil {
-		v.Seen = append(v.Seen, folded(value.Block(c.Display.Lang, "input", c.T("Input of the run"), d.Run.Input, "")))
+		v.Seen = append(v.Seen, collapsed(value.Block(c.Display.Lang, "input", c.T("Input of the run"), d.Run.Input, "")))
 	}
 	return nil
 }
 
-func folded(b kit.Block) kit.Block {
+func collapsed(b kit.Block) kit.Block {
 	b.Folded = true
 	return b
 }
@@ -153,7 +153,7 @@ func folded(b kit.Block) kit.Block {
 func (s *section) history(c *ui.Context, a domain.Approval, past []domain.Approval, v *approval.Card) error {
 	n, yes := 0, 0
 	for _, p := range past {
-		if p.ID == a.ID || n == historyMax || p.Status == "cancelled" {
+		if p.ID == a.ID || n == maxHistory || p.Status == "cancelled" {
 			continue
 		}
 		n++
@@ -177,11 +177,11 @@ func (s *section) entered(c *ui.Context, a domain.Approval, values domain.RawJSO
 	if len(values) == 0 || len(a.Form) == 0 {
 		return
 	}
-	v.Changes, _ = value.Diff(c.Display.Lang, proposed(approval.Schema(a)), values)
+	v.Changes, _ = value.Diff(c.Display.Lang, defaultValues(approval.Schema(a)), values)
 }
 
-// proposed returns the default values of a form.
-func proposed(schema any) domain.RawJSON {
+// defaultValues returns the default values of a form.
+func defaultValues(schema any) domain.RawJSON {
 	props, _, order := form.Properties(schema)
 	out := map[string]any{}
 	for _, name := range order {
@@ -201,7 +201,7 @@ func proposed(schema any) domain.RawJSON {
 // decide handles the form of a decision, or previews changed values. If the approval has changed or
 // was decided in the meantime, it returns the page with the new state and status 409.
 func (s *section) decide(c *ui.Context) error {
-	a, err := s.App.Approvals.Get(c, c.Who.Actor(), c.Param("approval"))
+	a, err := s.App.Approvals.Get(c, c.Principal.Actor(), c.Param("approval"))
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (s *section) decide(c *ui.Context) error {
 		return s.checked(c, a, req)
 	}
 	if problem == "" && needsConfirmation(a, req) && !rejects && c.Field("confirm") == "" {
-		problem = c.T("Confirm that you have checked the risk: %s", kit.Visible(kit.Cut(a.Label, 80)))
+		problem = c.T("Confirm that you have checked the risk: %s", kit.Escape(kit.Truncate(a.Label, 80)))
 	}
 	if problem == "" {
 		m := c.Meta()
@@ -249,7 +249,7 @@ func (s *section) decide(c *ui.Context) error {
 		case domain.CodeInvalid:
 			problem = c.Sentence(err)
 		case domain.CodeConflict, domain.CodeStale:
-			fresh, readErr := s.App.Approvals.Get(c, c.Who.Actor(), a.ID)
+			fresh, readErr := s.App.Approvals.Get(c, c.Principal.Actor(), a.ID)
 			if readErr != nil {
 				return readErr
 			}
@@ -280,9 +280,9 @@ func (s *section) checked(c *ui.Context, a domain.Approval, req domain.DecideReq
 func (s *section) after(c *ui.Context, a domain.Approval) error {
 	switch c.Field("back") {
 	case "run":
-		return c.To("/runs/" + a.Run)
+		return c.RedirectTo("/runs/" + a.Run)
 	case "home":
-		return c.To(link.With("/", url.Values{"decided": {a.ID}}))
+		return c.RedirectTo(link.With("/", url.Values{"decided": {a.ID}}))
 	}
 	keep, err := url.ParseQuery(c.Field("keep"))
 	if err != nil {
@@ -293,8 +293,8 @@ func (s *section) after(c *ui.Context, a domain.Approval) error {
 
 // next redirects to the next pending approval that matches the filter.
 func (s *section) next(c *ui.Context, keep url.Values, decided []string) error {
-	list, err := s.App.Approvals.List(c, c.Who.Actor(), domain.ApprovalFilter{
-		For: c.Who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: len(decided) + 1},
+	list, err := s.App.Approvals.List(c, c.Principal.Actor(), domain.ApprovalFilter{
+		For: c.Principal.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: len(decided) + 1},
 	})
 	at := "/approvals"
 	if err == nil { // the decision is stored, so an error here does not matter
@@ -303,7 +303,7 @@ func (s *section) next(c *ui.Context, keep url.Values, decided []string) error {
 		}
 	}
 	keep["decided"] = decided
-	return c.To(link.With(at, keep, "show", "", "status", ""))
+	return c.RedirectTo(link.With(at, keep, "show", "", "status", ""))
 }
 
 // needsConfirmation reports whether a decision must confirm that the risk was checked. Decisions on
@@ -314,7 +314,7 @@ func needsConfirmation(a domain.Approval, req domain.DecideRequest) bool {
 
 // assign handles the form that assigns an approval to a user, or to anyone.
 func (s *section) assign(c *ui.Context) error {
-	a, err := s.App.Approvals.Get(c, c.Who.Actor(), c.Param("approval"))
+	a, err := s.App.Approvals.Get(c, c.Principal.Actor(), c.Param("approval"))
 	if err != nil {
 		return err
 	}
@@ -329,10 +329,10 @@ func (s *section) assign(c *ui.Context) error {
 		},
 	)
 	if err == nil {
-		return c.To("/approvals/" + a.ID)
+		return c.RedirectTo("/approvals/" + a.ID)
 	}
 	if code := domain.CodeOf(err); code == domain.CodeConflict || code == domain.CodeInvalid {
-		fresh, readErr := s.App.Approvals.Get(c, c.Who.Actor(), a.ID)
+		fresh, readErr := s.App.Approvals.Get(c, c.Principal.Actor(), a.ID)
 		if readErr != nil {
 			return readErr
 		}

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// historyMax is the maximum number of earlier decisions that are counted.
-	historyMax = 10
-	othersMax  = 1000
-	// questionsMax is the maximum number of runs in doubt, and of runs over a limit, in the list.
-	questionsMax = 50
-	// oneClickMost is the maximum number of requests on a page that can be decided in the list.
-	oneClickMost = 20
+	// maxHistory is the maximum number of earlier decisions that are counted.
+	maxHistory = 10
+	maxOthers  = 1000
+	// maxQuestions is the maximum number of runs in doubt, and of runs over a limit, in the list.
+	maxQuestions = 50
+	// maxOneClick is the maximum number of requests on a page that can be decided in the list.
+	maxOneClick = 20
 )
 
 // inboxFilter reads the filter from the query: which approvals, of which plan or agent.
@@ -45,9 +45,9 @@ func (s *section) inboxFilter(c *ui.Context) (f domain.ApprovalFilter, show stri
 	case show == "overdue":
 		f.Overdue = c.Site.Now()
 	case show == "assigned":
-		f.Assignee = c.Who.Name
+		f.Assignee = c.Principal.Name
 	case show != "all":
-		show, f.For = "mine", c.Who.Name
+		show, f.For = "mine", c.Principal.Name
 	}
 	return f, show, keep
 }
@@ -57,7 +57,7 @@ func (s *section) approvals(c *ui.Context) error { return s.inbox(c, http.Status
 
 // approval serves the inbox next to the approval in the address.
 func (s *section) approval(c *ui.Context) error {
-	a, err := s.App.Approvals.Get(c, c.Who.Actor(), c.Param("approval"))
+	a, err := s.App.Approvals.Get(c, c.Principal.Actor(), c.Param("approval"))
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (s *section) inbox(c *ui.Context, code int, chosen *domain.Approval, proble
 		title, id = "Approval", chosen.ID
 	}
 	p := ApprovalsPage{Shell: c.Shell("approvals", title), Chosen: chosen != nil}
-	if p.Pending > 0 {
+	if p.PendingApprovals > 0 {
 		p.Favicon = "waiting"
 	}
 	p.Live = true
@@ -114,7 +114,7 @@ func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, 
 	v := Inbox{Topic: "runs", Address: c.Echo.Request().URL.RequestURI()}
 	f, show, keep := s.inboxFilter(c)
 	f.Page = c.Page()
-	list, err := s.App.Approvals.List(c, c.Who.Actor(), f)
+	list, err := s.App.Approvals.List(c, c.Principal.Actor(), f)
 	if err != nil {
 		return v, nil, err
 	}
@@ -130,11 +130,11 @@ func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, 
 		card.Href = link.With(card.Href, keep)
 		card.Current = chosen == a.ID
 		cards[a.ID] = card
-		if !waits(show) {
+		if !listsPending(show) {
 			v.Items = append(v.Items, card)
 		}
 	}
-	if waits(show) {
+	if listsPending(show) {
 		if err := s.requests(c, &v, list.Items, cards, keep); err != nil {
 			return v, nil, err
 		}
@@ -159,8 +159,8 @@ func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, 
 	return v, list.Items, nil
 }
 
-// waits reports whether a list contains pending approvals.
-func waits(show string) bool {
+// listsPending reports whether a list contains pending approvals.
+func listsPending(show string) bool {
 	return show == "mine" || show == "all" || show == "assigned" || show == "overdue" || show == "pending"
 }
 
@@ -171,16 +171,16 @@ func (s *section) requests(c *ui.Context, v *Inbox, list []domain.Approval, card
 		r := s.Cards.Request(c, group)
 		r.Kind = kit.Link{Text: first.Plan + " › " + first.Node, Href: first.PlanHref}
 		r.Href, r.Remark, r.Current = first.Href, remarkOf(c, first, len(group)), first.Current
-		for i := range r.Alike {
+		for i := range r.Similar {
 			card := cards[group[i].ID]
-			r.Alike[i].Request.Href, r.Alike[i].Request.Current = card.Href, card.Current
+			r.Similar[i].Request.Href, r.Similar[i].Request.Current = card.Href, card.Current
 			if card.Current && i > 0 {
 				r.Current, r.Open = true, true
 			}
 		}
 		if len(group) > 1 {
-			r.Actions = together(c, group, cards)
-		} else if i < oneClickMost {
+			r.Actions = groupAnswers(c, group, cards)
+		} else if i < maxOneClick {
 			if err := s.Cards.OneClick(c, &r, group[0], url.Values{"keep": {keep.Encode()}}); err != nil {
 				return err
 			}
@@ -206,9 +206,9 @@ func remarkOf(c *ui.Context, a approval.Card, n int) string {
 	return strings.Join(out, " · ")
 }
 
-// together returns the answers that decide all approvals of a group, if the user may decide at
+// groupAnswers returns the answers that decide all approvals of a group, if the user may decide at
 // least two of them without values.
-func together(c *ui.Context, group []domain.Approval, cards map[string]approval.Card) (out []kit.Link) {
+func groupAnswers(c *ui.Context, group []domain.Approval, cards map[string]approval.Card) (out []kit.Link) {
 	n := 0
 	for _, a := range group {
 		if v := cards[a.ID]; v.Status == "pending" && v.CanAct && !v.OwnRun && len(v.Fields) == 0 {
@@ -237,7 +237,7 @@ func (s *section) openQuestions(c *ui.Context, p *Inbox, f domain.ApprovalFilter
 	read := func(reason domain.WaitReason, all string) ([]domain.Run, error) {
 		list, err := s.Reader.Runs(
 			c,
-			domain.RunFilter{WaitReasons: []domain.WaitReason{reason}, PlanKey: f.Plan, Page: domain.Page{Limit: questionsMax}},
+			domain.RunFilter{WaitReasons: []domain.WaitReason{reason}, PlanKey: f.Plan, Page: domain.Page{Limit: maxQuestions}},
 		)
 		if list.Next != "" {
 			at := "waiting:" + string(reason)
@@ -274,8 +274,9 @@ func (s *section) openQuestions(c *ui.Context, p *Inbox, f domain.ApprovalFilter
 func overRequest(c *ui.Context, run domain.Run) approval.Request {
 	at := "/runs/" + run.ID
 	return approval.Request{
-		Role:    "need",
-		Kind:    kit.Link{Text: c.T("Waiting for budget · %s", kit.Visible(run.PlanKey)), Href: "/plans/" + url.PathEscape(run.PlanKey)},
+		Role: "need",
+		Kind: kit.Link{Text: c.T("Waiting for budget · %s",
+			kit.Escape(run.PlanKey)), Href: "/plans/" + url.PathEscape(run.PlanKey)},
 		Text:    c.T("May it continue?"),
 		Href:    at,
 		Since:   c.Time(run.StartedAt),
@@ -317,8 +318,8 @@ func (s *section) inboxLinks(c *ui.Context, p *ApprovalsPage, show string, keep 
 			p.Terms = append(
 				p.Terms,
 				kit.Link{
-					Text:  c.T("%s without its filter", k+": "+kit.Visible(v)),
-					Count: k + ": " + kit.Visible(v),
+					Text:  c.T("%s without its filter", k+": "+kit.Escape(v)),
+					Count: k + ": " + kit.Escape(v),
 					Href:  link.With("/approvals", keep, k, ""),
 				},
 			)
@@ -340,7 +341,7 @@ func (s *section) nothingWaits(c *ui.Context, p *Inbox, f domain.ApprovalFilter,
 	if show != "mine" && show != "assigned" {
 		return nil
 	}
-	n, err := s.Reader.ApprovalsCount(c, domain.ApprovalFilter{NotFor: c.Who.Name}, othersMax)
+	n, err := s.Reader.ApprovalsCount(c, domain.ApprovalFilter{NotFor: c.Principal.Name}, maxOthers)
 	if err != nil {
 		return err
 	}

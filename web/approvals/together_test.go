@@ -41,7 +41,7 @@ func TestApprovalsAreDecidedTogether(t *testing.T) {
 	inbox := b.Get("/approvals")
 	webtest.HasTexts(t, inbox, http.StatusOK, "3 similar requests", "Let go all…", "Go on with 2?")
 	if n := strings.Count(inbox.Body, "<article"); n != 1 {
-		t.Errorf("three requests alike are %d entries", n)
+		t.Errorf("three similar requests are shown as %d entries, want 1", n)
 	}
 	webtest.HasTexts(t, b.Get("/approvals/"+last.ID), http.StatusOK, "Let go: all 3 like this…", "/approvals/bulk?answer=approve")
 	p := b.Get("/approvals/bulk?plan=many&node=ask&answer=approve")
@@ -54,13 +54,13 @@ func TestApprovalsAreDecidedTogether(t *testing.T) {
 	}
 	p = b.Post("/approvals/bulk", f)
 	webtest.HasTexts(t, p, http.StatusConflict, "1 of 3 were not decided", "otto")
-	if w := webtest.Words(p.Body); !strings.Contains(w, "approved Go on with 0? · Run") ||
+	if w := webtest.Text(p.Body); !strings.Contains(w, "approved Go on with 0? · Run") ||
 		!strings.Contains(w, "not decided Go on with 1? · Run") {
-		t.Errorf("the outcomes are not named: %s", w)
+		t.Errorf("the outcomes are not shown: %s", w)
 	}
 	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Status: "approved"})
 	if err != nil || len(list.Items) != 2 {
-		t.Errorf("%d approved, %v", len(list.Items), err)
+		t.Errorf("got %d approved requests, error %v", len(list.Items), err)
 	}
 }
 
@@ -77,10 +77,10 @@ func TestRequestsDecidedTogetherAreConfirmedByName(t *testing.T) {
 	f := togetherForm(t, b.Get("/approvals/bulk?plan=many&node=ask&answer=approve"))
 	p := b.Post("/approvals/bulk", f)
 	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/approvals/"+next.ID+"?") {
-		t.Fatalf("%d %s", p.Code, p.Location)
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Location)
 	}
 	if again := b.Post("/approvals/bulk", f); again.Location != p.Location {
-		t.Errorf("the same click again: %d %s", again.Code, again.Location)
+		t.Errorf("the same form submitted again: status %d %s", again.Code, again.Location)
 	}
 	p = b.Get(p.Location)
 	webtest.Has(t, p, "the confirmation", "2 requests decided", "Go on with 1?", "Go on with 2?", `href="/runs/`+one.ID+`"`,
@@ -99,16 +99,16 @@ func TestARiskIsConfirmedForAllTogether(t *testing.T) {
 	p := b.Get("/approvals/bulk?plan=many&node=ask&answer=approve")
 	webtest.HasTexts(t, p, http.StatusOK, "I have checked the risk: 9 EUR")
 	if p := b.Get("/approvals/bulk?plan=many&node=ask&answer=reject"); strings.Contains(p.Body, "I have checked") {
-		t.Error("a rejection needs a confirmation")
+		t.Error("a rejection asks for confirmation")
 	}
 	f := togetherForm(t, p)
 	webtest.HasTexts(t, b.Post("/approvals/bulk", f), http.StatusUnprocessableEntity, "Confirm that you have checked the risk: 9 EUR")
 	if a := openApproval(t, site, first.Run); a.Status != "pending" {
-		t.Error("it is decided")
+		t.Error("the request is already decided")
 	}
 	f.Set("confirm", "1")
 	if p := b.Post("/approvals/bulk", f); p.Code != http.StatusSeeOther {
-		t.Errorf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 }
 
@@ -127,14 +127,14 @@ func TestARequestIsAnsweredInTheInbox(t *testing.T) {
 	found := regexp.MustCompile(`formaction="(/approvals/[^"]+)" name="answer" value="(\w+)"`).FindAllStringSubmatch(inbox.Body, -1)
 	i := slices.IndexFunc(found, func(m []string) bool { return m[2] == "approve" })
 	if len(found) != 2 || i < 0 {
-		t.Fatalf("the buttons are %q; the request with a risk has none", found)
+		t.Fatalf("got buttons %q; the risky request must have none", found)
 	}
 	form := url.Values{"csrf": {inbox.Hidden().Get("csrf")}, "idem": {"one"}, "answer": {"approve"}}
 	p := b.Post(html.UnescapeString(found[i][1]), form)
 	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/approvals/"+next.ID+"?decided=") {
-		t.Fatalf("%d %s", p.Code, p.Location)
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Location)
 	}
 	if r, err := site.Engine.Wait(t.Context(), run.ID); err != nil || r.Status != domain.RunCompleted {
-		t.Errorf("the run is %s, %v", r.Status, err)
+		t.Errorf("got run status %s, error %v", r.Status, err)
 	}
 }

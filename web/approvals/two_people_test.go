@@ -27,19 +27,20 @@ func TestTwoPeopleDecide(t *testing.T) {
 	const says1of2 = "1 of 2: marta started the run; another user must answer"
 	for _, path := range []string{"/approvals?show=all", at, "/runs/" + run.ID} {
 		if p := b.Get(path); !strings.Contains(p.Body, says1of2) {
-			t.Errorf("%s does not say that two people are needed: %d", path, p.Code)
+			t.Errorf("%s does not show that two people are required: status %d", path, p.Code)
 		}
 	}
 	for _, path := range []string{at, "/runs/" + run.ID} {
 		if p := b.Get(path); strings.Contains(p.Body, `data-key="approve"`) || !strings.Contains(p.Body, "You started this run") {
-			t.Errorf("%s offers to answer what will be refused: %s", path, webtest.Words(p.Body))
+			t.Errorf("%s offers a decision that will be rejected: %s", path, webtest.Text(p.Body))
 		}
 	}
 	form := b.Get(at).Hidden()
 	form.Set("approve", "yes")
 	form.Set("answer", "approve")
 	if p := b.Post(at, form); p.Code != http.StatusForbidden {
-		t.Errorf("whoever started it: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("a decision of the user who started the run: got status %d, want %d: %s",
+			p.Code, http.StatusForbidden, webtest.Text(p.Body))
 	}
 	ask := func(by domain.Actor, name string) (code int, actor string) {
 		t.Helper()
@@ -67,7 +68,7 @@ func TestTwoPeopleDecide(t *testing.T) {
 	}
 	code, ofMarta := ask(site.Admin, "of marta")
 	if code != http.StatusForbidden {
-		t.Errorf("a token of whoever started it: %d", code)
+		t.Errorf("a decision with a token of the user who started the run: status %d", code)
 	}
 	// A run started by a user's token counts as started by the user, and the page shows this in
 	// advance.
@@ -80,11 +81,11 @@ func TestTwoPeopleDecide(t *testing.T) {
 	}
 	if p := b.Get("/runs/" + hers.ID); strings.Contains(p.Body, `data-key="approve"`) ||
 		!strings.Contains(p.Body, "One of your tokens started this run, so you cannot decide") {
-		t.Errorf("the run of a token offers to answer what will be refused: %s", webtest.Words(p.Body))
+		t.Errorf("the run started by a token offers a decision that will be rejected: %s", webtest.Text(p.Body))
 	}
 	code, ofPaul := ask(domain.Actor{Name: "cli:root", Role: domain.RoleAdmin}, "of paul")
 	if code != http.StatusOK {
-		t.Errorf("somebody else: %d", code)
+		t.Errorf("another user: got status %d, want %d", code, http.StatusOK)
 	}
 	got, err := site.Store.Approval(t.Context(), open.Items[0].ID)
 	if err != nil || got.Status != "approved" || got.DecidedBy != ofPaul || !strings.Contains(string(got.Values), "by the second") {

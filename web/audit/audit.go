@@ -42,7 +42,7 @@ var auditExamples = map[string]string{
 func Help() []kit.FilterTerm {
 	out := make([]kit.FilterTerm, len(filter.AuditKeys))
 	for i, k := range filter.AuditKeys {
-		out[i] = kit.FilterTerm{At: "/audit", Key: k, Does: auditKeyWords[k], Example: auditExamples[k]}
+		out[i] = kit.FilterTerm{At: "/audit", Key: k, Meaning: auditKeyWords[k], Example: auditExamples[k]}
 	}
 	return out
 }
@@ -81,7 +81,7 @@ func (s *section) audit(c *ui.Context) error {
 func presets(c *ui.Context) []query.Preset {
 	return []query.Preset{
 		{Word: c.T("By people"), Query: byPeople}, {Word: c.T("All")},
-		{Word: c.T("By you"), Query: "actor:" + filter.Quote(c.Who.Name)},
+		{Word: c.T("By you"), Query: "actor:" + filter.Quote(c.Principal.Name)},
 		{Word: c.T("Denied"), Query: "result:denied"}, {Word: c.T("Failed actions"), Query: "result:failed"},
 		{Word: c.T("Plans"), Query: "action:plan.*"}, {Word: c.T("Approvals"), Query: "action:approval.*"},
 		{Word: c.T("Users and tokens"), Query: "action:user.*,token.*,login"},
@@ -105,7 +105,7 @@ func (s *section) auditFilter(c *ui.Context, q string) (domain.AuditFilter, *dom
 
 func (s *section) listAudit(c *ui.Context, p *AuditPage, q string, f domain.AuditFilter) error {
 	f.Page = c.Page()
-	list, err := s.App.Audit.List(c, c.Who.Actor(), f)
+	list, err := s.App.Audit.List(c, c.Principal.Actor(), f)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *section) listAudit(c *ui.Context, p *AuditPage, q string, f domain.Audi
 	for _, e := range list.Items {
 		row := s.auditLine(c, q, e)
 		if row.Plan = plans[e.Run]; row.Plan != "" { // the object of a new run would repeat it
-			row.About.Text = strings.TrimSuffix(row.About.Text, " · plan:"+row.Plan)
+			row.Object.Text = strings.TrimSuffix(row.Object.Text, " · plan:"+row.Plan)
 		}
 		p.Rows = append(p.Rows, row)
 	}
@@ -149,14 +149,14 @@ func (s *section) plans(c *ui.Context, list []domain.AuditEvent) (map[string]str
 		if err != nil && domain.CodeOf(err) != domain.CodeNotFound && domain.CodeOf(err) != domain.CodeCorrupt {
 			return nil, err
 		}
-		out[e.Run] = kit.Visible(run.PlanKey) // empty if the run was deleted
+		out[e.Run] = kit.Escape(run.PlanKey) // empty if the run was deleted
 	}
 	return out, nil
 }
 
 // auditState fills in the retention period of the log, and the last verification of its chain.
 func (s *section) auditState(c *ui.Context, p *AuditPage) error {
-	link, err := s.App.Audit.Link(c, c.Who.Actor(), 1)
+	link, err := s.App.Audit.Link(c, c.Principal.Actor(), 1)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *section) auditState(c *ui.Context, p *AuditPage) error {
 	if link.Cut > 0 {
 		p.Kept += " " + c.T("Retention has deleted the events up to number %s.", c.Number(link.Cut))
 	}
-	check, err := s.App.Audit.Check(c, c.Who.Actor())
+	check, err := s.App.Audit.Check(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (s *section) checkSummary(c *ui.Context, k domain.AuditCheck) (kit.Status, 
 		return kit.Word("idle", "i-queued", locale.Mark("Not verified yet"), false), c.T("No verification has run.")
 	case k.Ended.IsZero():
 		return kit.Word("now", "i-now", locale.Mark("In progress"), false),
-			c.T("Started by %s at %s.", kit.Visible(k.By), c.Time(k.Began).Text)
+			c.T("Started by %s at %s.", kit.Escape(k.By), c.Time(k.Began).Text)
 	case k.Found > 0:
 		return kit.Word("fail", "i-fail", locale.Mark("The chain is broken"), true),
 			c.N(
@@ -200,13 +200,13 @@ func (s *section) checkSummary(c *ui.Context, k domain.AuditCheck) (kit.Status, 
 				"Verified %[2]s by %[3]s: %[1]s problem. %[4]s",
 				"Verified %[2]s by %[3]s: %[1]s problems. %[4]s",
 				c.Time(k.Ended).Text,
-				kit.Visible(k.By),
-				strings.Join(kit.VisibleAll(k.Problems), "; "),
+				kit.Escape(k.By),
+				strings.Join(kit.EscapeAll(k.Problems), "; "),
 			)
 	}
 	return kit.Word("ok", "i-ok", locale.Mark("The chain is intact"), true),
-		c.T("Verified %s by %s: %s events up to number %s, %s links, in %s.", c.Time(k.Ended).Text, kit.Visible(k.By),
-			c.Number(k.Events), c.Number(k.Last), c.Number(k.Links), kit.Took(k.Ended.Sub(k.Began)))
+		c.T("Verified %s by %s: %s events up to number %s, %s links, in %s.", c.Time(k.Ended).Text, kit.Escape(k.By),
+			c.Number(k.Events), c.Number(k.Last), c.Number(k.Links), kit.Duration(k.Ended.Sub(k.Began)))
 }
 
 // auditLine returns an event for the list. Values that the filter supports are links that add a
@@ -217,12 +217,12 @@ func (s *section) auditLine(c *ui.Context, q string, e domain.AuditEvent) AuditR
 		Seq:    seq,
 		Href:   "/audit/" + seq,
 		At:     c.Time(e.At),
-		Who:    s.auditTerm(c, q, "actor", e.Actor),
-		What:   s.auditTerm(c, q, "action", e.Action),
-		About:  c.About(e),
+		Actor:  s.auditTerm(c, q, "actor", e.Actor),
+		Action: s.auditTerm(c, q, "action", e.Action),
+		Object: c.ApproxDuration(e),
 		Icon:   "i-user",
 		Result: event.Result(e.Result),
-		Why:    kit.Visible(kit.Cut(e.Reason, 300)),
+		Reason: kit.Escape(kit.Truncate(e.Reason, 300)),
 	}
 	if e.Actor == domain.System.Name {
 		row.Icon = "i-system"
@@ -235,32 +235,32 @@ func (s *section) auditLine(c *ui.Context, q string, e domain.AuditEvent) AuditR
 	}
 	if e.Request.ID != "" {
 		row.Request = s.auditTerm(c, q, "request", e.Request.ID)
-		row.Request.Text = kit.Visible(kit.Cut(e.Request.ID, 8))
+		row.Request.Text = kit.Escape(kit.Truncate(e.Request.ID, 8))
 	}
 	return row
 }
 
 func (s *section) auditTerm(c *ui.Context, q, key, value string) kit.Link {
 	return kit.Link{
-		Text: kit.Visible(value),
+		Text: kit.Escape(value),
 		Href: link.List("/audit", strings.TrimSpace(filter.Without(q, key)+" "+key+":"+filter.Quote(value))),
 	}
 }
 
 // verifyPage serves the page about the verification of the chain. It does not start one.
 func (s *section) verifyPage(c *ui.Context) error {
-	check, err := s.App.Audit.Check(c, c.Who.Actor())
+	check, err := s.App.Audit.Check(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
-	link, err := s.App.Audit.Link(c, c.Who.Actor(), 1)
+	link, err := s.App.Audit.Link(c, c.Principal.Actor(), 1)
 	if err != nil {
 		return err
 	}
 	p := AuditVerifyPage{
 		Shell:    c.Shell("audit", "Verify the chain of the audit log"),
 		Idem:     kit.NewID(),
-		Problems: kit.VisibleAll(check.Problems),
+		Problems: kit.EscapeAll(check.Problems),
 	}
 	p.Sentence = c.N(
 		int(link.Last-link.Cut),
@@ -276,7 +276,7 @@ func (s *section) verify(c *ui.Context) error {
 	if _, err := s.App.Audit.Verify(c, c.Meta()); err != nil {
 		return err
 	}
-	return c.To("/audit")
+	return c.RedirectTo("/audit")
 }
 
 // exportDeadline limits the time in which one page of an export is written to the client.

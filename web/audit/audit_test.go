@@ -26,14 +26,14 @@ func TestAuditLog(t *testing.T) {
 		f.Set("reason", "a <b>mistake</b>")
 		return f
 	}()); p.Code != http.StatusSeeOther {
-		t.Fatal(p.Code, webtest.Words(p.Body))
+		t.Fatal(p.Code, webtest.Text(p.Body))
 	}
 	p := b.Get("/audit?q=action:run.cancel")
 	short := domain.ShortID(seed.Waiting.ID)
 	webtest.HasTexts(t, p, http.StatusOK, "run.cancel", "marta", "run "+short, "a &lt;b&gt;mistake", "completed", ">ui<",
 		">127.0.0.1<", "Z")
 	if strings.Contains(p.Body, "<b>mistake") {
-		t.Error("a reason is markup")
+		t.Error("a reason was rendered as markup")
 	}
 	for _, want := range []string{`href="/runs/` + seed.Waiting.ID + `"`, `href="/audit?q=action%3Arun.cancel+actor%3Amarta"`,
 		`ip%3A127.0.0.1`, `source%3Aui`, `/audit.jsonl?q=action%3Arun.cancel`} {
@@ -44,7 +44,7 @@ func TestAuditLog(t *testing.T) {
 	// The request links to all its events.
 	request := regexp.MustCompile(`request%3A([0-9a-f]{16})`).FindStringSubmatch(p.Body)
 	if request == nil {
-		t.Fatalf("no request: %s", webtest.Words(p.Body))
+		t.Fatalf("no request: %s", webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get("/audit?q=request:"+request[1]), http.StatusOK, "run.cancel")
 	webtest.HasTexts(t, b.Get("/audit?q=request:0000000000000000"), http.StatusOK, "No event matches. The audit log shows")
@@ -78,11 +78,11 @@ func TestAuditLog(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/audit/suggest?q=action:run.f"), http.StatusOK, "action:run.fork")
 	webtest.HasTexts(t, b.Get("/audit/suggest?q=actor:mar"), http.StatusOK, "actor:marta")
 	if n := len(regexp.MustCompile(`href="/audit/\d+"`).FindAllString(b.Get("/audit?n=5").Body, -1)); n != 5 {
-		t.Errorf("%d rows on a page of 5", n)
+		t.Errorf("got %d rows, want 5", n)
 	}
 	older := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(b.Get("/audit?n=5").Body)
 	if older == nil {
-		t.Fatal("no older page")
+		t.Fatal("the list has no link to older events")
 	}
 	webtest.HasTexts(t, b.Get(strings.ReplaceAll(older[1], "&amp;", "&")), http.StatusOK, "Newer")
 }
@@ -103,15 +103,15 @@ func TestTheAuditLogShowsPeopleFirst(t *testing.T) {
 	}
 	p := b.Get("/audit")
 	webtest.HasTexts(t, p, http.StatusOK, `value="-actor:system"`, "bulk operation "+domain.ShortID(act.ID), "/bulk/"+act.ID)
-	if w := webtest.Words(p.Body); strings.Contains(w, "run.status") ||
+	if w := webtest.Text(p.Body); strings.Contains(w, "run.status") ||
 		!strings.Contains(w, "payment run "+domain.ShortID(seed.InDoubt.ID)) {
-		t.Errorf("the log: %s", w)
+		t.Errorf("the log shows: %s", w)
 	}
 	all := b.Get("/audit?q=&n=5")
 	webtest.HasTexts(t, all, http.StatusOK, `href="/audit?q=" aria-current="true"`)
 	older := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(all.Body)
 	if older == nil || !strings.Contains(older[1], "q=") {
-		t.Errorf("the next page of all is %q", older)
+		t.Errorf("got link to the next page %q", older)
 	}
 	webtest.HasTexts(t, b.Get("/audit?q=action:run.created+actor:marta"), http.StatusOK, "Remove the filter",
 		`href="/audit?q=action%3Arun.created"`)
@@ -160,7 +160,7 @@ func TestAuditExport(t *testing.T) {
 		last, n = e.Seq, n+1
 	}
 	if n < 20 {
-		t.Errorf("%d lines", n)
+		t.Errorf("got %d lines", n)
 	}
 	webtest.HasTexts(t, b.Get("/audit.jsonl?q=akter:marta"), http.StatusUnprocessableEntity)
 }
@@ -176,12 +176,12 @@ func TestAuditVerify(t *testing.T) {
 	p := b.Get("/audit/verify")
 	webtest.HasTexts(t, p, http.StatusOK, "Verify the chain", "none is missing")
 	if p := b.Post("/audit/verify", p.Hidden()); p.Code != http.StatusSeeOther || p.Location != "/audit" {
-		t.Fatal(p.Code, webtest.Words(p.Body))
+		t.Fatal(p.Code, webtest.Text(p.Body))
 	}
 	for end := time.Now().Add(time.Minute); !strings.Contains(b.Get("/audit").Body,
 		"The chain is intact"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal(webtest.Words(b.Get("/audit").Body))
+			t.Fatal(webtest.Text(b.Get("/audit").Body))
 		}
 	}
 	webtest.HasTexts(t, b.Get("/audit"), http.StatusOK, "by marta")

@@ -24,11 +24,11 @@ func (s *section) auditEvent(c *ui.Context) error {
 	if err != nil || seq < 1 {
 		return domain.Errorf(domain.CodeNotFound, "no audit event %q", c.Param("event"))
 	}
-	e, err := s.App.Audit.Event(c, c.Who.Actor(), seq)
+	e, err := s.App.Audit.Event(c, c.Principal.Actor(), seq)
 	if err != nil {
 		return err
 	}
-	link, err := s.App.Audit.Link(c, c.Who.Actor(), seq)
+	link, err := s.App.Audit.Link(c, c.Principal.Actor(), seq)
 	if err != nil {
 		return err
 	}
@@ -42,13 +42,13 @@ func (s *section) auditEvent(c *ui.Context) error {
 			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: l.Text, Href: l.Href, Mono: mono})
 		}
 	}
-	text := func(s string) kit.Link { return kit.Link{Text: kit.Visible(s)} }
+	text := func(s string) kit.Link { return kit.Link{Text: kit.Escape(s)} }
 	add(c.T("Number"), kit.Link{Text: strconv.FormatInt(seq, 10)}, true)
 	at := c.Time(e.At)
 	add(c.T("Time"), kit.Link{Text: at.Title + " · " + at.UTC}, false)
 	add(c.T("Person"), s.auditTerm(c, "", "actor", e.Actor), false)
 	add(c.T("Action"), s.auditTerm(c, "", "action", e.Action), true)
-	add(c.T("About"), c.About(e), false)
+	add(c.T("About"), c.ApproxDuration(e), false)
 	add(c.T("Object"), text(e.Object), true)
 	add(c.T("Reason"), text(e.Reason), false)
 	add(c.T("Source"), s.auditTerm(c, "", "source", e.Source), false)
@@ -72,7 +72,7 @@ func (s *section) auditEvent(c *ui.Context) error {
 				c.T("What changed"),
 				kit.Link{
 					Text: c.T("from version %d to %d", d.Version-1, d.Version),
-					Href: fmt.Sprintf("%s/diff/%d/%d", c.About(e).Href, d.Version-1, d.Version),
+					Href: fmt.Sprintf("%s/diff/%d/%d", c.ApproxDuration(e).Href, d.Version-1, d.Version),
 				},
 				false,
 			)
@@ -95,15 +95,15 @@ func (s *section) auditEvent(c *ui.Context) error {
 func (s *section) auditEntry(c *ui.Context, run string, e domain.Entry) kit.EventRow {
 	row := kit.EventRow{
 		Seq:   strconv.FormatInt(e.Seq, 10),
-		What:  strings.TrimSpace(string(e.Kind) + " " + string(e.Status)),
-		Where: kit.Visible(e.Node),
-		Who:   kit.Visible(e.Actor),
+		Event: strings.TrimSpace(string(e.Kind) + " " + string(e.Status)),
+		Step:  kit.Escape(e.Node),
+		Actor: kit.Escape(e.Actor),
 		At:    c.Time(e.At),
-		Text:  kit.Visible(kit.Cut(e.Reason, 300)),
+		Text:  kit.Escape(kit.Truncate(e.Reason, 300)),
 		Href:  fmt.Sprintf("/runs/%s/steps/%d", run, e.Seq),
 	}
 	if e.Failure != nil {
-		row.Text = kit.Visible(kit.Cut(e.Failure.Message, 300))
+		row.Text = kit.Escape(kit.Truncate(e.Failure.Message, 300))
 	}
 	if e.Node == "" {
 		row.Href = ""
@@ -181,14 +181,14 @@ func (s *section) auditValues(c *ui.Context, key, typed string) ([]kit.Link, err
 	case "actor", "ip", "request", "object", "run": // values that occur in the newest events
 		list, err := s.App.Audit.List(
 			c,
-			c.Who.Actor(),
+			c.Principal.Actor(),
 			domain.AuditFilter{Exclude: domain.AuditExclusion{Actors: excluded(key)}, Page: domain.Page{Limit: 200}},
 		)
 		if err != nil {
 			return nil, err
 		}
 		if key == "actor" {
-			add(c.Who.Name, domain.System.Name)
+			add(c.Principal.Name, domain.System.Name)
 		}
 		for _, e := range list.Items {
 			if v := map[string]string{"actor": e.Actor, "ip": e.Request.Address, "request": e.Request.ID, "object": e.Object,

@@ -16,7 +16,7 @@ func (s *section) exportAudit(c *ui.Context) error {
 		return problem
 	}
 	ctx := c.Echo.Request().Context() // without the deadline of pages
-	export, err := s.App.Audit.Export(ctx, c.Who.Actor(), f)
+	export, err := s.App.Audit.Export(ctx, c.Principal.Actor(), f)
 	if err != nil {
 		return err
 	}

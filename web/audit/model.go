@@ -24,14 +24,14 @@ type AuditPage struct {
 // AuditRow is an event in the list. Its links filter the list, except About, which links to the
 // page of the event's object.
 type AuditRow struct {
-	Seq, Href, Icon  string
-	At               kit.Time
-	Who, What, About kit.Link
-	Plan             string // plan of the run that the event is about
-	Result           kit.Status
-	Why              string
-	From             []kit.Link // interface and address
-	Request          kit.Link
+	Seq, Href, Icon       string
+	At                    kit.Time
+	Actor, Action, Object kit.Link
+	Plan                  string // plan of the run that the event is about
+	Result                kit.Status
+	Reason                string
+	From                  []kit.Link // interface and address
+	Request               kit.Link
 }
 
 // AuditEventPage is the model of the page of an event.

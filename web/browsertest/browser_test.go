@@ -38,9 +38,9 @@ func large(t *testing.T) {
 	}
 }
 
-// patience is the maximum time that a test waits for a condition of a page. Tests never wait for a
+// waitTimeout is the maximum time that a test waits for a condition of a page. Tests never wait for a
 // fixed time.
-const patience = time.Minute
+const waitTimeout = time.Minute
 
 var (
 	scratch string // temporary directory for the daemon and the browser
@@ -130,8 +130,8 @@ func newTab(t testing.TB, url string) *tab {
 	return openTab(t, url, parent, chromedp.WithNewBrowserContext())
 }
 
-// beside opens another tab with the same cookies.
-func (b *tab) beside() *tab {
+// newSibling opens another tab with the same cookies.
+func (b *tab) newSibling() *tab {
 	b.t.Helper()
 	return openTab(b.t, b.url, b.ctx)
 }
@@ -175,7 +175,7 @@ func must(t testing.TB, err error) {
 // call sends one command of the DevTools protocol to a tab.
 func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 	defer cancel()
 	r, err := chromedp.Run(ctx, func(ctx context.Context, target *chromedp.Target) (R, error) {
 		return cdp.Call(ctx, target, command, params)
@@ -184,10 +184,10 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	return r
 }
 
-// do runs actions on the tab. It fails the test after patience.
+// do runs actions on the tab. It fails the test after waitTimeout.
 func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		b.fail(err.Error())
@@ -226,7 +226,7 @@ func (b *tab) width(px int64) {
 // open loads a page and waits until its layout is complete.
 func (b *tab) open(path string) *tab {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.Navigate(b.url+path)); err != nil {
 		b.t.Fatalf("open %s: %v", path, err)
@@ -240,7 +240,7 @@ const loaded = `document.readyState === "complete" && !!document.body`
 // eval evaluates an expression on the page. It also works when the page's scripts are disabled.
 func eval[T any](b *tab, js string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -256,16 +256,16 @@ func ask[T any](b *tab, js string) (T, error) {
 	return chromedp.Run(ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise))
 }
 
-// until waits until a condition holds on the page, and fails the test after patience.
+// until waits until a condition holds on the page, and fails the test after waitTimeout.
 func (b *tab) until(what, js string) {
 	b.t.Helper()
-	if err := b.soon(patience, js); err != nil {
+	if err := b.waitFor(waitTimeout, js); err != nil {
 		b.fail(fmt.Sprintf("it does not come about that %s: %v", what, err))
 	}
 }
 
-// soon waits up to d for a condition. It returns an error if the condition does not hold by then.
-func (b *tab) soon(d time.Duration, js string) error {
+// waitFor waits up to d for a condition. It returns an error if the condition does not hold by then.
+func (b *tab) waitFor(d time.Duration, js string) error {
 	deadline := time.Now().Add(d)
 	tick := time.NewTicker(40 * time.Millisecond)
 	defer tick.Stop()

@@ -221,7 +221,7 @@ func TestBudgets(t *testing.T) {
 	size := func(path string) float64 {
 		_, wire, server := r.get(path)
 		if server < 0 {
-			t.Fatalf("%s is no page", path)
+			t.Fatalf("%s is not a page", path)
 		}
 		return float64(wire) / kib
 	}

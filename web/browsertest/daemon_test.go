@@ -161,8 +161,8 @@ func (d *daemon) setup() map[string]string {
 	select {
 	case secret := <-d.secret:
 		return d.post("/setup", url.Values{"csrf": {"anonymous"}, "token": {secret}, "name": {admin.Name}, "password": {webtest.Password}})
-	case <-time.After(patience):
-		d.t.Fatal("the daemon prints no setup link")
+	case <-time.After(waitTimeout):
+		d.t.Fatal("the daemon does not print a setup link")
 		return nil
 	}
 }
@@ -179,7 +179,7 @@ func (d *daemon) post(path string, form url.Values) map[string]string {
 	d.t.Helper()
 	code, cookies := d.send(path, form)
 	if code != http.StatusSeeOther {
-		d.t.Fatalf("%s: %d", path, code)
+		d.t.Fatalf("%s: got status %d, want %d", path, code, http.StatusSeeOther)
 	}
 	return cookies
 }

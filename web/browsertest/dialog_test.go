@@ -20,7 +20,7 @@ func TestActionsArePreviewedInADialog(t *testing.T) {
 	b.open(run)
 	b.reach(link, "dialog[open] #preview")
 	if at := eval[string](b, `document.activeElement.id + " " + location.pathname`); at != "dialog-h "+run {
-		t.Errorf("the focus is at %q", at)
+		t.Errorf("the focus is on %q", at)
 	}
 	b.keep("dialog")
 	b.accessible("the dialog")
@@ -31,7 +31,7 @@ func TestActionsArePreviewedInADialog(t *testing.T) {
 	}
 	closed()
 	if back := eval[string](b, `document.activeElement.getAttribute("href") || ""`); back != run+"/resume" {
-		t.Errorf("after Escape the focus is at %q", back)
+		t.Errorf("after Escape, the focus is on %q", back)
 	}
 	// A rerun with an invalid input shows the error in the dialog.
 	b.reach(`main a[href="`+run+`/rerun"]`, "dialog[open] textarea[name=input]")
@@ -65,12 +65,12 @@ func TestAPeekOpensAndCloses(t *testing.T) {
 	}
 	b.reach("#list .pk a", "#list tr:first-child + tr.peek")
 	if now := expanded(); now != "true /runs" {
-		t.Errorf("open, the link is expanded: %s", now)
+		t.Errorf("with the dialog open, got aria-expanded %s", now)
 	}
 	b.click("#list .pk a")
 	b.until("the row is gone", `!document.querySelector("tr.peek")`)
 	if now := expanded(); now != "false /runs" {
-		t.Errorf("closed, the link is expanded: %s", now)
+		t.Errorf("with the dialog closed, got aria-expanded %s", now)
 	}
 	b.quiet("the peek")
 }

@@ -33,7 +33,7 @@ func TestAPlanIsMadeOfAnIntent(t *testing.T) {
 	p, err := d.api.Plan(t.Context(), planOf(b))
 	must(t, err)
 	if p.Latest != 1 || string(p.Stage) == "draft" {
-		t.Errorf("the plan is accepted as %+v", p)
+		t.Errorf("got accepted plan %+v", p)
 	}
 	ask("break", `!!document.querySelector('button[name="do"][value="retry"]')`)
 }

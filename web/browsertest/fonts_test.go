@@ -22,10 +22,10 @@ func TestFallbackFontsTakeTheSameRoom(t *testing.T) {
 		  return out;
 		})()`)
 		if len(got) != 2 {
-			t.Skipf("this machine has none of the fonts that stand in for %s", family)
+			t.Skipf("no fallback font for %s is installed", family)
 		}
 		if share := got[1] / got[0]; share < 0.98 || share > 1.02 {
-			t.Errorf("%s takes %.0f px, what stands in for it %.0f", family, got[0], got[1])
+			t.Errorf("%s is %.0f px wide, its fallback %.0f px", family, got[0], got[1])
 		}
 	}
 }

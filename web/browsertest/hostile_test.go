@@ -183,7 +183,7 @@ func TestHostileDownloads(t *testing.T) {
 	b.open("/runs/" + runs[0].ID + "?step=1")
 	links := eval[[]string](b, `[...document.querySelectorAll("main a[href*='/raw/']")].map((a) => a.getAttribute("href"))`)
 	if len(links) == 0 {
-		t.Fatal("nothing can be downloaded")
+		t.Fatal("no page has a download")
 	}
 	for _, l := range links {
 		h := eval[map[string]string](
@@ -194,7 +194,7 @@ func TestHostileDownloads(t *testing.T) {
 		)
 		if !strings.HasPrefix(h["as"], "attachment") || strings.Contains(h["type"], "html") || h["sniff"] != "nosniff" ||
 			!strings.Contains(h["policy"], "sandbox") {
-			t.Errorf("%s comes as %v", l, h)
+			t.Errorf("%s has the headers %v", l, h)
 		}
 	}
 }

@@ -24,12 +24,12 @@ func TestTheEndOfALoginIsAnnounced(t *testing.T) {
 	b.until("the page says that the login ends", `!!`+note+` && !!`+note+`.querySelector("button")`)
 	if text := eval[string](b, note+".textContent"); text != "Your login ends soon because of inactivity. Your input is "+
 		"still there. Stay logged in" {
-		t.Errorf("it says %q", text)
+		t.Errorf("the page shows %q", text)
 	}
 	b.click(`main > .note[role="alert"] button`)
 	b.until("the note is gone", `!`+note)
 	if typed := eval[string](b, `document.querySelector('main form input[name="name"]').value`); typed != "typed" {
-		t.Errorf("what was typed is %q", typed)
+		t.Errorf("got typed text %q", typed)
 	}
 	b.quiet("/settings/users")
 }

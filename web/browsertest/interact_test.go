@@ -233,7 +233,7 @@ func TestTheHarnessSeesFaults(t *testing.T) {
 	found := eval[string](b, audited)
 	for _, want := range []string{"image-alt", "color-contrast"} {
 		if !strings.Contains(found, want) {
-			t.Errorf("axe-core does not see %s: %s", want, found)
+			t.Errorf("axe-core does not report %s: %s", want, found)
 		}
 	}
 	b.until("the policy complains", `kairosProblems.some((p) => p.startsWith("csp:"))`)
@@ -245,7 +245,7 @@ func TestTheHarnessSeesFaults(t *testing.T) {
 	b.problems = nil
 	b.mu.Unlock()
 	if !strings.Contains(said, "Content Security Policy") {
-		t.Errorf("the console's complaints are not seen: %q", said)
+		t.Errorf("console errors are not recorded: %q", said)
 	}
 	b.open("/runs")
 	eval[bool](
@@ -253,6 +253,6 @@ func TestTheHarnessSeesFaults(t *testing.T) {
 		`(() => { const s = document.createElement("div"); s.style.cssText = "position:fixed;inset:0;z-index:99;background:#fff"; document.body.append(s); document.querySelector("#q").focus(); return true; })()`,
 	)
 	if problem := eval[string](b, focusSeen); !strings.Contains(problem, "covered") {
-		t.Errorf("a covered focus is not seen: %q", problem)
+		t.Errorf("a covered focus is not detected: %q", problem)
 	}
 }

@@ -86,13 +86,13 @@ func TestTabGoesThroughEveryPage(t *testing.T) {
 		b.open(path)
 		b.press(kb.Tab)
 		if !eval[bool](b, `document.activeElement.matches("a.skip")`) {
-			t.Errorf("%s: the first stop is %s", path, eval[string](b, `document.activeElement.outerHTML.slice(0, 100)`))
+			t.Errorf("%s: the first Tab stop is %s", path, eval[string](b, `document.activeElement.outerHTML.slice(0, 100)`))
 		}
 		b.press(kb.Enter)
 		b.until("the skip link leads to the page's content", `document.activeElement === document.querySelector("#main")`)
 		b.open(path)
 		if n := eval[int](b, `document.querySelectorAll("[tabindex]:not([tabindex='0'], [tabindex='-1'])").length`); n > 0 {
-			t.Errorf("%s: %d elements have an order of their own", path, n)
+			t.Errorf("%s: %d elements have a positive tabindex", path, n)
 		}
 		// Each stop follows the previous one in the document, until Tab leaves it.
 		eval[bool](
@@ -114,12 +114,12 @@ func TestTabGoesThroughEveryPage(t *testing.T) {
 			}
 		}
 		if stops == 400 {
-			t.Errorf("%s: Tab does not come to an end", path)
+			t.Errorf("%s: Tab does not reach the end of the page", path)
 		}
 		if wrong := eval[[]string](b, `kairosStops.slice(1).filter((e, i) => i < kairosStops.length - 2 && kairosStops[i].compareDocumentPosition(e) & Node.DOCUMENT_POSITION_PRECEDING).map((e) => e.outerHTML.slice(0, 80))`); len(
 			wrong,
 		) > 0 {
-			t.Errorf("%s: the order jumps back to %v", path, wrong)
+			t.Errorf("%s: the focus order jumps back to %v", path, wrong)
 		}
 		b.quiet(path)
 	}
@@ -170,7 +170,7 @@ func TestShortcuts(t *testing.T) {
 		"s": "/system", "h": "/"} {
 		b.leave(func() { b.press("g"); b.press(key) }, "g "+key, "main")
 		if now := eval[string](b, `location.pathname`); now != section {
-			t.Errorf("g %s leads to %s", key, now)
+			t.Errorf("shortcut g %s opens %s", key, now)
 		}
 	}
 	b.open("/runs/" + s.Failed.ID)
@@ -203,7 +203,7 @@ func TestShortcuts(t *testing.T) {
 	b.follow(`button[name="shortcuts"][value="off"]`, "#list")
 	b.press("j")
 	if eval[bool](b, `document.activeElement.matches("a.go")`) {
-		t.Error("shortcuts are switched off and j moves")
+		t.Error("j moves the selection with shortcuts disabled")
 	}
 	b.quiet("shortcuts")
 }
@@ -244,7 +244,7 @@ func TestEveryShortcut(t *testing.T) {
 	b.until("Enter opens the row", there("#run-id"))
 	b.leave(func() { b.press("g"); b.press("d") }, "g d", "main")
 	if now := eval[string](b, `location.pathname`); now != "/handoffs" {
-		t.Errorf("g d leads to %s", now)
+		t.Errorf("shortcut g d opens %s", now)
 	}
 	b.leave(func() { b.press("t") }, "t", "main")
 	b.until(
@@ -274,7 +274,7 @@ func TestEveryShortcut(t *testing.T) {
 	b.press("jk")
 	at := eval[string](b, `document.activeElement.getAttribute("href") || ""`)
 	if !strings.HasPrefix(at, failed) {
-		t.Errorf("j and k do not go to steps, but to %q", at)
+		t.Errorf("j and k select %q, want steps", at)
 	}
 	b.press("F")
 	b.until("F goes to the failed step", `!!document.activeElement.closest("tr.bad")`)
@@ -308,7 +308,7 @@ func TestEveryShortcut(t *testing.T) {
 		b.until(key+" goes to the button", fmt.Sprintf(`document.activeElement.dataset.key === %q`, button))
 	}
 	if d.status(s.Waiting.ID) != domain.RunWaiting || d.runs() != before {
-		t.Error("a key acted by itself")
+		t.Error("a key ran an action without confirmation")
 	}
 	b.quiet("every shortcut")
 }

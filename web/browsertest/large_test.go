@@ -56,7 +56,7 @@ func TestLargePlansAndRuns(t *testing.T) {
 	b.width(1440)
 	b.open("/runs/" + wide.ID)
 	if h := eval[string](b, `document.querySelector("#ih").innerText`); !strings.Contains(h, "sum") {
-		t.Errorf("the page opens on %q", h)
+		t.Errorf("the page opens at %q", h)
 	}
 	// The address can select a step in the middle.
 	b.open("/runs/" + longest.ID + "?step=1000")

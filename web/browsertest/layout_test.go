@@ -129,7 +129,7 @@ func TestNothingIsTooWideBetweenBreakpoints(t *testing.T) {
 	}
 	chosen := slices.IndexFunc(s.Paths(), func(path string) bool { return strings.Contains(path, "&handoff=") })
 	if chosen < 0 {
-		t.Fatal("no page has a handoff that is chosen")
+		t.Fatal("no page has a selected handoff")
 	}
 	b := d.tab()
 	for _, lang := range []string{"en", "es"} {
@@ -159,7 +159,7 @@ func TestNothingIsTooWideBetweenBreakpoints(t *testing.T) {
 		b.width(390)
 		if bare := eval[bool](b, `(() => { const row = document.querySelector("table.list tr.sel"); const of = (e) => getComputedStyle(e).backgroundColor, none = "rgba(0, 0, 0, 0)";
 			return of(row) === none || [...row.children].some((e) => ![none, of(row)].includes(of(e))); })()`); bare {
-			t.Errorf("the handoff that is chosen is marked in patches")
+			t.Errorf("the selected handoff is not highlighted completely")
 		}
 		b.keep("handoffs-" + lang + "-390")
 	}
@@ -177,7 +177,7 @@ func TestFitsSeesWhatDoesNotFit(t *testing.T) {
 	got := strings.Join(eval[[]string](b, fits), "\n")
 	for _, want := range []string{"scrolls sideways", "sticks out"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("the harness does not see that something %s:\n%s", want, got)
+			t.Errorf("the test does not detect that something %s:\n%s", want, got)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestReducedMotion(t *testing.T) {
 	b.media("", map[string]string{"prefers-reduced-motion": "no-preference"})
 	b.open("/runs/" + run.ID)
 	if len(eval[[]string](b, moving)) == 0 {
-		t.Error("what runs does not move, though it may: this test could not fail")
+		t.Error("nothing is animated without reduced motion: this test cannot fail")
 	}
 }
 
@@ -259,7 +259,7 @@ func TestForcedColors(t *testing.T) {
 	if bare := eval[[]string](b, `[...document.querySelectorAll(".st")].filter((e) => !e.textContent.trim()).map((e) => e.outerHTML)`); len(
 		bare,
 	) > 0 {
-		t.Errorf("statuses without a word: %v", bare)
+		t.Errorf("statuses without a text: %v", bare)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestPrint(t *testing.T) {
 	if cut := eval[[]string](b, `[...document.querySelectorAll("main pre, main .json, main .dag, main .src")].filter((e) => e.scrollHeight > e.clientHeight + 2 || e.scrollWidth > e.clientWidth + 2).map((e) => e.outerHTML.slice(0, 90))`); len(
 		cut,
 	) > 0 {
-		t.Errorf("cut off on paper: %v", cut)
+		t.Errorf("clipped in print: %v", cut)
 	}
 	if address := eval[string](b, `getComputedStyle(document.querySelector("main a.go"), "::after").content`); !strings.HasPrefix(address, `" (/runs`) {
 		t.Errorf("a printed link has the address %s", address)

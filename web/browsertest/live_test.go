@@ -38,7 +38,7 @@ func TestTheRunPageFollowsTheRun(t *testing.T) {
 	d.decide(s.Waiting.ID)
 	b.until("the page shows that the run has completed", there("#head h1 .st.ok"))
 	if typed := eval[string](b, `document.querySelector("input[name=comment]").value`); typed != "half a thought" {
-		t.Errorf("the refresh took %q away", typed)
+		t.Errorf("the refresh removed %q", typed)
 	}
 	b.until(
 		"the title and the icon follow",
@@ -61,18 +61,18 @@ func TestAnOpenListLeavesWhatIsHeldAlone(t *testing.T) {
 	b.until("the list says that a run is new", there("#pill a"))
 	now := eval[[]string](b, `[...document.querySelectorAll("#list tbody a.go")].map((a) => a.href)`)
 	if fmt.Sprint(now) != fmt.Sprint(rows) {
-		t.Errorf("the list went by itself from %v to %v", rows, now)
+		t.Errorf("the list changed without user action from %v to %v", rows, now)
 	}
 	if !eval[bool](b, fmt.Sprintf("document.querySelector(`%s`).checked", box)) {
-		t.Error("a chosen row is not chosen any more")
+		t.Error("a selected row is no longer selected")
 	}
 	if typed := eval[string](b, `document.querySelector(".search").value`); typed != "plan:led" {
-		t.Errorf("typed text became %q", typed)
+		t.Errorf("the typed text changed to %q", typed)
 	}
 	// The button of the bar opens the preview of the action for the selected run.
 	b.reach(`#bulk button[value="resume"]`, `form[action="/bulk"] button.pri`)
 	if chosen := eval[string](b, `document.querySelector('form[action="/bulk"] input[name=run]').value`); chosen != s.Failed.ID {
-		t.Errorf("the preview is about %q", chosen)
+		t.Errorf("the preview shows %q", chosen)
 	}
 }
 
@@ -116,17 +116,17 @@ nodes:
 	must(d.t, err)
 	select {
 	case <-calls:
-	case <-time.After(patience):
-		d.t.Fatal("the run does not reach its call")
+	case <-time.After(waitTimeout):
+		d.t.Fatal("the run does not start its call")
 	}
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(waitTimeout); ; {
 		list, err := d.api.Approvals(d.t.Context(), domain.ApprovalFilter{Run: run.ID})
 		must(d.t, err)
 		if len(list.Items) == 1 {
 			return run, open
 		}
 		if time.Now().After(deadline) {
-			d.t.Fatal("the run asks nobody")
+			d.t.Fatal("the run has no approval request")
 		}
 	}
 }
@@ -159,10 +159,10 @@ func (b *tab) hold() (held func(when string)) {
 	return func(when string) {
 		b.t.Helper()
 		if now := eval[string](b, state); now != before {
-			b.t.Errorf("%s, the page took something out of the operator's hands:\nbefore %s\nafter  %s", when, before, now)
+			b.t.Errorf("%s, the page changed the user's input or selection:\nbefore %s\nafter  %s", when, before, now)
 		}
 		if now := eval[float64](b, place); math.Abs(now-at) > 2 {
-			b.t.Errorf("%s, what the operator looks at moved from %g to %g", when, at, now)
+			b.t.Errorf("%s, the visible content moved from %g to %g", when, at, now)
 		}
 	}
 }
@@ -197,10 +197,10 @@ func TestAPageSurvivesTheDaemon(t *testing.T) {
 		said,
 		eval[string](b, `document.querySelector("#live").textContent`),
 	) {
-		t.Errorf("a screen reader is told %q", said)
+		t.Errorf("the live region for screen readers contains %q", said)
 	}
 	if now := eval[string](b, `document.querySelector("h1").innerText`); now != heading {
-		t.Errorf("without the daemon the page became %q", now)
+		t.Errorf("without the daemon, the page shows %q", now)
 	}
 	held("without the daemon")
 	open()
@@ -247,7 +247,7 @@ func TestASelectionHoldsAPartUntilItIsLetGo(t *testing.T) {
 	d.decide(s.Waiting.ID)
 	b.until("the other part shows the end", `document.querySelectorAll("#view tbody .st.ok").length >= 2`)
 	if now := eval[string](b, `getSelection().toString()`); now != s.Waiting.ID {
-		t.Errorf("the selection became %q", now)
+		t.Errorf("the selection changed to %q", now)
 	}
 	eval[bool](b, `getSelection().removeAllRanges(), true`)
 	b.until("the part catches up", there("#head h1 .st.ok"))
@@ -267,7 +267,7 @@ func TestPollingShowsTheSame(t *testing.T) {
 	d.decide(s.Waiting.ID)
 	b.until("the page shows that the run has completed", there("#head h1 .st.ok"))
 	if typed := eval[string](b, `document.querySelector("input[name=comment]").value`); typed != "half a thought" {
-		t.Errorf("polling took %q away", typed)
+		t.Errorf("polling removed %q", typed)
 	}
 	b.block()
 	b.live()
@@ -317,7 +317,7 @@ func TestManyTabs(t *testing.T) {
 	first := d.tab()
 	tabs := []*tab{first}
 	for range 7 {
-		tabs = append(tabs, first.beside())
+		tabs = append(tabs, first.newSibling())
 	}
 	for _, b := range tabs {
 		b.open("/runs/" + s.Waiting.ID)
@@ -333,13 +333,13 @@ func TestManyTabs(t *testing.T) {
 	must(t, chromedp.Listen(b.ctx, streams.event))
 	b.open("/runs").live()
 	if streams.count() != 1 {
-		t.Fatalf("a live tab holds %d streams", streams.count())
+		t.Fatalf("a live tab has %d streams, want 1", streams.count())
 	}
 	eval[bool](
 		b,
 		`(() => { Object.defineProperty(document, "hidden", {value: true, configurable: true}); document.dispatchEvent(new Event("visibilitychange")); return true; })()`,
 	)
-	for deadline := time.Now().Add(patience); streams.count() > 0; eval[bool](b, "true") {
+	for deadline := time.Now().Add(waitTimeout); streams.count() > 0; eval[bool](b, "true") {
 		if time.Now().After(deadline) {
 			t.Fatal("a hidden tab keeps its stream")
 		}

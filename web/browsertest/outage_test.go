@@ -33,7 +33,7 @@ func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 	b.open("/").live()
 	b.until("home says how many failed", fmt.Sprintf(`document.querySelector("#attention .sum").textContent.includes("%d")`, runs))
 	if n := eval[int](b, `document.querySelectorAll("#attention tr.bad").length`); n != 1 {
-		t.Fatalf("the outage is %d lines", n)
+		t.Fatalf("the outage is shown as %d lines, want 1", n)
 	}
 	b.accessible("home in an outage")
 	resume := func(result string) {
@@ -45,7 +45,7 @@ func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 		}
 		b.leave(func() { b.click(`dialog form[action="/bulk"] button.pri`) }, "the act", "h1")
 		if path := eval[string](b, "location.pathname"); !strings.HasPrefix(path, "/bulk/") {
-			t.Fatalf("the act leads to %s", path)
+			t.Fatalf("the action redirects to %s", path)
 		}
 		b.until("the act ends: "+result, fmt.Sprintf(`document.querySelector("main").textContent.includes(%q)`, result))
 	}

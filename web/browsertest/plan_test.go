@@ -16,10 +16,10 @@ func TestABoxLeadsToItsLine(t *testing.T) {
 		strings.TrimSpace(line),
 		"ask:",
 	) {
-		t.Errorf("a click on ask leads to %q", line)
+		t.Errorf("a click on step ask selects line %q", line)
 	}
 	if !eval[bool](b, `document.activeElement === document.querySelector("textarea[data-indent]")`) {
-		t.Error("the text does not have the focus")
+		t.Error("the editor does not have the focus")
 	}
 	b.accessible("the editor with an example")
 }

@@ -58,7 +58,7 @@ func (b *tab) tap(css string) {
 		b.enter(css)
 		return
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitTimeout)
 	var last [2]float64
 	for time.Now().Before(deadline) {
 		at, err := ask[[]float64](b, fmt.Sprintf(reached, quoted(css)))
@@ -124,7 +124,7 @@ func (b *tab) reach(css, then string) {
 	b.clicks++
 	for range 4 {
 		b.tap(css)
-		if b.soon(patience/4, loaded+" && "+there(then)) == nil {
+		if b.waitFor(waitTimeout/4, loaded+" && "+there(then)) == nil {
 			return
 		}
 		b.t.Logf("a click on %s shows no %s", css, then)
@@ -144,14 +144,14 @@ func (b *tab) leave(do func(), what, then string) {
 		from := eval[string](b, fmt.Sprintf(`window.kairosLeft = %d, location.href`, b.left))
 		left := fmt.Sprintf(`(window.kairosLeft !== %d || location.href !== %s)`, b.left, quoted(from))
 		do()
-		if b.soon(patience/4, left) == nil {
+		if b.waitFor(waitTimeout/4, left) == nil {
 			b.until(
 				what+" leads to "+then,
 				fmt.Sprintf(`%s && %s && !document.querySelector(".htmx-request") && %s`, loaded, left, there(then)),
 			)
 			return
 		}
-		b.t.Logf("%s led nowhere", what)
+		b.t.Logf("%s had no effect", what)
 	}
 	b.fail(what + " leads nowhere")
 }

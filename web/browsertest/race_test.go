@@ -32,10 +32,10 @@ func TestTwoOperatorsResume(t *testing.T) {
 			must(t, err)
 			second.reach(`#preview button[value="act"]`, `#preview [role="alert"]`)
 			text := eval[string](second, `document.querySelector("#preview").innerText`)
-			t.Logf("the second is told: %.300s", text)
+			t.Logf("the second user sees: %.300s", text)
 			// The page offers the action again, for the current revision.
 			if rev := eval[string](second, `document.querySelector('#preview input[name="rev"]').value`); rev != fmt.Sprint(again.LastSeq) {
-				t.Errorf("the act offered is for revision %s, the run is at %d", rev, again.LastSeq)
+				t.Errorf("the form has revision %s, the run is at %d", rev, again.LastSeq)
 			}
 			journal, err := d.api.Journal(t.Context(), s.Failed.ID)
 			must(t, err)
@@ -70,12 +70,12 @@ func TestTwoOperatorsDecide(t *testing.T) {
 	second.reach(`button[name="answer"][value="reject"]`, `main [role="alert"]:not([data-notice])`)
 	text := eval[string](second, `document.querySelector("main").innerText`)
 	if !strings.Contains(text, "marta") {
-		t.Errorf("the second is not told who decided:\n%s", text)
+		t.Errorf("the second user does not see who decided:\n%s", text)
 	}
 	r, err := d.api.Wait(t.Context(), s.Waiting.ID)
 	must(t, err)
 	if r.Status != domain.RunCompleted {
-		t.Errorf("the run is %s: the second answer stands", r.Status)
+		t.Errorf("got run status %s: the second decision was applied", r.Status)
 	}
 	second.quiet("the second operator")
 }
@@ -103,10 +103,10 @@ func TestADoubleClickForksOnce(t *testing.T) {
 				}
 			}, "the fork", "#run-id")
 			if id := eval[string](b, `document.querySelector("#run-id").textContent`); id == s.Completed.ID {
-				t.Error("the page is not the fork's")
+				t.Error("the page does not show the fork")
 			}
 			if after := d.runs(); after != before+1 {
-				t.Errorf("two clicks made %d runs", after-before)
+				t.Errorf("two clicks started %d runs, want 1", after-before)
 			}
 			// A reload does not send the form again.
 			b.reload("#run-id")
@@ -161,7 +161,7 @@ func TestHistory(t *testing.T) {
 	b.open("/runs")
 	b.filter("plan:echo")
 	if eval[bool](b, `[...document.querySelectorAll("#list a.go")].some((a) => !a.textContent.includes("echo"))`) {
-		t.Error("what is typed does not filter the list")
+		t.Error("typing does not filter the list")
 	}
 	b.follow(`form[action="/runs"] button`, "#list tbody tr")
 	b.live()
@@ -179,7 +179,7 @@ func TestHistory(t *testing.T) {
 	b.leave(func() { eval[bool](b, `document.querySelector('a[href="`+target+`"]').click(), true`) }, "the row", "#run-id")
 	b.back("#list tbody tr")
 	if after := eval[string](b, list); after != before {
-		t.Errorf("back shows another list:\n%s\n%s", before, after)
+		t.Errorf("Back shows a different list:\n%s\n%s", before, after)
 	}
 	b.until("the list is where it was", fmt.Sprintf("Math.abs(scrollY - %g) < 3", at))
 	if n := eval[int](b, `document.querySelectorAll("header.top, main, footer").length`); n != 3 {
@@ -187,7 +187,7 @@ func TestHistory(t *testing.T) {
 	}
 	b.forward("#run-id")
 	if here := eval[string](b, `location.pathname`); here != target {
-		t.Errorf("forward leads to %s, not %s", here, target)
+		t.Errorf("Forward opens %s, want %s", here, target)
 	}
 	// The selected step is in the address, so a reload keeps it.
 	b.open("/runs/" + s.Failed.ID)
@@ -196,7 +196,7 @@ func TestHistory(t *testing.T) {
 	step := eval[string](b, `document.querySelector("#ih").innerText`)
 	b.reload("#inspector")
 	if now := eval[string](b, `document.querySelector("#ih").innerText`); now != step {
-		t.Errorf("the reload shows %q, not %q", now, step)
+		t.Errorf("after reloading, got step %q, want %q", now, step)
 	}
 	b.quiet("history")
 }
@@ -230,7 +230,7 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 			there := fmt.Sprintf(`%s && location.pathname + location.search === %s`, loaded, quoted(place))
 			for range 4 { // a click during layout can be lost
 				b.click(fmt.Sprintf(`main a[href=%s]`, quoted(href)))
-				if b.soon(patience/4, there) == nil {
+				if b.waitFor(waitTimeout/4, there) == nil {
 					break
 				}
 			}
@@ -238,8 +238,8 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 			address := strings.TrimPrefix(eval[string](b, `location.href`), d.url)
 			colleague.open(address)
 			theirs := eval[string](colleague, shown)
-			if err := b.soon(patience/4, shown+" === "+quoted(theirs)); err != nil {
-				t.Errorf("%s shows a colleague something else:\n%s", address, parting(eval[string](b, shown), theirs))
+			if err := b.waitFor(waitTimeout/4, shown+" === "+quoted(theirs)); err != nil {
+				t.Errorf("%s shows another user different content:\n%s", address, parting(eval[string](b, shown), theirs))
 			}
 		}
 	}
@@ -261,10 +261,10 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 			colleague.open(base + "?" + query)
 			mine, theirs := eval[string](b, shown), eval[string](colleague, shown)
 			if mine != theirs {
-				t.Errorf("%s?%s shows a colleague something else:\n%s", base, query, parting(mine, theirs))
+				t.Errorf("%s?%s shows another user different content:\n%s", base, query, parting(mine, theirs))
 			}
 			if mine == plain && query != "view=log" && !strings.Contains(query, "since") && !strings.Contains(query, "zoom") {
-				t.Errorf("%s?%s shows what the page shows without it", base, query)
+				t.Errorf("%s?%s has no effect on the page", base, query)
 			}
 		}
 	}
@@ -299,7 +299,7 @@ func TestAFormIsSentOnce(t *testing.T) {
 	b.fill(`main form textarea[name="input"]`, `{"amount": "many"}`)
 	b.follow(`main form.form button[type="submit"]`, `main [role="alert"]:not([data-notice])`)
 	if kept := eval[string](b, `document.querySelector('main form textarea[name="input"]').value`); !strings.Contains(kept, "many") {
-		t.Errorf("what was typed is lost: %q", kept)
+		t.Errorf("the typed text was lost: got %q", kept)
 	}
 	b.open("/plans/ledger/start")
 	b.click("main form details summary")
@@ -339,7 +339,7 @@ func TestWhatWasTypedOutlivesALogin(t *testing.T) {
 	}
 	b.reload("main form.form")
 	if eval[bool](b, `!!sessionStorage.getItem("kept")`) {
-		t.Error("it is kept for ever")
+		t.Error("the draft text is never deleted")
 	}
 	b.quiet("a login that ended")
 }

@@ -23,10 +23,10 @@ func TestARunIsExploredWithoutReloads(t *testing.T) {
 	b.until("the inspector shows the step", `document.querySelector("#ih").innerText.includes("check")`)
 	b.until("the row is marked", `document.querySelector(".timeline tbody tr:first-child").classList.contains("sel")`)
 	if !eval[bool](b, `window.kairosSame === true && /step=1/.test(location.search)`) {
-		t.Error("choosing a step loads the page anew, or is not in the address")
+		t.Error("selecting a step reloads the page, or does not change the address")
 	}
 	if now := eval[float64](b, `scrollY`); now != at {
-		t.Errorf("choosing a step scrolls from %g to %g", at, now)
+		t.Errorf("selecting a step scrolls from %g to %g", at, now)
 	}
 	b.click(`#inspector .tabs a:last-child`)
 	b.until(
@@ -37,7 +37,7 @@ func TestARunIsExploredWithoutReloads(t *testing.T) {
 	b.until("the state is shown", `/view=state/.test(location.search) && `+there("#state .checkpoints"))
 	b.until("the tab is marked", still+` && document.querySelector("#tabs [aria-current]").innerText.startsWith("State")`)
 	if !eval[bool](b, `window.kairosSame === true`) {
-		t.Error("a view is loaded anew")
+		t.Error("switching the view reloads the page")
 	}
 	b.accessible("the state, swapped")
 	b.press(",")
@@ -104,7 +104,7 @@ func TestAPauseComesBackToTheView(t *testing.T) {
 	plain.open("/runs/" + run.ID + "?view=io")
 	plain.follow(`[form="once-unpause"]`, "#done")
 	if at := eval[string](plain, `location.search`); at != "?view=io" {
-		t.Errorf("without scripts, continuing leads to %q", at)
+		t.Errorf("without scripts, the link opens %q", at)
 	}
 }
 
@@ -126,7 +126,7 @@ nodes:
 	const end = `(() => { const l = document.querySelector("#log"); return l.scrollHeight - l.clientHeight - l.scrollTop; })()`
 	b.until("the log begins at its end", end+" < 4")
 	if eval[bool](b, there("#follow")) {
-		t.Error("a log that is followed asks to be followed")
+		t.Error("a log that is being followed offers to follow it")
 	}
 	eval[bool](
 		b,
@@ -139,7 +139,7 @@ nodes:
 		`/\(1 new\)/.test(document.querySelector("#follow").innerText) || !document.querySelector("#log[data-follow]")`,
 	)
 	if top := eval[float64](b, `document.querySelector("#log").scrollTop`); top > 4 {
-		t.Errorf("the log went to %g by itself", top)
+		t.Errorf("the log scrolled to %g without user action", top)
 	}
 	b.click(`.log li:nth-child(2) a.ln`)
 	b.until("a line is in the address", `/line=2/.test(location.search) && location.hash === "#L2"`)
@@ -164,7 +164,7 @@ func TestAScreenReaderFindsEveryRow(t *testing.T) {
 		}
 	}
 	if rows != 301 || cells != 300*3 {
-		t.Errorf("%d rows with %d cells are there for a screen reader", rows, cells)
+		t.Errorf("screen readers see %d rows with %d cells", rows, cells)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestTheMenuOfARun(t *testing.T) {
 	b.open("/runs/" + s.Failed.ID)
 	const open = `document.querySelector("#more").matches(":popover-open")`
 	if eval[bool](b, open) {
-		t.Error("the menu is open before anybody opens it")
+		t.Error("the menu is open initially")
 	}
 	b.click(`[popovertarget=more]`)
 	b.until("the menu is open", open)

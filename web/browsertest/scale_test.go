@@ -94,9 +94,9 @@ func TestAMillionRunsInTheBrowser(t *testing.T) {
 		t.Errorf("a first visit takes %g bytes, the next %g", first.bytes, again.bytes)
 	}
 	count := eval[string](b, `document.querySelector("nav.more").innerText`)
-	t.Logf("the list says: %s", strings.ReplaceAll(count, "\n", " "))
+	t.Logf("the list shows: %s", strings.ReplaceAll(count, "\n", " "))
 	if large && !strings.Contains(count, "10,000") {
-		t.Errorf("the list of a million runs says %q", count)
+		t.Errorf("the list of a million runs shows %q", count)
 	}
 	for range 3 {
 		b.follow("a[rel=next]", "#list tbody tr")
@@ -106,12 +106,12 @@ func TestAMillionRunsInTheBrowser(t *testing.T) {
 	b.follow("#list a.go", "#run-id")
 	b.back("#list tbody tr")
 	if now := eval[string](b, `location.search`); now != older {
-		t.Errorf("back leads to %s, not %s", now, older)
+		t.Errorf("Back opens %s, want %s", now, older)
 	}
 	b.fill(".search", id[len(id)-10:])
 	b.leave(func() { b.press("\r") }, "the jump field", "#run-id")
 	if now := eval[string](b, `location.pathname`); now != strings.SplitN(id, "?", 2)[0] {
-		t.Errorf("jumping to the end of the ID leads to %s, not %s", now, id)
+		t.Errorf("jumping to the end of the ID opens %s, want %s", now, id)
 	}
 	b.open("/runs")
 	b.filter("status:failed plan:plan-00 since:80d")
@@ -149,7 +149,7 @@ func TestAMillionRunsInTheBrowser(t *testing.T) {
 			t.Errorf("%s takes the server %g ms", path, p95)
 		}
 		if shift > 0.02 {
-			t.Errorf("%s moves by itself: %.3f", path, shift)
+			t.Errorf("%s has a layout shift of %.3f", path, shift)
 		}
 	}
 	// Measures the response of the page to a click.

@@ -74,7 +74,7 @@ func TestTheShell(t *testing.T) {
 		t.Errorf("the title is %q", title)
 	}
 	if eval[bool](b, there("a.reload")) {
-		t.Error("a page that follows by itself has a link to load it again")
+		t.Error("a live page has a reload link")
 	}
 	b.width(390)
 	b.cookie("inspector", "")
@@ -87,14 +87,14 @@ func TestTheShell(t *testing.T) {
 		indicates("stale")+` && `+there("#live")+` && /\d\d:\d\d:\d\d/.test(document.querySelector("#live").innerText)`,
 	)
 	if now := eval[float64](b, place); now != at {
-		t.Errorf("saying so moves the page from %g to %g", at, now)
+		t.Errorf("the message moves the page from %g to %g", at, now)
 	}
 	d.start()
 	b.live()
 	plain := d.tab().withoutScripts()
 	plain.open(run)
 	if !eval[bool](plain, there("a.reload")) {
-		t.Error("without scripts there is no link to load the page again")
+		t.Error("without scripts, the page has no reload link")
 	}
 	plain.follow("a.reload", "#run-id")
 }

@@ -53,7 +53,7 @@ func (d *daemon) everyState(t *testing.T) []state {
 	waits := func(plan string, reason domain.WaitReason) domain.Run {
 		t.Helper()
 		run := start(domain.StartRequest{Plan: plan})
-		for deadline := time.Now().Add(patience); run.WaitReason != reason; {
+		for deadline := time.Now().Add(waitTimeout); run.WaitReason != reason; {
 			if time.Now().After(deadline) {
 				t.Fatalf("run %s of %s is %s %q, and does not come to wait for %s", run.ID, plan, run.Status, run.WaitReason, reason)
 			}
@@ -117,7 +117,7 @@ func TestEveryStatus(t *testing.T) {
 				where := fmt.Sprintf("%s, %s %s, %s", c.word, c.run.ID, view, l.theme)
 				visit("/runs/"+c.run.ID+view, where)
 				if got := eval[string](b, `document.querySelector("h1").innerText`); !strings.HasPrefix(got, c.word) {
-					t.Errorf("%s: the heading says %q", where, got)
+					t.Errorf("%s: got heading %q", where, got)
 				}
 				b.keep(fmt.Sprintf("state-%d-%02d%s", i, n, strings.TrimPrefix(view, "?view=")))
 			}
@@ -137,7 +137,7 @@ func TestEveryStatus(t *testing.T) {
 				quoted(c.word),
 			),
 		) {
-			t.Errorf("the list does not say of %s that it is %s", c.run.ID, c.word)
+			t.Errorf("the list does not show run %s as %s", c.run.ID, c.word)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestEmptyPages(t *testing.T) {
 			b.open(path)
 			where := fmt.Sprintf("%s without anything (%s, %d px)", path, l.theme, l.width)
 			if text := eval[string](b, `document.querySelector("main").innerText.trim()`); len(text) < 20 {
-				t.Errorf("%s says only %q", where, text)
+				t.Errorf("%s shows only %q", where, text)
 			}
 			b.accessible(where)
 			for _, f := range eval[[]string](b, fits) {
@@ -195,7 +195,7 @@ func TestOtherSights(t *testing.T) {
 				emulation.SetEmulatedVisionDeficiencyTypeProtanopia, emulation.SetEmulatedVisionDeficiencyTypeDeuteranopia,
 				emulation.SetEmulatedVisionDeficiencyTypeTritanopia, emulation.SetEmulatedVisionDeficiencyTypeAchromatopsia} {
 				if picture(sight) == plain {
-					t.Errorf("%s, %s: the browser shows nothing else to %s", path, theme, sight)
+					t.Errorf("%s, %s: the page looks the same with %s", path, theme, sight)
 				}
 			}
 			// Statuses on one page have different icons. Two statuses that look alike have the same
@@ -206,7 +206,7 @@ func TestOtherSights(t *testing.T) {
 			  return Object.entries(by).filter(([, w]) => w.size > 3).map(([k, w]) => k + ": " + [...w].join(", ")); })()`,
 			)
 			if len(alike) > 0 {
-				t.Errorf("%s: one shape says many things: %v", path, alike)
+				t.Errorf("%s: one shape has several meanings: %v", path, alike)
 			}
 		}
 	}

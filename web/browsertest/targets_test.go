@@ -33,13 +33,13 @@ func TestChosenRunsBringUpTheBar(t *testing.T) {
 	bar := `(() => { const e = document.querySelector("#bulk .bar"), r = e.getBoundingClientRect();
 		return e.checkVisibility() && r.height > 0 && r.top >= 0 && r.bottom <= innerHeight; })()`
 	if eval[bool](b, bar) {
-		t.Error("the bar is shown before a row is chosen")
+		t.Error("the bar is shown before a row is selected")
 	}
 	b.click("#list tbody tr:nth-child(1) input[name=run]")
 	b.until("the bar is in view", bar)
 	compare := there(`#bulk .bar [value="compare"]`)
 	if eval[bool](b, compare) {
-		t.Error("one run can be compared")
+		t.Error("Compare is offered for a single run")
 	}
 	b.click("#list tbody tr:nth-child(2) input[name=run]")
 	b.until("two runs can be compared", compare)

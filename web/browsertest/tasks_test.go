@@ -84,7 +84,7 @@ var coreTasks = []task{
 		}
 		b.follow(`#bulk button[value="compare"]`, "main h1")
 		if at := eval[string](b, "location.pathname"); at != "/runs/compare" {
-			b.t.Errorf("Compare leads to %s", at)
+			b.t.Errorf("Compare opens %s", at)
 		}
 	}},
 	{"write a plan, check it, and start it", 4, func(b *tab, d *daemon, _ webtest.Seeded) {
@@ -111,7 +111,7 @@ var coreTasks = []task{
 		b.fill(`textarea[name="intent"]`, "regatta")
 		b.follow(`main form button.pri`, "main h1")
 		if at := eval[string](b, "location.pathname"); !strings.HasPrefix(at, "/plans/drafts/") {
-			b.t.Errorf("the request leads to %s", at)
+			b.t.Errorf("the request opens %s", at)
 		}
 	}},
 	{"who did what", 2, func(b *tab, _ *daemon, s webtest.Seeded) {
@@ -170,7 +170,7 @@ func (d *daemon) ended(id string) domain.Run {
 func (d *daemon) decided(b *tab, r domain.Run, status string) {
 	d.t.Helper()
 	if text := eval[string](b, `document.querySelector("#done").innerText`); text == "" {
-		b.t.Error("nothing confirms the decision")
+		b.t.Error("the page does not confirm the decision")
 	}
 	if !b.plain {
 		b.until("the focus stays in the content", `document.activeElement !== document.body && document.activeElement.closest("main")`)
@@ -208,7 +208,7 @@ func (b *tab) whyInView(r domain.Run) {
 	b.t.Helper()
 	why := eval[string](b, `document.querySelector("#why").closest("section").innerText`)
 	if r.Error == nil || !strings.Contains(why, r.Error.Message) {
-		b.t.Errorf("the page does not show why: %q", why)
+		b.t.Errorf("the page does not show the reason: %q", why)
 	}
 	below := `document.querySelector("#why").closest("section").getBoundingClientRect().bottom - innerHeight`
 	if px := eval[float64](b, below); px > 0 {

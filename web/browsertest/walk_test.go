@@ -16,7 +16,7 @@ var otherTasks = []task{
 		b.follow(`a.chip[href$="status%3Afailed"]`, `a.chip[aria-current]`)
 		b.follow(runLink(s.Failed), "#run-id")
 		if id := b.runID(); id != s.Failed.ID {
-			b.t.Errorf("the page is about %s, not %s", id, s.Failed.ID)
+			b.t.Errorf("got the page of run %s, want %s", id, s.Failed.ID)
 		}
 	}},
 	{"fork a completed run from a checkpoint", 5, func(b *tab, d *daemon, s webtest.Seeded) {
@@ -31,7 +31,7 @@ var otherTasks = []task{
 		b.fill(`textarea[name="edit.list"]`, `{"items": [5, 6]}`)
 		b.follow(`#preview button[value="act"]`, "#run-id")
 		if r := d.ended(b.runID()); r.ID == s.Completed.ID || !strings.Contains(string(r.Output), "[25,36]") {
-			b.t.Errorf("the fork of %s ran with what it was before: %s", s.Completed.ID, r.Output)
+			b.t.Errorf("the fork of %s ran with the old value: %s", s.Completed.ID, r.Output)
 		}
 	}},
 	{"start a run", 4, func(b *tab, d *daemon, _ webtest.Seeded) {
@@ -42,7 +42,7 @@ var otherTasks = []task{
 		b.follow(`main form.form button[type="submit"]`, "#run-id")
 		r := d.ended(b.runID())
 		if r.PlanKey != "ledger" || r.Status != domain.RunCompleted || !strings.Contains(string(r.Input), "5") {
-			b.t.Errorf("what was started is %s, %s, with %s", r.PlanKey, r.Status, r.Input)
+			b.t.Errorf("got run of plan %s, status %s, input %s", r.PlanKey, r.Status, r.Input)
 		}
 	}},
 	{"filter", 2, func(b *tab, _ *daemon, s webtest.Seeded) {

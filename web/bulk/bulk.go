@@ -126,11 +126,11 @@ func comparison(c *ui.Context) error {
 		return domain.Errorf(domain.CodeInvalid, "%d runs are chosen; two can be compared", len(chosen)).
 			Suggest("choose two runs in the list")
 	}
-	return c.To("/runs/compare?" + url.Values{"a": chosen[:1], "b": chosen[1:]}.Encode())
+	return c.RedirectTo("/runs/compare?" + url.Values{"a": chosen[:1], "b": chosen[1:]}.Encode())
 }
 
 func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v part.BulkAction, problem string) error {
-	pre, err := s.App.Bulk.Preview(c, c.Who.Actor(), req)
+	pre, err := s.App.Bulk.Preview(c, c.Principal.Actor(), req)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (s *section) start(c *ui.Context) error {
 	b, err := s.App.Bulk.Start(c, app.BulkStart{Meta: c.Meta(), BulkRequest: req})
 	switch domain.CodeOf(err) {
 	case "":
-		return c.To("/bulk/" + b.ID)
+		return c.RedirectTo("/bulk/" + b.ID)
 	case domain.CodeStale, domain.CodeConflict:
 		return s.showPreview(c, http.StatusConflict, req, v, c.Sentence(err))
 	}
@@ -250,7 +250,7 @@ func (s *section) conditions(c *ui.Context, p *PreviewPage, req domain.BulkReque
 		names = append(names, req.Provider)
 	}
 	for _, n := range names {
-		p.Providers = append(p.Providers, kit.Option{Value: n, Text: kit.Visible(n), Selected: n == req.Provider})
+		p.Providers = append(p.Providers, kit.Option{Value: n, Text: kit.Escape(n), Selected: n == req.Provider})
 	}
 	for _, o := range open {
 		p.Circuits = append(p.Circuits, circuit.OpenOf(c, o))
@@ -295,17 +295,17 @@ func (s *section) show(c *ui.Context) error {
 
 // progress returns the progress of a bulk operation.
 func (s *section) progress(c *ui.Context) (Progress, error) {
-	b, err := s.App.Bulk.Get(c, c.Who.Actor(), c.Param("bulk"))
+	b, err := s.App.Bulk.Get(c, c.Principal.Actor(), c.Param("bulk"))
 	if err != nil {
 		return Progress{}, err
 	}
 	st := statusOf(c, b)
 	heading := headingOf(c, b.Action, int(b.Total))
 	p := Progress{
-		ID: b.ID, Title: c.T(st.Word) + " · " + heading, Heading: heading, Status: st, Note: kit.Visible(b.Note),
+		ID: b.ID, Title: c.T(st.Word) + " · " + heading, Heading: heading, Status: st, Note: kit.Escape(b.Note),
 		Address: c.Echo.Request().URL.RequestURI(),
 		Final:   b.State.Final(),
-		CanStop: !b.State.Final() && c.Who.Role.Includes(domain.RoleOperator),
+		CanStop: !b.State.Final() && c.Principal.Role.Includes(domain.RoleOperator),
 		Strip:   stripOf(c, b),
 		Facts:   factsOf(c, b),
 	}
@@ -313,7 +313,7 @@ func (s *section) progress(c *ui.Context) (Progress, error) {
 		p.Topic = "runs"
 	}
 	if !p.Final && b.Tool != "" {
-		tools, err := s.App.Tools.List(c, c.Who.Actor())
+		tools, err := s.App.Tools.List(c, c.Principal.Actor())
 		if err != nil {
 			return Progress{}, err
 		}
@@ -351,7 +351,7 @@ func stripOf(c *ui.Context, b domain.Bulk) Strip {
 	if b.Rate > 0 && !b.State.Final() {
 		v.Rate = c.N(b.Rate, "%s run per minute", "%s runs per minute")
 		if left > 0 {
-			v.Rate += " · " + c.T("about %s left", kit.About(time.Duration(left)*time.Minute/time.Duration(b.Rate)))
+			v.Rate += " · " + c.T("about %s left", kit.ApproxDuration(time.Duration(left)*time.Minute/time.Duration(b.Rate)))
 		}
 	}
 	return v
@@ -364,23 +364,23 @@ func factsOf(c *ui.Context, b domain.Bulk) (out []kit.Fact) {
 			out = append(out, kit.Fact{Term: term, Text: text, Href: href})
 		}
 	}
-	add(c.T("Started by"), kit.Visible(b.Actor), "")
+	add(c.T("Started by"), kit.Escape(b.Actor), "")
 	add(c.T("Started"), c.Time(b.CreatedAt).Text, "")
 	add(c.T("Ended"), c.Time(b.EndedAt).Text, "")
-	add(c.T("Reason"), kit.Visible(b.Reason), "")
+	add(c.T("Reason"), kit.Escape(b.Reason), "")
 	if b.Rate > 0 && b.State.Final() {
 		add(c.T("Runs per minute"), c.Number(int64(b.Rate)), "")
 	}
-	add(c.T("Labels"), kit.Visible(part.LabelText(b.Labels)), "")
+	add(c.T("Labels"), kit.Escape(part.LabelText(b.Labels)), "")
 	add(c.T("Not before"), c.Time(b.NotBefore).Text, "")
 	if b.Provider != "" {
-		add(c.T("When it takes calls"), kit.Visible(b.Provider), "/agents/providers")
+		add(c.T("When it takes calls"), kit.Escape(b.Provider), "/agents/providers")
 	}
 	if b.Tool != "" {
 		tool, host, _ := strings.Cut(b.Tool, " ")
 		add(c.T("When it takes calls"), kit.CircuitOf(tool, host), link.Tool(tool))
 	}
-	add(c.T("Filter"), kit.Visible(b.Query), "/runs?q="+url.QueryEscape(b.Query))
+	add(c.T("Filter"), kit.Escape(b.Query), "/runs?q="+url.QueryEscape(b.Query))
 	add(c.T("Runs"), c.T("as a list"), "/runs?q="+url.QueryEscape("bulk:"+b.ID))
 	add(c.T("Failed runs"), c.T("as a list"), "/runs?q="+url.QueryEscape("status:failed bulk:"+b.ID))
 	return out
@@ -391,7 +391,7 @@ func (s *section) stop(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.To("/bulk/" + b.ID)
+	return c.RedirectTo("/bulk/" + b.ID)
 }
 
 const (
@@ -411,7 +411,7 @@ func (s *section) list(c *ui.Context) error {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
 		return c.Render(http.StatusBadRequest, List(p))
 	}
-	list, err := s.App.Bulk.List(c, c.Who.Actor(), listRead)
+	list, err := s.App.Bulk.List(c, c.Principal.Actor(), listRead)
 	if err != nil {
 		return err
 	}
@@ -429,11 +429,11 @@ func (s *section) list(c *ui.Context) error {
 		p.Rows = append(p.Rows, ListRow{
 			Href:    "/bulk/" + b.ID,
 			Heading: headingOf(c, b.Action, int(b.Total)),
-			Who:     kit.Visible(b.Actor),
+			Actor:   kit.Escape(b.Actor),
 			Status:  statusOf(c, b),
 			At:      c.Time(b.CreatedAt),
 			Strip:   stripOf(c, b),
-			Reason:  kit.Visible(kit.Cut(cmp.Or(b.Note, b.Reason), 200)),
+			Reason:  kit.Escape(kit.Truncate(cmp.Or(b.Note, b.Reason), 200)),
 		})
 	}
 	return c.Render(http.StatusOK, List(p))

@@ -19,19 +19,19 @@ func TestChosenRunsAreActedOn(t *testing.T) {
 	address := "/bulk/new?" + url.Values{"do": {"delete"}, "q": {""}, "run": {seed.Completed.ID, seed.Waiting.ID}}.Encode()
 	p := b.Get(address)
 	if !strings.Contains(p.Body, "Delete 1 run") || !strings.Contains(p.Body, "the run is waiting") {
-		t.Fatalf("%d %s", p.Code, p.Body)
+		t.Fatalf("status %d %s", p.Code, p.Body)
 	}
 	form := p.Hidden()
 	form["run"] = []string{seed.Completed.ID, seed.Waiting.ID}
 	if p := b.Post("/bulk", form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Enter a reason") {
-		t.Errorf("deleting many without a reason: %d", p.Code)
+		t.Errorf("deleting runs without a reason: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 	form.Set("reason", "a test")
 	if p = b.Post("/bulk", form); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d\n%s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d\n%s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	if p := b.Get("/bulk/new?do=odd&q=x"); p.Code != http.StatusNotFound {
-		t.Errorf("an act there is not: %d", p.Code)
+		t.Errorf("an unknown action: got status %d, want %d", p.Code, http.StatusNotFound)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestABulkOperationShowsItsProgressByOutcome(t *testing.T) {
 	p := b.Get(at)
 	webtest.Has(t, p, "the page", "4 pending", "2 runs per minute", "about 2 min left", "All 4", "Pending 4", `id="stop"`)
 	if strings.Index(p.Body, `id="stop"`) > strings.Index(p.Body, `id="items"`) {
-		t.Error("the form that stops it is below the list")
+		t.Error("the Stop form is below the list")
 	}
 	p = b.Get(at + "?status=refused")
 	webtest.HasTexts(t, p, http.StatusOK, "No run has this outcome.", `hx-get="`+at+`?status=refused"`)
@@ -68,11 +68,11 @@ func TestABulkOperationShowsItsProgressByOutcome(t *testing.T) {
 	form := webtest.Form(t, p.Body, `name="reason"`)
 	form.Set("reason", "enough")
 	if p := b.Post(at+"/stop", form); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	p = b.Get(at)
 	webtest.HasTexts(t, p, http.StatusOK, "Stopped", "Pending runs were not changed.", "4 pending")
 	if strings.Contains(p.Body, `id="stop"`) {
-		t.Error("it can be stopped again")
+		t.Error("a stopped operation can be stopped again")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// itemsMost is the maximum number of runs per page.
-const itemsMost = 100
+// maxItems is the maximum number of runs per page.
+const maxItems = 100
 
 // outcome is the result for a run. state is its name in the API.
 type outcome struct {
@@ -30,7 +30,7 @@ var outcomes = []outcome{
 
 // items returns the runs of a bulk operation, filtered by the status in the query.
 func (s *section) items(c *ui.Context) (Items, error) {
-	b, err := s.App.Bulk.Get(c, c.Who.Actor(), c.Param("bulk"))
+	b, err := s.App.Bulk.Get(c, c.Principal.Actor(), c.Param("bulk"))
 	if err != nil {
 		return Items{}, err
 	}
@@ -52,14 +52,15 @@ func (s *section) items(c *ui.Context) (Items, error) {
 		after = 0 // start at the first run
 	}
 	if state != "" && !slices.ContainsFunc(outcomes, func(o outcome) bool { return o.state == state }) {
-		return Items{}, domain.Errorf(domain.CodeInvalid, "status %q is not pending, acted, or refused", kit.Visible(state))
+		return Items{}, domain.Errorf(domain.CodeInvalid, "status %q is not pending, acted, or refused", kit.Escape(state))
 	}
-	list, err := s.App.Bulk.Items(c, c.Who.Actor(), domain.BulkItemFilter{Bulk: b.ID, State: state, After: after, Limit: itemsMost + 1})
+	filter := domain.BulkItemFilter{Bulk: b.ID, State: state, After: after, Limit: maxItems + 1}
+	list, err := s.App.Bulk.Items(c, c.Principal.Actor(), filter)
 	if err != nil {
 		return Items{}, err
 	}
-	more := len(list) > itemsMost
-	list = list[:min(len(list), itemsMost)]
+	more := len(list) > maxItems
+	list = list[:min(len(list), maxItems)]
 	for _, it := range list {
 		v.Rows = append(v.Rows, itemOf(c, b, it))
 	}
@@ -75,7 +76,7 @@ func itemOf(c *ui.Context, b domain.Bulk, it domain.BulkItem) Item {
 	row := Item{
 		Run:    kit.Link{Text: domain.ShortID(it.Run), Href: "/runs/" + it.Run},
 		Detail: c.Message(it.Message), At: c.Time(it.At),
-		Node: kit.Visible(it.Node), Code: kit.Visible(it.Code),
+		Node: kit.Escape(it.Node), Code: kit.Escape(it.Code),
 		Canary: b.Canary && it.Position <= 1,
 	}
 	if _, slot, err := domain.SplitSlotName(it.Run); err == nil { // slot of a backfill

@@ -116,11 +116,11 @@ type ListPage struct {
 
 // ListRow is a bulk operation in the list.
 type ListRow struct {
-	Href, Heading, Who string
-	Reason             string // reason given by the user, or why it stopped
-	Status             kit.Status
-	At                 kit.Time
-	Strip              Strip
+	Href, Heading, Actor string
+	Reason               string // reason given by the user, or why it stopped
+	Status               kit.Status
+	At                   kit.Time
+	Strip                Strip
 }
 
 // following returns the attributes that refresh a region while the operation is active.

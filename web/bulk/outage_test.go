@@ -72,7 +72,7 @@ func TestAnOutageOf400Runs(t *testing.T) {
 	home := b.Get("/")
 	webtest.HasTexts(t, home, http.StatusOK, "1 problem in 400 runs", "Resume 400…")
 	if n := strings.Count(home.Body, `<tr class="bad">`); n != 1 {
-		t.Fatalf("the outage is %d lines", n)
+		t.Fatalf("the outage is shown as %d lines, want 1", n)
 	}
 	_, address, _ := strings.Cut(home.Body, `href="/bulk/new?`)
 	address, _, _ = strings.Cut("/bulk/new?"+address, `"`)
@@ -86,12 +86,12 @@ func TestAnOutageOf400Runs(t *testing.T) {
 		f.Set("reason", "the service is back")
 		p := b.Post("/bulk", f)
 		if p.Code != http.StatusSeeOther {
-			t.Fatalf("%d %s", p.Code, p.Body)
+			t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Body)
 		}
 		return over(t, site, p.Location)
 	}
 	if act := resume(); act.State != domain.BulkStopped || act.Acted != 1 || !strings.Contains(act.Note, "failed the same way") {
-		t.Fatalf("while the outage lasts: %+v", act)
+		t.Fatalf("operation during the outage: %+v", act)
 	}
 	webtest.HasTexts(t, b.Get("/"), http.StatusOK, "1 problem in 400 runs")
 	mend()
@@ -99,12 +99,12 @@ func TestAnOutageOf400Runs(t *testing.T) {
 		b.Get("/agents/tools/http").Body, -1) {
 		at := strings.ReplaceAll(link[1], "&amp;", "&") // close the circuit instead of waiting for its cooldown
 		if p := b.Post("/agents/tools/http/enable", webtest.Form(t, b.Get(at).Body, `name="host"`)); p.Code != http.StatusSeeOther {
-			t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+			t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 		}
 	}
 	act := resume()
 	if act.State != domain.BulkDone || act.Acted != 400 || act.Refused != 0 {
-		t.Fatalf("when it is over: %+v", act)
+		t.Fatalf("operation after the outage: %+v", act)
 	}
 	for _, r := range runs {
 		if got, err := site.Engine.Wait(t.Context(), r.ID); err != nil || got.Status != domain.RunCompleted {
@@ -125,12 +125,12 @@ func TestManyRunsAreLabelledAndAcknowledged(t *testing.T) {
 	address := "/bulk/new?" + url.Values{"do": {"label"}, "q": {"plan:ledger,report"}}.Encode()
 	f := webtest.Form(t, b.Get(address).Body, `name="labels"`)
 	if p := b.Post("/bulk", f); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("without labels: %d", p.Code)
+		t.Errorf("without labels: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 	f.Set("labels", "case=4711 pin=yes")
 	p := b.Post("/bulk", f)
 	if p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	if act := over(t, site, p.Location); act.State != domain.BulkDone || act.Acted != 2 {
 		t.Fatalf("%+v", act)

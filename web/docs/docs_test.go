@@ -24,7 +24,7 @@ func TestEveryPageOfTheDocumentationIsServed(t *testing.T) {
 		queue = queue[1:]
 		p := b.Get(at)
 		if p.Code != http.StatusOK {
-			t.Errorf("%s: %d", at, p.Code)
+			t.Errorf("%s: got status %d, want %d", at, p.Code, http.StatusOK)
 			continue
 		}
 		if strings.Contains(p.Body, "raw HTML omitted") {
@@ -127,7 +127,7 @@ func TestTheDocumentationIsSearched(t *testing.T) {
 	}
 	for _, id := range []string{`id="mcpexit"`, `id="provider_auth"`, `id="http_429-and-other-http-statuses"`} {
 		if p := b.Get("/docs/reference/errors"); !strings.Contains(p.Body, id) {
-			t.Errorf("the reference of errors has no %s, to which pages of runs lead", id)
+			t.Errorf("the error reference has no anchor %s, to which run pages link", id)
 		}
 	}
 	if p := b.Get("/docs?q=nosuchwordanywhere"); !strings.Contains(p.Body, "Results: 0") {
@@ -138,7 +138,7 @@ func TestTheDocumentationIsSearched(t *testing.T) {
 	}
 	for _, address := range []string{"/docs/nothing", "/docs/reference/nothing", "/docs/img/nothing.png", "/docs/..%2fgo/mod"} {
 		if p := b.Get(address); p.Code != http.StatusNotFound {
-			t.Errorf("%s: %d", address, p.Code)
+			t.Errorf("%s: got status %d, want %d", address, p.Code, http.StatusNotFound)
 		}
 	}
 }

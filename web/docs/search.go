@@ -23,14 +23,14 @@ type passage struct {
 
 // searchIndex contains all passages, and the number of passages that contain each term.
 type searchIndex struct {
-	passages []*passage
-	having   map[string]int
-	average  float64 // average length of a passage, in terms
+	passages         []*passage
+	passagesWithTerm map[string]int
+	average          float64 // average length of a passage, in terms
 }
 
 // read splits all pages into passages.
 func (l *library) read() *searchIndex {
-	index := &searchIndex{having: map[string]int{}}
+	index := &searchIndex{passagesWithTerm: map[string]int{}}
 	_ = fs.WalkDir(l.files, ".", func(file string, _ fs.DirEntry, err error) error {
 		name, ok := strings.CutSuffix(file, ".md")
 		if err != nil || !ok || name == indexPage {
@@ -98,7 +98,7 @@ func (x *searchIndex) add(p *passage) {
 		for t := range terms {
 			if !seen[t] {
 				seen[t] = true
-				x.having[t]++
+				x.passagesWithTerm[t]++
 			}
 		}
 	}
@@ -203,14 +203,14 @@ type hit struct {
 }
 
 const (
-	mostHits   = 30
-	margin     = 90  // letters shown on each side of a match
-	enough     = 0.6 // minimum share of a question, weighted by rarity, that a passage must contain
-	asSynonym  = 0.6 // weight of a synonym
-	forHeading = 4.0 // weight of a heading, relative to the body
-	forTitle   = 1.0
-	byLength   = 0.75 // penalty for long passages (b in BM25)
-	saturation = 1.2  // saturation of repeated terms (k1 in BM25)
+	maxHits       = 30
+	excerptMargin = 90  // letters shown on each side of a match
+	minScore      = 0.6 // minimum share of a question, weighted by rarity, that a passage must contain
+	asSynonym     = 0.6 // weight of a synonym
+	forHeading    = 4.0 // weight of a heading, relative to the body
+	forTitle      = 1.0
+	byLength      = 0.75 // penalty for long passages (b in BM25)
+	saturation    = 1.2  // saturation of repeated terms (k1 in BM25)
 )
 
 // importance returns the weight of a page. Answers and tasks rank first. Reference lists and pages
@@ -232,7 +232,7 @@ func importance(page string) float64 {
 // search returns the passages that match a question, the best first.
 func (l *library) search(query string) (out []hit) {
 	index := l.passages()
-	words := asked(query)
+	words := queryTerms(query)
 	if len(words) == 0 {
 		return nil
 	}
@@ -248,7 +248,7 @@ func (l *library) search(query string) (out []hit) {
 				found += index.rarity(w)
 			}
 		}
-		if found < enough*total {
+		if found < minScore*total {
 			continue
 		}
 		score *= found / total
@@ -264,12 +264,12 @@ func (l *library) search(query string) (out []hit) {
 		seen[h.Href] = true
 		return again
 	})
-	return out[:min(len(out), mostHits)]
+	return out[:min(len(out), maxHits)]
 }
 
-// asked returns the terms of a question without ignored words. It keeps them if there are no
+// queryTerms returns the terms of a question without ignored words. It keeps them if there are no
 // others.
-func asked(query string) []string {
+func queryTerms(query string) []string {
 	all := words(query)
 	if few := slices.DeleteFunc(slices.Clone(all), func(w string) bool { return ignored[w] }); len(few) > 0 {
 		return few
@@ -291,7 +291,7 @@ func words(query string) (out []string) {
 
 // rarity returns the weight of a term. It is higher if fewer passages contain the term.
 func (x *searchIndex) rarity(term string) float64 {
-	return math.Log(1 + float64(len(x.passages))/float64(1+x.having[term]))
+	return math.Log(1 + float64(len(x.passages))/float64(1+x.passagesWithTerm[term]))
 }
 
 // weight returns how well a passage matches a term or one of its synonyms.
@@ -323,15 +323,15 @@ func excerpt(s string, words []string) (before, match, after string) {
 				continue
 			}
 			before, match, after = s[:at[0]], s[at[0]:at[1]], s[at[1]:]
-			if r := []rune(before); len(r) > margin {
-				before = "…" + string(r[len(r)-margin:])
+			if r := []rune(before); len(r) > excerptMargin {
+				before = "…" + string(r[len(r)-excerptMargin:])
 			}
-			if r := []rune(after); len(r) > margin {
-				after = string(r[:margin]) + "…"
+			if r := []rune(after); len(r) > excerptMargin {
+				after = string(r[:excerptMargin]) + "…"
 			}
 			return before, match, after
 		}
 	}
 	r := []rune(s)
-	return "", "", string(r[:min(len(r), 2*margin)])
+	return "", "", string(r[:min(len(r), 2*excerptMargin)])
 }

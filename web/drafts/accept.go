@@ -19,7 +19,7 @@ import (
 // acceptPage serves the confirmation page for accepting a draft's plan. It shows the plan, its
 // permissions, its open problems, and the audit event that the acceptance will record.
 func (s *section) acceptPage(c *ui.Context) error {
-	d, err := s.theDraft(c)
+	d, err := s.loadDraft(c)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *section) acceptPage(c *ui.Context) error {
 		return err
 	}
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft") + " " + shown.Version, Href: at}, Post: at + "/accept", Back: at,
-		Idem: kit.NewID(), Do: "accept", Heading: c.T("Accept as %s", shown.Version), Checks: shown.Assumed,
+		Idem: kit.NewID(), Action: "accept", Heading: c.T("Accept as %s", shown.Version), Checks: shown.Assumed,
 		Text: c.T("This version becomes active: from then on, runs of it can be started. Accepting it starts none.")}
 	fact := func(term, text string) {
 		if text != "" {
@@ -59,7 +59,8 @@ func (s *section) acceptPage(c *ui.Context) error {
 	fact(c.T("Agents"), strings.Join(agents, ", "))
 	fact(c.T("Tools"), strings.Join(tools, ", "))
 	fact(c.T("Recorded in the audit log"),
-		c.T("%s accepts draft %s: the request, the model, the plan, its version and digest, and the reason below", kit.Visible(c.Who.Name),
+		c.T("%s accepts draft %s: the request, the model, the plan, its version and digest, and the reason below",
+			kit.Escape(c.Principal.Name),
 			d.ID))
 	var unsafe []string
 	for _, s := range shown.Steps {
@@ -84,7 +85,7 @@ func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.
 		return domain.Errorf(domain.CodeNotFound, "the plan has no alternative %q", kind)
 	}
 	a := list[i]
-	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/accept", Back: at, Idem: kit.NewID(), Do: "accept",
+	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/accept", Back: at, Idem: kit.NewID(), Action: "accept",
 		Alternative: kind, Heading: c.T("Accept the alternative"),
 		Text: c.T("The alternative becomes a version of the plan and replaces v%d. Accepting it starts no run.", v.Number),
 		Facts: []kit.Fact{
@@ -95,7 +96,7 @@ func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.
 			{Term: c.T("Estimated time"), Text: a.Took},
 			{Term: c.T("Recorded in the audit log"),
 				Text: c.T("%s accepts draft %s: the request, the model, the plan, its version and digest, and the reason below",
-					kit.Visible(c.Who.Name), d.ID)},
+					kit.Escape(c.Principal.Name), d.ID)},
 		}}
 	p.Shell = c.Shell("plans", p.Heading)
 	return c.Render(http.StatusOK, kit.Confirm(p))
@@ -109,20 +110,20 @@ func graphInWords(c *ui.Context, p *walk.Program) string {
 	}
 	var first []string
 	for _, i := range p.Roots {
-		first = append(first, kit.Visible(p.Nodes[i].ID))
+		first = append(first, kit.Escape(p.Nodes[i].ID))
 	}
 	return fmt.Sprintf("%s, %s, %s", c.N(len(p.Nodes), "%s step", "%s steps"), c.N(links, "%s connection", "%s connections"),
-		c.T("beginning with %s", kit.Cut(strings.Join(first, ", "), 120)))
+		c.T("beginning with %s", kit.Truncate(strings.Join(first, ", "), 120)))
 }
 
 // usedIn returns the agents and tools that a plan uses.
 func usedIn(p *walk.Program) (agents, tools []string) {
 	for i := range p.Nodes {
 		if a := p.Nodes[i].Agent; a != "" {
-			agents = append(agents, kit.Visible(a))
+			agents = append(agents, kit.Escape(a))
 		}
 		if t := p.Nodes[i].Tool; t != "" {
-			tools = append(tools, kit.Visible(t))
+			tools = append(tools, kit.Escape(t))
 		}
 	}
 	slices.Sort(agents)
@@ -132,7 +133,7 @@ func usedIn(p *walk.Program) (agents, tools []string) {
 
 // discardPage serves the confirmation page for discarding a draft.
 func (s *section) discardPage(c *ui.Context) error {
-	d, err := s.theDraft(c)
+	d, err := s.loadDraft(c)
 	if err != nil {
 		return err
 	}
@@ -140,26 +141,26 @@ func (s *section) discardPage(c *ui.Context) error {
 	if !d.State.Open() {
 		return c.Echo.Redirect(http.StatusSeeOther, at)
 	}
-	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/discard", Back: at, Idem: kit.NewID(), Do: "discard",
-		Heading: c.T("Discard the draft"), Danger: true,
+	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/discard", Back: at, Idem: kit.NewID(),
+		Action: "discard", Heading: c.T("Discard the draft"), Danger: true,
 		Text:  c.T("You can no longer accept or start it. It stays in the audit log and in the history of drafts."),
-		Facts: []kit.Fact{{Term: c.T("Request"), Text: kit.Visible(kit.Cut(d.Query, 400))}}}
+		Facts: []kit.Fact{{Term: c.T("Request"), Text: kit.Escape(kit.Truncate(d.Query, 400))}}}
 	if d.State == domain.DraftPlanning {
 		p.Heading = c.T("Stop planning and discard")
 	}
 	if d.Plan.Key != "" {
-		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Plan"), Text: kit.Visible(d.Plan.Key), Href: "/plans/" + url.PathEscape(d.Plan.Key)})
+		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Plan"), Text: kit.Escape(d.Plan.Key), Href: "/plans/" + url.PathEscape(d.Plan.Key)})
 	}
 	p.Shell = c.Shell("plans", p.Heading)
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }
 
-// acceptedWhy returns the reason for the audit log. It consists of the typed reason, the request,
+// acceptReason returns the reason for the audit log. It consists of the typed reason, the request,
 // and the number of assumptions that the user checked.
-func acceptedWhy(c *ui.Context, d domain.Draft, number int) string {
-	why := c.T("v%d, made of: %s", number, kit.Cut(d.Query, 400))
+func acceptReason(c *ui.Context, d domain.Draft, number int) string {
+	why := c.T("v%d, made of: %s", number, kit.Truncate(d.Query, 400))
 	if reason := strings.TrimSpace(c.Field("reason")); reason != "" {
-		why = kit.Cut(reason, 500) + " · " + why
+		why = kit.Truncate(reason, 500) + " · " + why
 	}
 	if n := c.Field("checks"); n != "" {
 		why += " · " + c.T("%d of %s assumptions ticked", len(c.Echo.Request().Form["ok"]), n)
@@ -170,7 +171,7 @@ func acceptedWhy(c *ui.Context, d domain.Draft, number int) string {
 // acceptDraft handles the form of a draft. It accepts the version that the form showed and starts a
 // run of it if requested, or only starts a dry run.
 func (s *section) acceptDraft(c *ui.Context) error {
-	d, err := s.theDraft(c)
+	d, err := s.loadDraft(c)
 	if err != nil {
 		return err
 	}
@@ -188,9 +189,9 @@ func (s *section) acceptDraft(c *ui.Context) error {
 	// The idempotency key is omitted. Accepting an accepted draft returns it unchanged, and the
 	// reason contains the version number, which differs after an alternative was accepted.
 	accept := app.DraftAcceptance{
-		Meta:            app.Meta{By: c.Who.Actor()},
+		Meta:            app.Meta{By: c.Principal.Actor()},
 		Draft:           d.ID,
-		DraftAcceptance: domain.DraftAcceptance{Reason: acceptedWhy(c, d, v.Number)},
+		DraftAcceptance: domain.DraftAcceptance{Reason: acceptReason(c, d, v.Number)},
 	}
 	if do != "start" {
 		accept.Alternative = c.Field("alternative")
@@ -201,7 +202,7 @@ func (s *section) acceptDraft(c *ui.Context) error {
 	if do == "start" {
 		return s.startDrafted(c, pl, v, request, false)
 	}
-	return c.To(link.Plan(pl.Key))
+	return c.RedirectTo(link.Plan(pl.Key))
 }
 
 // conflicting renders a draft that has changed since the form was made. It returns errors other
@@ -210,7 +211,7 @@ func (s *section) conflicting(c *ui.Context, d domain.Draft, err error) error {
 	if domain.CodeOf(err) != domain.CodeConflict {
 		return err
 	}
-	now, readErr := s.App.Drafts.Get(c, c.Who.Actor(), d.ID)
+	now, readErr := s.App.Drafts.Get(c, c.Principal.Actor(), d.ID)
 	if readErr != nil {
 		return readErr
 	}
@@ -218,7 +219,7 @@ func (s *section) conflicting(c *ui.Context, d domain.Draft, err error) error {
 }
 
 func (s *section) discardDraft(c *ui.Context) error {
-	d, err := s.theDraft(c)
+	d, err := s.loadDraft(c)
 	if err != nil {
 		return err
 	}
@@ -226,7 +227,7 @@ func (s *section) discardDraft(c *ui.Context) error {
 	if _, err := s.App.Drafts.Discard(c, discard); err != nil {
 		return s.conflicting(c, d, err)
 	}
-	return c.To("/plans?state=draft")
+	return c.RedirectTo("/plans?state=draft")
 }
 
 // startDrafted starts a run of the version that was shown. A dry run has no side effects and is not
@@ -249,5 +250,5 @@ func (s *section) startDrafted(c *ui.Context, pl domain.Plan, v domain.Version, 
 	if err != nil {
 		return err
 	}
-	return c.To("/runs/" + run.ID)
+	return c.RedirectTo("/runs/" + run.ID)
 }

@@ -29,7 +29,7 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 		`class="btn pri" href="#accept"`,
 	)
 	if strings.Index(page.Body, `href="#accept"`) > strings.Index(page.Body, `id="alternatives"`) {
-		t.Error("a draft is accepted below its alternatives only")
+		t.Error("the Accept button is missing next to the draft")
 	}
 	confirm := b.Get(at + "/accept?alternative=cheaper")
 	webtest.Has(t, confirm, "the question", "Accept the alternative", "replaces v1", "brew", `name="alternative" value="cheaper"`)
@@ -41,10 +41,10 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 	f.Set("reason", "no lemon here")
 	p := b.Post(at+"/accept", f)
 	if p.Location != "/plans/"+proposed.Plan.Key {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("status %d %s", p.Code, webtest.Text(p.Body))
 	}
 	if again := b.Post(at+"/accept", f); again.Location != p.Location {
-		t.Errorf("the form sent twice: %d", again.Code)
+		t.Errorf("the form submitted again: status %d", again.Code)
 	}
 	d, err := site.Drafts.Draft(t.Context(), proposed.ID)
 	if err != nil || d.State != domain.DraftAccepted || d.Alternative != "cheaper" || d.Plan.Version != 2 || d.Hash == proposed.Hash ||
@@ -102,7 +102,7 @@ func TestAnAlternativeKeepsTheRulesOfItsDraft(t *testing.T) {
 	}
 	if p := b.Post(at+"/accept", webtest.Form(t, b.Get(at+"/accept?alternative=cheaper").Body,
 		"Accept the alternative")); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("status %d %s", p.Code, webtest.Text(p.Body))
 	}
 	d, err := site.Drafts.Draft(t.Context(), d.ID)
 	if err != nil || d.Alternative != "cheaper" || !strings.Contains(strings.Join(d.Steps, "\n"), "ask-") ||
@@ -117,6 +117,6 @@ func TestAnAlternativeKeepsTheRulesOfItsDraft(t *testing.T) {
 		domain.DraftAcceptance{Alternative: "cheaper"}); domain.CodeOf(
 		err,
 	) != domain.CodeInvalid {
-		t.Errorf("an alternative that a person wrote: %v", err)
+		t.Errorf("an alternative of a plan written by a user: got error %v", err)
 	}
 }

@@ -31,7 +31,7 @@ func (s *section) askForm(c *ui.Context, code int, typed domain.DraftRequest, re
 
 // requestForm returns the form with the typed values and the available options.
 func (s *section) requestForm(c *ui.Context, d domain.DraftRequest) RequestForm {
-	f := RequestForm{CSRF: c.Who.CSRF, Idem: kit.NewID(), Request: d.Query, Examples: d.Examples, Agents: s.agentOptions(c, d.Agent),
+	f := RequestForm{CSRF: c.Principal.CSRF, Idem: kit.NewID(), Request: d.Query, Examples: d.Examples, Agents: s.agentOptions(c, d.Agent),
 		Approve: d.Constraints.ApproveUnsafe, Fresh: d.Fresh}
 	if n := d.Constraints.MaxSteps; n > 0 {
 		f.MaxSteps = strconv.Itoa(n)
@@ -45,11 +45,11 @@ func (s *section) requestForm(c *ui.Context, d domain.DraftRequest) RequestForm 
 	for _, id := range slices.Sorted(maps.Keys(catalog.Agents)) {
 		if !catalog.Agents[id].System {
 			f.Only = append(f.Only,
-				kit.Option{Value: id, Text: c.T("agent %s", kit.Visible(id)), Selected: slices.Contains(d.Constraints.Only, id)})
+				kit.Option{Value: id, Text: c.T("agent %s", kit.Escape(id)), Selected: slices.Contains(d.Constraints.Only, id)})
 		}
 	}
 	for _, id := range names {
-		f.Only = append(f.Only, kit.Option{Value: id, Text: kit.Visible(id), Selected: slices.Contains(d.Constraints.Only, id)})
+		f.Only = append(f.Only, kit.Option{Value: id, Text: kit.Escape(id), Selected: slices.Contains(d.Constraints.Only, id)})
 	}
 	return f
 }
@@ -62,7 +62,7 @@ func (s *section) plannerOptions(c *ui.Context, chosen string) []kit.Option {
 	}
 	out := []kit.Option{{Text: c.T("As configured"), Selected: chosen == ""}}
 	for _, n := range names {
-		out = append(out, kit.Option{Value: n, Text: kit.Visible(n), Selected: n == chosen})
+		out = append(out, kit.Option{Value: n, Text: kit.Escape(n), Selected: n == chosen})
 	}
 	return out
 }
@@ -110,7 +110,7 @@ func (s *section) makeDraft(c *ui.Context) error {
 	if err == nil {
 		var made domain.Draft
 		if made, err = s.App.Drafts.Start(c, app.DraftStart{Meta: c.Meta(), DraftRequest: d}); err == nil {
-			return c.To(pathOf(made))
+			return c.RedirectTo(pathOf(made))
 		}
 	}
 	switch domain.CodeOf(err) {

@@ -13,14 +13,14 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// theDraft returns the draft in the address.
-func (s *section) theDraft(c *ui.Context) (domain.Draft, error) {
-	return s.App.Drafts.Get(c, c.Who.Actor(), c.Param("draft"))
+// loadDraft returns the draft in the address.
+func (s *section) loadDraft(c *ui.Context) (domain.Draft, error) {
+	return s.App.Drafts.Get(c, c.Principal.Actor(), c.Param("draft"))
 }
 
 // draftPage serves the progress of a draft, or its result.
 func (s *section) draftPage(c *ui.Context) error {
-	d, err := s.theDraft(c)
+	d, err := s.loadDraft(c)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (s *section) draftPage(c *ui.Context) error {
 // progress builds the live region with the progress of planning. Once planning has ended, it makes
 // the browser reload the page.
 func (s *section) progress(c *ui.Context) (templ.Component, error) {
-	d, err := s.theDraft(c)
+	d, err := s.loadDraft(c)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +75,11 @@ func pathOf(d domain.Draft) string { return "/plans/drafts/" + d.ID }
 
 // newPage returns the page with the fields that come from the draft itself.
 func newPage(c *ui.Context, d domain.Draft) DraftPage {
-	operator := c.Who.Role.Includes(domain.RoleOperator)
+	operator := c.Principal.Role.Includes(domain.RoleOperator)
 	st := plan.DraftStatus(d.State)
-	p := DraftPage{Shell: c.Shell("plans", c.T(st.Word)+" · "+kit.Visible(kit.Cut(d.Query, 60))), Name: kit.Visible(kit.Cut(d.Query, 120)),
-		ID: d.ID, Status: st, Idem: kit.NewID(), Request: d.Query, Change: kit.Visible(d.Change), CanStart: operator,
+	p := DraftPage{Shell: c.Shell("plans",
+		c.T(st.Word)+" · "+kit.Escape(kit.Truncate(d.Query, 60))), Name: kit.Escape(kit.Truncate(d.Query, 120)),
+		ID: d.ID, Status: st, Idem: kit.NewID(), Request: d.Query, Change: kit.Escape(d.Change), CanStart: operator,
 		Open: d.State == domain.DraftReady, CanDiscard: operator && d.State.Open(), Planning: d.State == domain.DraftPlanning,
 		Progress: progressOf(c, d)}
 	p.Favicon = favicons[d.State]
@@ -91,9 +92,9 @@ func progressOf(c *ui.Context, d domain.Draft) Progress {
 
 // facts returns who requested a draft, when, and how much planning used.
 func facts(c *ui.Context, d domain.Draft) []kit.Fact {
-	out := []kit.Fact{{Term: c.T("Requested by"), Text: kit.Visible(d.Actor)}, {Term: c.T("When"), Text: c.Time(d.CreatedAt).Text}}
+	out := []kit.Fact{{Term: c.T("Requested by"), Text: kit.Escape(d.Actor)}, {Term: c.T("When"), Text: c.Time(d.CreatedAt).Text}}
 	if d.Model != "" {
-		out = append(out, kit.Fact{Term: c.T("Model"), Text: kit.Visible(d.Model)})
+		out = append(out, kit.Fact{Term: c.T("Model"), Text: kit.Escape(d.Model)})
 	}
 	if u := d.Usage; !u.Zero() {
 		out = append(out, kit.Fact{Term: c.T("Planning time"), Text: c.T("%s tokens", c.Number(u.InputTokens+u.OutputTokens))})
@@ -108,8 +109,8 @@ func facts(c *ui.Context, d domain.Draft) []kit.Fact {
 // if there is one.
 func (s *section) failure(c *ui.Context, d domain.Draft) *DraftFailure {
 	e := d.Error
-	f := &DraftFailure{Message: c.Message(e.Text), Suggestion: c.Message(e.Advice), Code: kit.Visible(e.Code), Rules: e.Violations,
-		Answer: kit.Visible(e.Answer), Providers: s.plannerOptions(c, "")}
+	f := &DraftFailure{Message: c.Message(e.Text), Suggestion: c.Message(e.Advice), Code: kit.Escape(e.Code), Rules: e.Violations,
+		Answer: kit.Escape(e.Answer), Providers: s.plannerOptions(c, "")}
 	for i := range f.Providers {
 		f.Providers[i].Selected = false
 	}
@@ -149,7 +150,7 @@ func (s *section) draftVersionOf(c *ui.Context, p *DraftPage, d domain.Draft) er
 	if d.Parent == "" {
 		return nil
 	}
-	parent, err := s.App.Drafts.Get(c, c.Who.Actor(), d.Parent)
+	parent, err := s.App.Drafts.Get(c, c.Principal.Actor(), d.Parent)
 	if err != nil || parent.Hash == "" {
 		return err
 	}
@@ -168,14 +169,14 @@ func (s *section) draftRelatives(c *ui.Context, p *DraftPage, d domain.Draft) er
 	}
 	p.Revision = c.T("revision %d", d.Revision)
 	if d.Parent != "" {
-		parent, err := s.App.Drafts.Get(c, c.Who.Actor(), d.Parent)
+		parent, err := s.App.Drafts.Get(c, c.Principal.Actor(), d.Parent)
 		if err != nil {
 			return err
 		}
 		l := link(parent)
 		p.Before, p.Revision = &l, c.T("revision %d, made from", d.Revision)
 	}
-	list, err := s.App.Drafts.Refinements(c, c.Who.Actor(), d.ID)
+	list, err := s.App.Drafts.Refinements(c, c.Principal.Actor(), d.ID)
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (s *section) draftRelatives(c *ui.Context, p *DraftPage, d domain.Draft) er
 // refineDraft handles the form that creates another draft, with a changed request or another
 // provider.
 func (s *section) refineDraft(c *ui.Context) error {
-	d, err := s.theDraft(c)
+	d, err := s.loadDraft(c)
 	if err != nil {
 		return err
 	}
@@ -199,7 +200,7 @@ func (s *section) refineDraft(c *ui.Context) error {
 		}
 		var made domain.Draft
 		if made, err = s.App.Drafts.Refine(c, app.DraftRefinement{Meta: c.Meta(), Draft: d.ID, DraftRequest: typed}); err == nil {
-			return c.To(pathOf(made))
+			return c.RedirectTo(pathOf(made))
 		}
 	}
 	switch domain.CodeOf(err) {

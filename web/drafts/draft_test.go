@@ -21,7 +21,7 @@ func ask(t *testing.T, site *webtest.Site, b *webtest.Browser, request string, w
 	}
 	p := b.Post("/plans/drafts", f)
 	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/plans/drafts/") {
-		t.Fatalf("%d %s\n%s", p.Code, p.Location, p.Body)
+		t.Fatalf("got status %d, want %d: %s\n%s", p.Code, http.StatusSeeOther, p.Location, p.Body)
 	}
 	d := site.Drafted(t, p.Location)
 	return p.Location, b.Get(p.Location), d
@@ -37,7 +37,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	for _, want := range []string{"No plan for this request", "POST-PLAN-001", "boil an egg", "Rephrase request",
 		"Retry with another provider", `value="spare"`, "Not available because"} {
 		if !strings.Contains(failed.Body, want) {
-			t.Errorf("the draft that failed does not say %q:\n%s", want, webtest.Words(failed.Body))
+			t.Errorf("the failed draft does not contain %q:\n%s", want, webtest.Text(failed.Body))
 		}
 	}
 	spanish := b.Do(webtest.Request(t, http.MethodGet, site.URL+failedAt, "", "Accept-Language", "es"))
@@ -55,7 +55,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		"the request names: notify", "the request names: collect", "sum of step-1 is 42: the default", "Accept as v1",
 		"Start a dry run", "Discard the draft", "Analyzing the request", "Choosing tools", "by rules"} {
 		if !strings.Contains(first.Body, want) {
-			t.Errorf("the draft does not say %q:\n%s", want, webtest.Words(first.Body))
+			t.Errorf("the draft does not contain %q:\n%s", want, webtest.Text(first.Body))
 		}
 	}
 	// A box of the graph links to the reason of its step.
@@ -66,7 +66,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		"the request names: notify",
 	) ||
 		strings.Count(chosen.Body, `id="why"`) != 1 {
-		t.Errorf("the reason is not where the picture leads:\n%s", webtest.Words(row))
+		t.Errorf("the graph does not link to the row with the reason:\n%s", webtest.Text(row))
 	}
 	webtest.Has(
 		t,
@@ -79,7 +79,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	f.Set("intent", "collect the figures, then stop")
 	p := b.Post(at+"/refine", f)
 	if p.Code != http.StatusSeeOther {
-		t.Fatalf("%d\n%s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d\n%s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	second := p.Location
 	site.Drafted(t, second)
@@ -96,10 +96,10 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		"Changes in the text",
 	)
 	if strings.Contains(refined.Body, `<td class="m">step-2</td>`) || strings.Contains(refined.Body, "cannot be repeated:") {
-		t.Errorf("the refined draft still notifies:\n%s", webtest.Words(refined.Body))
+		t.Errorf("the refined draft still notifies:\n%s", webtest.Text(refined.Body))
 	}
 	if !strings.Contains(b.Get(at).Body, "Refined further:") {
-		t.Error("the first draft does not lead to the one that refines it")
+		t.Error("the first draft does not link to its refinement")
 	}
 	// An equal request reuses the earlier plan.
 	_, again, d := ask(t, site, b, "collect the  figures, then stop")
@@ -111,13 +111,13 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		t.Errorf("%d plans, %v", len(plans.Items), err)
 	}
 	if runs, err := site.Store.Runs(t.Context(), domain.RunFilter{}); err != nil || len(runs.Items) != 0 {
-		t.Fatalf("something ran before it was accepted: %+v %v", runs.Items, err)
+		t.Fatalf("a run started before the draft was accepted: %+v %v", runs.Items, err)
 	}
 	f = webtest.Form(t, refined.Body, "Accept and start")
 	f.Set("intent", "collect the figures, then stop")
 	f.Set("do", "start")
 	if p = b.Post(second+"/accept", f); p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/runs/") {
-		t.Fatalf("%d %s\n%s", p.Code, p.Location, p.Body)
+		t.Fatalf("got status %d, want %d: %s\n%s", p.Code, http.StatusSeeOther, p.Location, p.Body)
 	}
 	if again := b.Post(second+"/accept", f); again.Location != p.Location {
 		t.Errorf("the form sent twice starts another run: %s, %s", p.Location, again.Location)
@@ -173,11 +173,11 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	}
 	if list := b.Get("/plans?state=draft").Body; !strings.Contains(list, `href="`+at+`"`) || strings.Contains(list, "Made by programs") ||
 		strings.Contains(b.Get("/plans").Body, d.Plan.Key) {
-		t.Errorf("a draft is not among the drafts once, or is among the plans in use:\n%s", webtest.Words(list))
+		t.Errorf("the draft is not listed exactly once as a draft, or is listed as an active plan:\n%s", webtest.Text(list))
 	}
 	if version := b.Get("/plans/" + d.Plan.Key + "/v/1").Body; !strings.Contains(version, `href="`+at+`">Draft</a>`) ||
 		strings.Contains(version, "/v/1/accept") {
-		t.Errorf("the version does not lead to its draft, or is accepted without it:\n%s", webtest.Words(version))
+		t.Errorf("the version does not link to its draft, or can be accepted without it:\n%s", webtest.Text(version))
 	}
 	p := act("try")
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
@@ -185,18 +185,18 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 		t.Errorf("tried: %+v %v", run, err)
 	}
 	if st, _ := stage(); st != domain.StageDraft {
-		t.Error("a draft that was tried is a draft no more")
+		t.Error("a draft that was tried is no longer a draft")
 	}
 	for _, want := range []string{`href="` + at + `/accept" hx-get=`, `href="` + at + `/discard" hx-get=`} {
 		if !strings.Contains(page.Body, want) {
-			t.Errorf("the draft does not lead to %s", want)
+			t.Errorf("the draft does not link to %s", want)
 		}
 	}
 	// Before the acceptance, the page shows what is stored, the permissions of the plan, its open
 	// problems, and the audit event. Assumptions are listed with the plan and have checkboxes in
 	// the confirmation form only.
 	if _, asked, _ := strings.Cut(page.Body, `id="accept"`); strings.Contains(strings.SplitN(asked, "</form>", 2)[0], `type="checkbox"`) {
-		t.Errorf("the draft asks to tick what its acceptance asks to tick:\n%s", webtest.Words(asked))
+		t.Errorf("the draft shows the checkboxes of its acceptance page:\n%s", webtest.Text(asked))
 	}
 	webtest.Has(t, page, "the draft", "<li>sum of step-1 is 42")
 	preview := b.Get(at + "/accept")
@@ -221,7 +221,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	accept.Set("reason", "read by two")
 	accept.Add("ok", "0")
 	if p = b.Post(at+"/accept", accept); p.Location != "/plans/"+d.Plan.Key {
-		t.Errorf("accepting: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("accepting: status %d %s", p.Code, webtest.Text(p.Body))
 	}
 	events, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "draft.accept"})
 	if err != nil || len(events.Items) != 1 || !strings.Contains(events.Items[0].Reason, "read by two") ||
@@ -229,20 +229,20 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 		t.Errorf("%+v %v", events.Items, err)
 	}
 	if to := b.Get(at + "/accept").Location; to != at {
-		t.Errorf("what is accepted can be accepted again at %q", to)
+		t.Errorf("an accepted draft can be accepted again at %q", to)
 	}
 	if st, _ := stage(); st != domain.StageUsed {
-		t.Error("an accepted draft is not in use")
+		t.Error("an accepted draft is not active")
 	}
 	if p = act("accept"); p.Location != "/plans/"+d.Plan.Key { // repeated request
-		t.Errorf("accepting twice: %d", p.Code)
+		t.Errorf("accepting an accepted draft: status %d", p.Code)
 	}
 	if p = act("discard"); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The draft was accepted") {
-		t.Errorf("discarding what was accepted: %d", p.Code)
+		t.Errorf("discarding an accepted draft: got status %d, want %d", p.Code, http.StatusConflict)
 	}
 	page = b.Get(at)
 	if strings.Contains(page.Body, "Accept as v1") || !strings.Contains(page.Body, "Accepted") {
-		t.Error("what is in use can be accepted")
+		t.Error("an active version can be accepted")
 	}
 	at, page, d = ask(t, site, b, "please collect all figures of today")
 	webtest.Has(
@@ -254,7 +254,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 		`name="reason"`,
 	)
 	if act("discard").Location != "/plans?state=draft" {
-		t.Error("discarding does not lead to the drafts")
+		t.Error("discarding does not redirect to the drafts")
 	}
 	if _, archived := stage(); !archived {
 		t.Error("a discarded draft is not archived")
@@ -263,7 +263,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	f.Set("intent", "collect")
 	f.Set("max_steps", "many")
 	if p = b.Post("/plans/drafts", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, ">collect</textarea>") {
-		t.Errorf("a bound that is no number: %d", p.Code)
+		t.Errorf("a limit that is not a number: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 }
 
@@ -293,7 +293,7 @@ func TestProblemsOfADraftInSpanish(t *testing.T) {
 		page.Body,
 		"reasoning debe ser un texto",
 	) {
-		t.Errorf("the progress of planning in Spanish: %s", webtest.Words(page.Body))
+		t.Errorf("the progress of planning in Spanish: %s", webtest.Text(page.Body))
 	}
 	d.State, d.Plan.Key, d.Plan.Version, d.Hash, d.By = domain.DraftReady, "odd", v.Number, v.Hash, "rules"
 	if ended, err := site.Store.EndDraft(t.Context(), d); err != nil || !ended {
@@ -303,7 +303,7 @@ func TestProblemsOfADraftInSpanish(t *testing.T) {
 		spanish := b.Do(webtest.Request(t, http.MethodGet, site.URL+path, "", "Accept-Language", "es"))
 		webtest.Has(t, spanish, path, "<b>aviso</b>", "max_parallel no tiene efecto sin foreach")
 		if english := b.Get(path); !strings.Contains(english.Body, "max_parallel has no effect without foreach") {
-			t.Errorf("%s in English:\n%s", path, webtest.Words(english.Body))
+			t.Errorf("%s in English:\n%s", path, webtest.Text(english.Body))
 		}
 	}
 }
@@ -314,7 +314,7 @@ func TestADraftByAModel(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	at, page, d := ask(t, site, b, "read the mail and then "+webtest.Hurdle, "provider", "script")
+	at, page, d := ask(t, site, b, "read the mail and then "+webtest.InvalidPlanWord, "provider", "script")
 	if d.State != domain.DraftFailed || d.Error.Answer == "" || d.Model != "script/m1" || d.Usage.InputTokens != 300 {
 		t.Fatalf("%+v", d)
 	}
@@ -338,7 +338,7 @@ func TestADraftByAModel(t *testing.T) {
 	f.Set("provider", "spare")
 	p := b.Post(at+"/refine", f)
 	if d = site.Drafted(t, p.Location); d.Provider != "spare" || d.Parent == "" || d.Revision != 2 ||
-		d.Query != "read the mail and then "+webtest.Hurdle {
+		d.Query != "read the mail and then "+webtest.InvalidPlanWord {
 		t.Errorf("%+v", d)
 	}
 	_, page, d = ask(t, site, b, "read the mail and then answer it", "provider", "spare")
@@ -364,7 +364,7 @@ func TestADraftRequiresApprovalOfNonIdempotentSteps(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	if page := b.Get("/ask").Body; !strings.Contains(page, `name="approve" value="1" checked`) {
-		t.Error("asking first is not the default")
+		t.Error("requiring approval is not the default")
 	}
 	at, page, _ := ask(t, site, b, "collect the figures and then notify everybody", "approve", "1")
 	webtest.Has(t, page, "the draft", "ask-step-2", "step-2 is not idempotent: it needs an approval first")
@@ -393,7 +393,7 @@ func TestADraftRequiresApprovalOfNonIdempotentSteps(t *testing.T) {
 	}
 	for _, e := range journal {
 		if e.Node == "step-2" && e.Status != domain.NodeSkipped {
-			t.Errorf("what was refused is %s", e.Status)
+			t.Errorf("got status %s for a rejected request", e.Status)
 		}
 	}
 	_, _, d := ask(t, site, b, "collect the figures and then notify everybody", "only", "set")
@@ -447,7 +447,7 @@ func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
 	}
 	if got := b.Do(part()); got.Code != http.StatusOK || !strings.Contains(got.Body, `id="draft-progress"`) ||
 		strings.Contains(got.Body, "<form") {
-		t.Errorf("%d %s", got.Code, got.Body)
+		t.Errorf("got status %d, want %d: %s", got.Code, http.StatusOK, got.Body)
 	}
 	if err := site.Drafts.Open(t.Context()); err != nil { // as after a restart
 		t.Fatal(err)
@@ -456,6 +456,6 @@ func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	if got := b.Head(part()); got.Header.Get("HX-Refresh") != "true" {
-		t.Errorf("%d %v", got.StatusCode, got.Header)
+		t.Errorf("status %d %v", got.StatusCode, got.Header)
 	}
 }

@@ -82,12 +82,12 @@ type Progress struct {
 
 // DraftNote is a progress report of planning.
 type DraftNote struct {
-	At         kit.Time
-	What, Who  string
-	Text, Took string
-	Problems   []string
-	Last       bool
-	Start      int64 // start in Unix ms, if the phase is still running
+	At          kit.Time
+	What, Agent string
+	Text, Took  string
+	Problems    []string
+	Last        bool
+	Start       int64 // start in Unix ms, if the phase is still running
 }
 
 // DraftFailure explains why planning failed.

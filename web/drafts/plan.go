@@ -36,9 +36,9 @@ func (s *section) draftedPlan(c *ui.Context, p *DraftPage, pl domain.Plan, v dom
 		return err
 	}
 	path := link.Plan(pl.Key)
-	p.Name, p.Key, p.Version, p.PlanHref = cmp.Or(kit.Visible(program.Name), pl.Key), pl.Key, fmt.Sprintf("v%d",
+	p.Name, p.Key, p.Version, p.PlanHref = cmp.Or(kit.Escape(program.Name), pl.Key), pl.Key, fmt.Sprintf("v%d",
 		v.Number), fmt.Sprintf("%s/v/%d", path, v.Number)
-	if c.Who.Role.Includes(domain.RoleAuthor) {
+	if c.Principal.Role.Includes(domain.RoleAuthor) {
 		p.EditHref = fmt.Sprintf("%s/edit?base=%d", path, v.Number)
 	}
 	if err := s.planFacts(c, p, pl, v, program, request); err != nil {
@@ -81,10 +81,10 @@ func (p *DraftPage) steps(c *ui.Context, pl domain.Plan, program *walk.Program, 
 	catalog *planner.Catalog) {
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
-		row := DraftStep{ID: n.ID, Does: kit.Visible(plan.Does(n)), Effect: value.Effect(c, string(effects[i])),
-			Unsafe: effects[i] == walk.EffectUnsafe, Why: whyStep(c, n, explained), Chosen: n.ID == c.Query("node")}
+		row := DraftStep{ID: n.ID, Does: kit.Escape(plan.Does(n)), Effect: value.Effect(c, string(effects[i])),
+			Unsafe: effects[i] == walk.EffectUnsafe, Why: stepReason(c, n, explained), Chosen: n.ID == c.Query("node")}
 		if info := catalog.Tools[n.Tool]; info.Denied != nil && info.Denied(pl.Key) {
-			p.Unusable = append(p.Unusable, c.T("%s, which %s calls, is denied", kit.Visible(n.Tool), kit.Visible(n.ID)))
+			p.Unusable = append(p.Unusable, c.T("%s, which %s calls, is denied", kit.Escape(n.Tool), kit.Escape(n.ID)))
 		}
 		for _, need := range n.Needs {
 			row.After = append(row.After, program.Nodes[need].ID)
@@ -100,10 +100,11 @@ func (p *DraftPage) steps(c *ui.Context, pl domain.Plan, program *walk.Program, 
 func (p *DraftPage) explain(c *ui.Context, e domain.PlanExplanation) {
 	for _, a := range e.Assumed {
 		p.Assumed = append(p.Assumed,
-			c.T("%s of %s is %s: the default", kit.Visible(a.Name), kit.Visible(a.Step), kit.Visible(kit.Cut(a.Value, 200))))
+			c.T("%s of %s is %s: the default",
+				kit.Escape(a.Name), kit.Escape(a.Step), kit.Escape(kit.Truncate(a.Value, 200))))
 	}
 	for _, said := range e.ModelAssumptions {
-		p.Assumed = append(p.Assumed, c.T("reason of the model: %s", kit.Visible(kit.Cut(said, 200))))
+		p.Assumed = append(p.Assumed, c.T("reason of the model: %s", kit.Escape(kit.Truncate(said, 200))))
 	}
 	if e.Unmeasured > 0 {
 		p.Assumed = append(p.Assumed,
@@ -111,10 +112,10 @@ func (p *DraftPage) explain(c *ui.Context, e domain.PlanExplanation) {
 				"%s steps use the configured estimate because they have too few runs"))
 	}
 	for _, id := range e.Unusable {
-		p.Unusable = append(p.Unusable, c.T("skill %s: its tool or agent is not configured", kit.Visible(id)))
+		p.Unusable = append(p.Unusable, c.T("skill %s: its tool or agent is not configured", kit.Escape(id)))
 	}
 	for _, id := range e.Wanted {
-		p.Unusable = append(p.Unusable, c.T("the model chose %s, which does not exist or cannot be planned", kit.Visible(id)))
+		p.Unusable = append(p.Unusable, c.T("the model chose %s, which does not exist or cannot be planned", kit.Escape(id)))
 	}
 }
 
@@ -132,7 +133,7 @@ func (s *section) draftBefore(c *ui.Context, p *DraftPage, before, v domain.Vers
 	if c.Echo.Request().Method == http.MethodGet {
 		compared.Chosen = c.Query("node")
 		compared.Href = func(node string) string {
-			if compared.Gone(node) {
+			if compared.Removed(node) {
 				return fmt.Sprintf("%s?node=%s", p.Before.Href, url.QueryEscape(node)) + "#why"
 			}
 			return here + "?" + url.Values{"node": {node}}.Encode() + "#why"
@@ -142,26 +143,26 @@ func (s *section) draftBefore(c *ui.Context, p *DraftPage, before, v domain.Vers
 	return nil
 }
 
-// whyStep returns the planner's reason for a step.
-func whyStep(c *ui.Context, n *walk.ProgramNode, e domain.PlanExplanation) string {
+// stepReason returns the planner's reason for a step.
+func stepReason(c *ui.Context, n *walk.ProgramNode, e domain.PlanExplanation) string {
 	switch why := e.Reasons[n.ID]; why.Kind {
 	case domain.ReasonAsked:
-		return c.T("the request names: %s", kit.Visible(why.By))
+		return c.T("the request names: %s", kit.Escape(why.By))
 	case domain.ReasonNeeded:
-		return c.T("%s needs it", kit.Visible(why.By))
+		return c.T("%s needs it", kit.Escape(why.By))
 	case domain.ReasonImplied:
-		return c.T("%s implies it", kit.Visible(why.By))
+		return c.T("%s implies it", kit.Escape(why.By))
 	case domain.ReasonGuards:
-		return c.T("it checks the result of %s", kit.Visible(why.By))
+		return c.T("it checks the result of %s", kit.Escape(why.By))
 	case domain.ReasonComplex:
 		return c.T("recommended for a request of this complexity")
 	case domain.ReasonModel:
-		return c.T("reason of the model: %s", kit.Visible(kit.Cut(why.By, 200)))
+		return c.T("reason of the model: %s", kit.Escape(kit.Truncate(why.By, 200)))
 	case domain.ReasonAsk:
-		return c.T("%s is not idempotent: it needs an approval first", kit.Visible(why.By))
+		return c.T("%s is not idempotent: it needs an approval first", kit.Escape(why.By))
 	}
 	if n.ExpectedOutput != "" {
-		return c.T("expected result: %s", kit.Visible(n.ExpectedOutput))
+		return c.T("expected result: %s", kit.Escape(n.ExpectedOutput))
 	}
 	return ""
 }
@@ -176,7 +177,7 @@ func estimates(c *ui.Context, v domain.Version, fact func(term, text string)) {
 		return // a graph with other metadata
 	}
 	if ms := doc.EstimatedDuration; ms > 0 {
-		fact(locale.Mark("Estimated time"), kit.Took(time.Duration(ms)*time.Millisecond))
+		fact(locale.Mark("Estimated time"), kit.Duration(time.Duration(ms)*time.Millisecond))
 	} else {
 		fact(locale.Mark("Estimated time"), c.T("not known: its steps have run too seldom here"))
 	}
@@ -193,7 +194,7 @@ func estimates(c *ui.Context, v domain.Version, fact func(term, text string)) {
 		fact(locale.Mark("Confidence"), strconv.FormatFloat(c, 'f', 2, 64))
 	}
 	if list := doc.Metadata.Dropped; len(list) > 0 {
-		fact(locale.Mark("Left out"), c.T("%s (the limits leave no room)", kit.Visible(strings.Join(list, ", "))))
+		fact(locale.Mark("Left out"), c.T("%s (the limits leave no room)", kit.Escape(strings.Join(list, ", "))))
 	}
 }
 
@@ -222,9 +223,9 @@ func alternativesOf(c *ui.Context, v domain.Version) []DraftAlternative {
 	for _, a := range doc.Metadata.Alternatives {
 		if term, ok := alternatives[a.Metadata.Kind]; ok {
 			out = append(out, DraftAlternative{Kind: a.Metadata.Kind, Name: c.T(term), Tokens: c.Number(int64(a.EstimatedCost)),
-				Took: kit.Took(
+				Took: kit.Duration(
 					time.Duration(a.EstimatedDuration) * time.Millisecond,
-				), Steps: kit.Visible(strings.Join(a.StepNames(), ", "))})
+				), Steps: kit.Escape(strings.Join(a.StepNames(), ", "))})
 		}
 	}
 	return out

@@ -12,29 +12,29 @@ import (
 func draftNotes(c *ui.Context, d domain.Draft) []DraftNote {
 	var out []DraftNote
 	for i, n := range d.Progress {
-		row := DraftNote{At: c.Time(n.At), What: draftPhase(c, n), Text: kit.Visible(kit.Cut(n.Text, 300)),
+		row := DraftNote{At: c.Time(n.At), What: draftPhase(c, n), Text: kit.Escape(kit.Truncate(n.Text, 300)),
 			Last: d.State == domain.DraftPlanning && i == len(d.Progress)-1}
 		if n.Who != "" && n.Phase != domain.PhaseUnderstanding {
-			row.Who = kit.Visible(n.Who)
+			row.Agent = kit.Escape(n.Who)
 			if n.Who == "rules" {
-				row.Who = c.T("by rules")
+				row.Agent = c.T("by rules")
 			}
 		}
 		if n.Phase == domain.PhaseUnderstanding {
 			row.Text = c.T(complexities[domain.Complexity(n.Who)])
 		}
 		for _, q := range n.Problems {
-			row.Problems = append(row.Problems, kit.Cut(c.Message(q), 300))
+			row.Problems = append(row.Problems, kit.Truncate(c.Message(q), 300))
 		}
 		end := d.EndedAt
 		if i+1 < len(d.Progress) {
 			end = d.Progress[i+1].At
 		}
 		if !end.IsZero() {
-			row.Took = kit.Took(end.Sub(n.At))
+			row.Took = kit.Duration(end.Sub(n.At))
 		} else if row.Last {
 			row.Start = n.At.UnixMilli()
-			row.Took = kit.Took(c.Site.Now().Sub(n.At).Truncate(time.Second))
+			row.Took = kit.Duration(c.Site.Now().Sub(n.At).Truncate(time.Second))
 		}
 		out = append(out, row)
 	}

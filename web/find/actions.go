@@ -25,15 +25,15 @@ var pages = []page{
 	{locale.Mark("Back up now"), "/system/storage#backups", "i-data", app.BackUp, "backup"},
 }
 
-// verb is an action on a run or plan. The text after the action names the object.
-type verb struct {
+// action is an action on a run or plan. The text after the action names the object.
+type action struct {
 	key, word, icon string
 	op              app.Operation
 	runs            domain.RunFilter // filter for suitable runs; empty if the action applies to plans
 	plan            bool
 }
 
-var verbs = []verb{
+var objectActions = []action{
 	{key: "resume", word: locale.Mark("Resume %s"), icon: "i-play", op: app.ActOnRun,
 		runs: domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed, domain.RunCancelled}}},
 	{key: "rerun", word: locale.Mark("Rerun %s"), icon: "i-retry", op: app.ActOnRun},
@@ -45,8 +45,8 @@ var verbs = []verb{
 	{key: "pause", word: locale.Mark("Pause %s"), icon: "i-pause", op: app.PausePlan, plan: true},
 }
 
-// verbMost is the maximum number of objects suggested for an action.
-const verbMost = 4
+// maxSuggestions is the maximum number of objects suggested for an action.
+const maxSuggestions = 4
 
 // actions returns the actions that match a text. Each links to a page that previews it.
 func (s *section) actions(c *ui.Context, q string) ([]kit.Link, error) {
@@ -61,7 +61,7 @@ func (s *section) actions(c *ui.Context, q string) ([]kit.Link, error) {
 	if len(what) < 2 {
 		return out, nil
 	}
-	for _, v := range verbs {
+	for _, v := range objectActions {
 		if !c.May(v.op) || !strings.HasPrefix(v.key, what) && !strings.HasPrefix(strings.ToLower(c.T(v.word, "")), what) {
 			continue
 		}
@@ -80,13 +80,13 @@ func beginsWord(words, q string) bool {
 }
 
 // objects returns links to an action on each run or plan that matches the text of.
-func (s *section) objects(c *ui.Context, v verb, of string) ([]kit.Link, error) {
+func (s *section) objects(c *ui.Context, v action, of string) ([]kit.Link, error) {
 	var out []kit.Link
 	if v.plan {
-		plans, err := s.Reader.Plans(c, domain.PlanFilter{Text: of, Page: domain.Page{Limit: verbMost}})
+		plans, err := s.Reader.Plans(c, domain.PlanFilter{Text: of, Page: domain.Page{Limit: maxSuggestions}})
 		for _, p := range plans.Items {
 			out = append(out, kit.Link{
-				Text: c.T(v.word, kit.Visible(p.Key)), Count: kit.Visible(p.Name), Icon: v.icon,
+				Text: c.T(v.word, kit.Escape(p.Key)), Count: kit.Escape(p.Name), Icon: v.icon,
 				Href: "/plans/" + url.PathEscape(p.Key) + "/" + v.key, Dialog: v.key == "pause",
 			})
 		}
@@ -105,7 +105,7 @@ func (s *section) objects(c *ui.Context, v verb, of string) ([]kit.Link, error) 
 // runsNamed returns the newest runs whose plan or ID matches a text, or the newest runs if it is
 // empty.
 func (s *section) runsNamed(c *ui.Context, f domain.RunFilter, of string) ([]domain.Run, error) {
-	f.Page = domain.Page{Limit: verbMost}
+	f.Page = domain.Page{Limit: maxSuggestions}
 	if of == "" {
 		list, err := s.Reader.Runs(c, f)
 		return list.Items, err
@@ -117,7 +117,7 @@ func (s *section) runsNamed(c *ui.Context, f domain.RunFilter, of string) ([]dom
 			return list.Items, err
 		}
 	}
-	plans, err := s.Reader.Plans(c, domain.PlanFilter{Text: of, Page: domain.Page{Limit: verbMost}})
+	plans, err := s.Reader.Plans(c, domain.PlanFilter{Text: of, Page: domain.Page{Limit: maxSuggestions}})
 	if err != nil || len(plans.Items) == 0 {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (s *section) find(c *ui.Context) error {
 	}
 	if q != "" {
 		p.Headlines = kit.Link{
-			Text: c.T("Runs whose status message contains %s", kit.Visible(q)),
+			Text: c.T("Runs whose status message contains %s", kit.Escape(q)),
 			Href: link.List("/runs", "text:"+filter.Quote(q)),
 		}
 	}
@@ -73,8 +73,8 @@ func (s *section) named(c *ui.Context, q string) (string, error) {
 	return "", err
 }
 
-// suggestMost is the maximum number of suggestions of the jump box.
-const suggestMost = 12
+// maxKindSuggestions is the maximum number of suggestions of the jump box.
+const maxKindSuggestions = 12
 
 // suggest renders the suggestions of the jump box for a text.
 func (s *section) suggest(c *ui.Context) error {
@@ -100,7 +100,7 @@ func (s *section) suggest(c *ui.Context) error {
 	if c.Query("q") == "" { // newest runs first
 		slices.SortStableFunc(out, func(a, b Suggestion) int { return cmp.Compare(len(b.Class), len(a.Class)) })
 	}
-	return c.Render(http.StatusOK, Suggestions(out[:min(len(out), suggestMost)]))
+	return c.Render(http.StatusOK, Suggestions(out[:min(len(out), maxKindSuggestions)]))
 }
 
 func suggestions(k FindKind) []Suggestion {
@@ -153,7 +153,7 @@ func (s *section) hits(c *ui.Context, p *FindPage, q string) error {
 	for _, plan := range plans.Items {
 		found = append(
 			found,
-			kit.Link{Text: kit.Visible(plan.Key), Count: kit.Visible(plan.Name), Href: "/plans/" + url.PathEscape(plan.Key)},
+			kit.Link{Text: kit.Escape(plan.Key), Count: kit.Escape(plan.Name), Href: "/plans/" + url.PathEscape(plan.Key)},
 		)
 	}
 	add(c.T("Plans"), c.T("Plan"), "i-plan", found)
@@ -174,7 +174,7 @@ func (s *section) hits(c *ui.Context, p *FindPage, q string) error {
 		}
 		for _, n := range names {
 			if contains(n, q) {
-				l := kit.Link{Text: kit.Visible(n), Href: k.path + url.PathEscape(n)}
+				l := kit.Link{Text: kit.Escape(n), Href: k.path + url.PathEscape(n)}
 				if k.path == "" {
 					l.Href = "/agents/providers"
 				}
@@ -203,8 +203,8 @@ func (s *section) stepsNamed(c *ui.Context, q string) ([]kit.Link, error) {
 				out = append(
 					out,
 					kit.Link{
-						Text:  kit.Visible(n.ID),
-						Count: kit.Visible(plan.Key),
+						Text:  kit.Escape(n.ID),
+						Count: kit.Escape(plan.Key),
 						Href:  link.List("/runs", "plan:"+filter.Quote(plan.Key)+" step:"+filter.Quote(n.ID)),
 					},
 				)

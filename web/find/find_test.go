@@ -21,7 +21,7 @@ func TestAJumpFindsWhatIsCalledSo(t *testing.T) {
 		"ledg": "/plans/ledger", "squar": "/runs?q=" + url.QueryEscape("plan:report step:square"), "crm.f": "/agents/tools/crm.find",
 	} {
 		if p := b.Get("/find?q=" + url.QueryEscape(q)); p.Code != http.StatusSeeOther || p.Location != to {
-			t.Errorf("%q leads to %d %s, want %s", q, p.Code, p.Location, to)
+			t.Errorf("%q: got status %d and Location %s, want %s", q, p.Code, p.Location, to)
 		}
 	}
 	webtest.HasTexts(t, b.Get("/find?q=re"), http.StatusOK, `href="/plans/report"`, `href="/plans/refund"`,
@@ -59,7 +59,7 @@ func TestTheJumpBoxSuggestsActions(t *testing.T) {
 		"squar":          "/runs?q=plan%3Areport+step%3Asquare",
 	} {
 		if got := suggested(b, q); !strings.Contains(got, `data-href="`+want+`"`) {
-			t.Errorf("%q suggests no %s:\n%s", q, want, webtest.Words(got))
+			t.Errorf("%q: %s is not suggested:\n%s", q, want, webtest.Text(got))
 		}
 	}
 	// A suggested run has the icon and color of its status.
@@ -75,7 +75,7 @@ func TestTheJumpBoxSuggestsActions(t *testing.T) {
 	vera := site.Browser(t)
 	vera.LoginAs("vera", webtest.Password)
 	if got := suggested(vera, "resume"); strings.Contains(got, "/resume") {
-		t.Error("a viewer is offered to resume a run")
+		t.Error("the Resume action is visible to a viewer")
 	}
 	webtest.Has(t, b.Get("/find"), "the page", "Newest runs", `href="/plans/new"`, `<form class="filters" action="/find"`)
 	webtest.Has(t, b.Get("/find?q=resume"), "the page", `href="/runs/`+seed.Failed.ID+`/resume"`)

@@ -35,7 +35,7 @@ func (s *section) handoff(c *ui.Context) error {
 	}
 	run := d.Run
 	p := HandoffPage{
-		Shell:  c.Shell("handoffs", kit.Visible(handoff.Short(h.Handoff))+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)),
+		Shell:  c.Shell("handoffs", kit.Escape(handoff.Short(h.Handoff))+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)),
 		Detail: part.Of(c, handoff.In(d, messages.Messages).Of(h.Handoff, c.Site.Now()), s.Engine.Catalog()),
 		Run:    kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID + "?view=handoffs"},
 		Plan:   kit.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
@@ -51,7 +51,7 @@ func (s *section) noHandoff(c *ui.Context, id string, missing error) error {
 	}
 	p := kit.ErrorPage{
 		Lists: c.Lists(), Shell: c.Shell("handoffs", "Not found"), Code: http.StatusNotFound, Headline: c.T("Not found"),
-		Message:      c.T("Handoff %s not found.", kit.Visible(kit.Cut(id, 200))),
+		Message:      c.T("Handoff %s not found.", kit.Escape(kit.Truncate(id, 200))),
 		SimilarTitle: c.T("Handoffs with a matching ID"), Links: []kit.Link{{Text: c.T("All handoffs"), Href: "/handoffs"}},
 	}
 	list, err := s.Reader.HandoffsLike(c, id, similar)
@@ -61,7 +61,7 @@ func (s *section) noHandoff(c *ui.Context, id string, missing error) error {
 	for _, h := range list {
 		text := fmt.Sprintf(
 			"%s · %s · %s · %s",
-			kit.Visible(handoff.Short(h.Handoff)),
+			kit.Escape(handoff.Short(h.Handoff)),
 			h.Plan.Key,
 			domain.ShortID(h.Run),
 			c.Time(h.At).Text,

@@ -55,7 +55,7 @@ func TestAllHandoffs(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/handoffs?view=loops"), http.StatusOK, "No run goes back and forth.")
 	oneHandoff(t, site, b, list[len(list)-1])
 	if strings.Contains(p.Body, "ZgotmplZ") {
-		t.Error("an address was refused")
+		t.Error("an address was rejected")
 	}
 
 	// Two agents pass work back and forth three times.
@@ -94,7 +94,7 @@ func TestAllHandoffs(t *testing.T) {
 	unsaid := b.Get("/handoffs?q=plan:talk")
 	webtest.HasTexts(t, unsaid, http.StatusOK, `href="/handoffs/`+ping.Handoffs[0].ID+`">on its own page</a>`)
 	if strings.Contains(unsaid.Body, ">nothing<") {
-		t.Error("the list says that nothing was passed on, and does not know")
+		t.Error("the list shows that there are no handoffs although reading them failed")
 	}
 }
 

@@ -82,7 +82,7 @@ func (s *section) list(c *ui.Context) error {
 					c,
 					h.Reason,
 				),
-				Context: kit.Visible(kit.Cut(h.Context, 200)),
+				Context: kit.Escape(kit.Truncate(h.Context, 200)),
 				Size:    c.Size(len(h.Context)),
 				Status:  part.Status(h.Status),
 			},
@@ -100,7 +100,7 @@ func (s *section) list(c *ui.Context) error {
 
 func (s *section) term(c *ui.Context, q, key, value string) kit.Link {
 	return kit.Link{
-		Text: kit.Visible(value),
+		Text: kit.Escape(value),
 		Href: link.List("/handoffs", strings.TrimSpace(filter.Without(q, key)+" "+key+":"+filter.Quote(value))),
 	}
 }
@@ -127,7 +127,7 @@ func (s *section) loops(c *ui.Context, list []domain.HandoffSummary) []Loop {
 				Loop{
 					Run:    kit.Link{Text: domain.ShortID(k.run), Href: "/runs/" + k.run + "?view=handoffs"},
 					Plan:   plan[k.run],
-					Agents: kit.Visible(k.a) + " ⇄ " + kit.Visible(k.b),
+					Agents: kit.Escape(k.a) + " ⇄ " + kit.Escape(k.b),
 					Times:  c.Number(int64(back[k])),
 					Last:   c.Time(at[k.run].At),
 				},

@@ -19,7 +19,7 @@ func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Routes: []ui.Route{
 		{Get: "/help", Operation: app.GetVersion, Handle: s.page},
-		{Get: "/help/shortcuts", Operation: app.GetVersion, Handle: ui.See("/help#shortcuts")},
+		{Get: "/help/shortcuts", Operation: app.GetVersion, Handle: ui.RedirectTo("/help#shortcuts")},
 	}}
 }
 

@@ -34,16 +34,17 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 		return domain.Errorf(domain.CodeNotFound, "this address names no failure")
 	}
 	p := failure.AckPage{Plan: ref.PlanKey, Node: ref.Node, Code: ref.Code, Fingerprint: ref.Fingerprint, Idem: kit.NewID(), Error: problem}
-	groups, err := s.App.Failures.List(c, c.Who.Actor(), failure.Groups)
+	groups, err := s.App.Failures.List(c, c.Principal.Actor(), failure.Groups)
 	if err != nil {
 		return err
 	}
 	for _, g := range groups {
 		if g.Ref() == ref {
-			p.Headline = kit.Cut(c.Message(g.Message), 500)
+			p.Headline = kit.Truncate(c.Message(g.Message), 500)
 		}
 	}
-	p.Heading = c.T("Acknowledge %s at %s of %s", kit.Visible(ref.Code), kit.Visible(ref.Node), kit.Visible(ref.PlanKey))
+	p.Heading = c.T("Acknowledge %s at %s of %s",
+		kit.Escape(ref.Code), kit.Escape(ref.Node), kit.Escape(ref.PlanKey))
 	p.Text, p.Button, p.Post = c.T(
 		"These runs stay failed but leave the home page and its counts. If one of them or a similar run fails again, the failure returns.",
 	),
@@ -54,9 +55,9 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 		p.Back = true
 		p.Heading, p.Text, p.Button, p.Post = c.T(
 			"Withdraw: %s at %s of %s",
-			kit.Visible(ref.Code),
-			kit.Visible(ref.Node),
-			kit.Visible(ref.PlanKey),
+			kit.Escape(ref.Code),
+			kit.Escape(ref.Node),
+			kit.Escape(ref.PlanKey),
 		),
 			c.T(
 				"The runs that are still failed need attention again.",
@@ -80,7 +81,7 @@ func (s *section) ack(c *ui.Context) error {
 	err := s.acknowledge(c, ref, note)
 	switch domain.CodeOf(err) {
 	case "":
-		return c.To("/")
+		return c.RedirectTo("/")
 	case domain.CodeConflict:
 		return s.showAck(c, http.StatusConflict, c.Sentence(err))
 	case domain.CodeInvalid:
@@ -111,7 +112,7 @@ func failureRef(c *ui.Context) domain.FailureRef {
 
 // ackAllForm returns the form that acknowledges with one note all failure groups on home.
 func (s *section) ackAllForm(c *ui.Context) (failure.AckPage, error) {
-	groups, err := s.App.Failures.List(c, c.Who.Actor(), homeGroups)
+	groups, err := s.App.Failures.List(c, c.Principal.Actor(), homeGroups)
 	if err != nil {
 		return failure.AckPage{}, err
 	}
@@ -123,15 +124,15 @@ func (s *section) ackAllForm(c *ui.Context) (failure.AckPage, error) {
 				Ref: failure.Query(g.Ref()),
 				Text: c.T(
 					"%s at %s of %s",
-					kit.Visible(g.Code),
-					kit.Visible(g.Node),
-					kit.Visible(g.Plan.Key),
+					kit.Escape(g.Code),
+					kit.Escape(g.Node),
+					kit.Escape(g.Plan.Key),
 				) + ", " + c.N(
 					int(g.Runs),
 					"%s run",
 					"%s runs",
 				),
-				Detail: kit.Cut(c.Message(g.Message), 200),
+				Detail: kit.Truncate(c.Message(g.Message), 200),
 			},
 		)
 	}

@@ -36,25 +36,25 @@ edges: [{from: order, to: ask}, {from: ask, to: paid}]
 	home := b.Get("/")
 	webtest.Has(t, home, "home", "Pay 12 euro?", "<dt>amount</dt><dd>12</dd>", "<dt>vendor</dt><dd>Acme</dd>")
 	if strings.Contains(home.Body, "order.vendor") {
-		t.Error("home shows a value again that a step passed on")
+		t.Error("the home page repeats a value of a previous step")
 	}
 	found := answerButton.FindAllStringSubmatch(home.Body, -1)
 	if len(found) != 1 {
-		t.Fatalf("%d requests can be answered on home; the one with a risk cannot", len(found))
+		t.Fatalf("%d requests can be decided on the home page; the risky one must not be", len(found))
 	}
 	form := url.Values{"csrf": {home.Hidden().Get("csrf")}, "idem": {"one"}, "answer": {"approve"}}
 	address := html.UnescapeString(found[0][1])
 	first, second := b.Post(address, form), b.Post(address, form)
 	if first.Code != http.StatusSeeOther || !strings.HasPrefix(first.Location, "/?decided=") || second.Location != first.Location {
-		t.Fatalf("%d %s, %d %s", first.Code, first.Location, second.Code, second.Location)
+		t.Fatalf("got status %d, want %d: %s, status %d %s", first.Code, http.StatusSeeOther, first.Location, second.Code, second.Location)
 	}
 	if r, err := site.Engine.Wait(t.Context(), run.ID); err != nil || r.Status != domain.RunCompleted {
-		t.Errorf("the run is %s, %v", r.Status, err)
+		t.Errorf("got run status %s, error %v", r.Status, err)
 	}
 	home = b.Get(first.Location)
 	webtest.Has(t, home, "home", `id="done" role="status"`, `href="/runs/`+run.ID+`"`, "data-focus>May we?</a>")
 	if strings.Contains(home.Body, "Pay 12 euro?</a></h3>") {
-		t.Error("the request is still there")
+		t.Error("the request is still shown")
 	}
 }
 
@@ -73,7 +73,7 @@ func TestARequestThatShowsLessThanItsAnswerHoldsForIsNotAnsweredOnHome(t *testin
 		b := site.Browser(t).Login()
 		home := b.Get("/")
 		if answerButton.MatchString(home.Body) {
-			t.Errorf("%.60s can be answered on home", input)
+			t.Errorf("%.60s can be decided on the home page", input)
 		}
 		webtest.Has(t, home, "home", ">Review<")
 		if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel}); err != nil {

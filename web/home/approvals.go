@@ -28,7 +28,7 @@ func (s *section) approvalsSection(c *ui.Context) (templ.Component, error) {
 	for _, group := range approval.Doubts(doubts.Items) {
 		p.Requests = append(p.Requests, approval.DoubtRequest(c, group))
 	}
-	open, err := s.App.Approvals.List(c, c.Who.Actor(), domain.ApprovalFilter{Page: domain.Page{Limit: approvalsMost}})
+	open, err := s.App.Approvals.List(c, c.Principal.Actor(), domain.ApprovalFilter{Page: domain.Page{Limit: approvalsMost}})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (s *section) approvalsSection(c *ui.Context) (templ.Component, error) {
 				return nil, err
 			}
 		}
-		r.Remark, r.Alike = r.Together, nil
+		r.Remark, r.Similar = r.GroupAnswers, nil
 		r.Actions = []kit.Link{reviewLink(c, r, g)}
 		p.Requests = append(p.Requests, r)
 	}
@@ -56,7 +56,7 @@ func (s *section) approvalsSection(c *ui.Context) (templ.Component, error) {
 	}
 	if n := len(open.Items); n > 0 {
 		p.Sum = c.N(n, "%s approval", "%s approvals")
-		p.Oldest = c.T("Oldest: %s", kit.About(c.Site.Now().Sub(oldest)))
+		p.Oldest = c.T("Oldest: %s", kit.ApproxDuration(c.Site.Now().Sub(oldest)))
 		if open.Next != "" {
 			p.Sum = c.T("more than %s", p.Sum)
 		}

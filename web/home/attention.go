@@ -38,7 +38,7 @@ func (s *section) attentionSection(c *ui.Context) (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := s.App.Failures.List(c, c.Who.Actor(), homeGroups+1)
+	groups, err := s.App.Failures.List(c, c.Principal.Actor(), homeGroups+1)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s *section) attentionSection(c *ui.Context) (templ.Component, error) {
 	if more || p.MoreWaiting != "" || p.MoreRetrying != "" || p.MoreSilent != "" {
 		p.Sum = c.T("more than %s", p.Sum)
 	}
-	if len(groups) > 1 && c.Who.Role.Includes(domain.RoleOperator) {
+	if len(groups) > 1 && c.Principal.Role.Includes(domain.RoleOperator) {
 		p.AckAll = "/failures/ack?all=1"
 	}
 	return Attention(p), nil
@@ -155,7 +155,7 @@ func (s *section) acked(c *ui.Context, p *AttentionSection, groups []domain.Fail
 
 // acknowledgments returns the recent acknowledgments whose failures have not recurred.
 func (s *section) acknowledgments(c *ui.Context, groups []domain.FailureGroup) ([]domain.FailureAck, error) {
-	acks, err := s.App.Failures.Acknowledged(c, c.Who.Actor(), c.Site.Now().Add(-ackedDays*24*time.Hour), 50)
+	acks, err := s.App.Failures.Acknowledged(c, c.Principal.Actor(), c.Site.Now().Add(-ackedDays*24*time.Hour), 50)
 	return slices.DeleteFunc(acks, func(a domain.FailureAck) bool {
 		return slices.ContainsFunc(groups, func(g domain.FailureGroup) bool { return a.Covers(g.Ref()) })
 	}), err
@@ -173,7 +173,7 @@ func (s *section) lastFailure(c *ui.Context) (string, error) {
 // restart returns the number of runs that the last crash interrupted, and their current state. It
 // is nil if kairosd did not restart after a crash in the last 24 hours.
 func (s *section) restart(c *ui.Context) (*RestartLine, error) {
-	starts, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Action: "daemon.start", Page: domain.Page{Limit: 1}})
+	starts, err := s.App.Audit.List(c, c.Principal.Actor(), domain.AuditFilter{Action: "daemon.start", Page: domain.Page{Limit: 1}})
 	if err != nil || len(starts.Items) == 0 {
 		return nil, err
 	}

@@ -16,9 +16,9 @@ import (
 func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 	q := filter.FailuresToHandle(g.Ref())
 	row := Group{
-		Code:     kit.Visible(g.Code),
-		Node:     kit.Visible(g.Node),
-		Plan:     kit.Visible(g.Plan.Key),
+		Code:     kit.Escape(g.Code),
+		Node:     kit.Escape(g.Node),
+		Plan:     kit.Escape(g.Plan.Key),
 		Version:  fmt.Sprintf("v%d", g.Plan.Version),
 		Href:     "/runs?q=" + url.QueryEscape(q),
 		Runs:     c.Number(g.Runs),
@@ -28,13 +28,13 @@ func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 		Headline: c.Message(g.Message),
 		Newest:   kit.Link{Text: domain.ShortID(g.Newest), Href: "/runs/" + g.Newest},
 	}
-	if c.Who.Role.Includes(domain.RoleOperator) {
+	if c.Principal.Role.Includes(domain.RoleOperator) {
 		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
 		row.Ack = "/failures/ack?" + failure.Query(g.Ref())
 	}
 	if a := g.Ack; a != nil {
-		row.Acked, row.Note = c.T("It failed again after %s acknowledged it on %s.", kit.Visible(a.Actor), c.Time(a.At).Text),
-			kit.Visible(a.Note)
+		row.Acked, row.Note = c.T("It failed again after %s acknowledged it on %s.", kit.Escape(a.Actor), c.Time(a.At).Text),
+			kit.Escape(a.Note)
 	}
 	if g.Runs == 1 {
 		row.One, row.Href = true, row.Newest.Href
@@ -48,20 +48,20 @@ func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 // ackOf returns an acknowledged failure for the list on home.
 func ackOf(c *ui.Context, a domain.FailureAck) AckRow {
 	row := AckRow{
-		What: c.T("%s at %s", kit.Visible(a.Code), kit.Visible(a.Node)),
-		Plan: kit.Visible(a.PlanKey),
-		Who:  kit.Visible(a.Actor),
-		Note: kit.Visible(a.Note),
-		At:   c.Time(a.At),
+		What:  c.T("%s at %s", kit.Escape(a.Code), kit.Escape(a.Node)),
+		Plan:  kit.Escape(a.PlanKey),
+		Actor: kit.Escape(a.Actor),
+		Note:  kit.Escape(a.Note),
+		At:    c.Time(a.At),
 		Runs: c.N(
 			int(a.Runs),
 			"%s run",
 			"%s runs",
 		),
 		Href: link.List("/runs", "is:acknowledged "+filter.Failures(a.FailureRef)),
-		Text: kit.Cut(c.Message(a.Message), 200),
+		Text: kit.Truncate(c.Message(a.Message), 200),
 	}
-	if c.Who.Role.Includes(domain.RoleOperator) {
+	if c.Principal.Role.Includes(domain.RoleOperator) {
 		row.Back = "/failures/unack?" + failure.Query(a.FailureRef)
 	}
 	return row

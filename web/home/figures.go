@@ -147,7 +147,7 @@ func durationFigure(c *ui.Context, runs []domain.Run) Figure {
 	if len(runs) == 0 {
 		return f
 	}
-	f.Value = kit.Took(p95(runs))
+	f.Value = kit.Duration(p95(runs))
 	slices.Reverse(runs) // oldest first
 	defer slices.Reverse(runs)
 	if len(runs) >= 2*sparkPoints {
@@ -157,7 +157,7 @@ func durationFigure(c *ui.Context, runs []domain.Run) Figure {
 		}
 		f.Spark = kit.Spark(points)
 		older, newer := p95(runs[:len(runs)/2]), p95(runs[len(runs)/2:])
-		f.trend(c, (newer - older).Seconds(), kit.Took((newer - older).Abs()), false)
+		f.trend(c, (newer - older).Seconds(), kit.Duration((newer - older).Abs()), false)
 	}
 	return f
 }
@@ -233,7 +233,7 @@ func (s *section) chartSection(c *ui.Context) (templ.Component, error) {
 // marks returns the times at which a plan got a new version or kairosd started. Marks without room
 // for separate labels share one.
 func (s *section) marks(c *ui.Context, from time.Time) ([]kit.ChartText, error) {
-	list, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{
+	list, err := s.App.Audit.List(c, c.Principal.Actor(), domain.AuditFilter{
 		Actions: []string{"plan.version", "daemon.start"}, Since: from, Page: domain.Page{Limit: marksMax},
 	})
 	if err != nil {
@@ -254,7 +254,7 @@ func (s *section) marks(c *ui.Context, from time.Time) ([]kit.ChartText, error) 
 			continue
 		}
 		last, n = at, 1
-		out = append(out, kit.ChartText{At: kit.Percent(at), Text: kit.Cut(text, 24), Title: text, Before: at > 20})
+		out = append(out, kit.ChartText{At: kit.Percent(at), Text: kit.Truncate(text, 24), Title: text, Before: at > 20})
 	}
 	return out, nil
 }
@@ -271,5 +271,5 @@ func change(c *ui.Context, e domain.AuditEvent) string {
 	if err := json.Unmarshal(e.Detail, &v); err != nil || v.Version < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%s v%d", kit.Visible(strings.TrimPrefix(e.Object, "plan:")), v.Version)
+	return fmt.Sprintf("%s v%d", kit.Escape(strings.TrimPrefix(e.Object, "plan:")), v.Version)
 }

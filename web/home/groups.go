@@ -20,7 +20,7 @@ func (s *section) groups(c *ui.Context) error {
 	if p.Groups, err = s.groupList(c); err != nil {
 		return err
 	}
-	if len(p.Groups.Rows) > 1 && c.Who.Role.Includes(domain.RoleOperator) {
+	if len(p.Groups.Rows) > 1 && c.Principal.Role.Includes(domain.RoleOperator) {
 		p.AckAll = "/failures/ack?all=1"
 	}
 	return c.Render(http.StatusOK, Failures(p))
@@ -30,7 +30,7 @@ func (s *section) groups(c *ui.Context) error {
 // query.
 func (s *section) groupList(c *ui.Context) (GroupList, error) {
 	v := GroupList{Address: c.Echo.Request().URL.RequestURI()}
-	groups, err := s.App.Failures.List(c, c.Who.Actor(), failure.Groups)
+	groups, err := s.App.Failures.List(c, c.Principal.Actor(), failure.Groups)
 	if err != nil {
 		return v, err
 	}
@@ -94,7 +94,7 @@ func (v *GroupList) choose(c *ui.Context, groups []domain.FailureGroup) {
 			}
 		}
 		for _, n := range names {
-			l := kit.Link{Text: kit.Visible(n), Href: link.With("/failures", keep, key, n), Current: c.Query(key) == n}
+			l := kit.Link{Text: kit.Escape(n), Href: link.With("/failures", keep, key, n), Current: c.Query(key) == n}
 			if l.Current {
 				l.Href = link.With("/failures", keep, key, "")
 			}

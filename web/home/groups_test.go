@@ -23,15 +23,15 @@ func TestFailuresAreListedByGroup(t *testing.T) {
 	webtest.HasTexts(t, p, http.StatusOK, "Open 2", "ledger › post", "blocked", "2 runs", "First", "Resume 2…", "echo › fail",
 		"Acknowledge all…", `data-live="attention"`)
 	p = b.Get("/failures?plan=ledger")
-	if w := webtest.Words(p.Body); !strings.Contains(w, "ledger › post") || strings.Contains(w, "echo › fail") {
-		t.Errorf("of one plan: %s", w)
+	if w := webtest.Text(p.Body); !strings.Contains(w, "ledger › post") || strings.Contains(w, "echo › fail") {
+		t.Errorf("filtered by plan, the page shows: %s", w)
 	}
 	if p := b.Get("/failures?code=" + url.QueryEscape("no_such")); !strings.Contains(p.Body, "No failures here.") {
-		t.Error("a code that no failure has lists some")
+		t.Error("an unused error code lists failures")
 	}
 	ack := "/failures/ack?plan=echo&node=fail&code=invalid_input"
 	if p := b.Post("/failures/ack", webtest.Form(t, b.Get(ack).Body, `name="note"`)); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get("/failures"), http.StatusOK, "Open 1", "Acknowledged 1")
 	webtest.HasTexts(t, b.Get("/failures?show=acknowledged"), http.StatusOK, "invalid_input at fail", "Withdraw…")

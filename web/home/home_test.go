@@ -30,7 +30,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 			"&amp;",
 		),
 	) {
-		t.Fatalf("home offers no acknowledgement:\n%s", home.Body)
+		t.Fatalf("the home page has no Acknowledge button:\n%s", home.Body)
 	}
 	before, err := site.Store.RunCounts(t.Context())
 	if err != nil {
@@ -40,7 +40,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	form.Set("note", "waiting for quota")
 	first, second := b.Post("/failures/ack", form), b.Post("/failures/ack", form)
 	if first.Location != "/" || second.Location != "/" {
-		t.Fatalf("%d %s, %d %s", first.Code, first.Location, second.Code, second.Location)
+		t.Fatalf("status %d %s, status %d %s", first.Code, first.Location, second.Code, second.Location)
 	}
 	after, err := site.Store.RunCounts(t.Context())
 	if err != nil || after.NeedsAttention != before.NeedsAttention-1 ||
@@ -50,27 +50,27 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	home := b.Get("/")
 	for _, want := range []string{"1 failure is acknowledged", "waiting for quota", "marta", "Withdraw…"} {
 		if !strings.Contains(home.Body, want) {
-			t.Errorf("home does not say %q", want)
+			t.Errorf("the home page does not contain %q", want)
 		}
 	}
 	if strings.Contains(home.Body, "/runs/"+seed.Failed.ID+"/resume") {
-		t.Error("home still shows the failure")
+		t.Error("the home page still shows the failure")
 	}
 	form.Set("idem", "again")
 	if p := b.Post("/failures/ack", form); p.Code != http.StatusSeeOther { // a repeated request changes nothing
-		t.Errorf("acknowledged twice: %d", p.Code)
+		t.Errorf("acknowledging an acknowledged failure: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
 	if home = b.Get("/"); !strings.Contains(home.Body, "It failed again after marta") || !strings.Contains(home.Body, "waiting for quota") {
-		t.Error("the failure that came back does not say that it did")
+		t.Error("a failure that occurred again is not marked")
 	}
 	form = b.Get("/failures/unack?plan=ledger&node=post&fingerprint=" + seed.Failed.Fingerprint + "&code=" + seed.Failed.Error.Code).
 		Hidden()
 	if p := b.Post("/failures/unack", form); p.Location != "/" {
-		t.Fatalf("take back: %d", p.Code)
+		t.Fatalf("undo: status %d", p.Code)
 	}
 	if home = b.Get("/"); !strings.Contains(home.Body, "Resume 2…") || strings.Contains(home.Body, "It failed again after") {
-		t.Error("what was taken back is not whole again")
+		t.Error("the failure is not shown completely after undoing")
 	}
 	audit, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "failure.acknowledge"})
 	if err != nil || len(audit.Items) != 1 || audit.Items[0].Reason != "waiting for quota" {
@@ -101,11 +101,11 @@ func TestHomeShowsActivitySinceTheLastVisit(t *testing.T) {
 	for _, want := range []string{"Since you left", "1 run completed", "2 failed", "new: ", "Runs by half hour",
 		"ledger: 0 completed, 1 failed in 24 hours", `fill="url(#hatch)"`} {
 		if !strings.Contains(home.Body, want) {
-			t.Errorf("home does not say %q", want)
+			t.Errorf("the home page does not contain %q", want)
 		}
 	}
 	if again := b.Get("/"); !strings.Contains(again.Body, "Since you left") {
-		t.Error("a second look takes it away")
+		t.Error("reloading removes the section")
 	}
 	// The first visit shows no activity.
 	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit",
@@ -113,7 +113,7 @@ func TestHomeShowsActivitySinceTheLastVisit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if fresh := b.Get("/"); strings.Contains(fresh.Body, "Since you left") {
-		t.Error("the first visit tells of one before it")
+		t.Error("the first visit shows a previous visit")
 	}
 }
 
@@ -137,7 +137,7 @@ func TestAFailedSectionLeavesTheOthers(t *testing.T) {
 		"ledger: 0 completed, 1 failed",
 	)
 	if strings.Contains(home.Body, "the disk does not answer") {
-		t.Error("a cause that is for the log is on the page")
+		t.Error("the page shows a cause that belongs in the log")
 	}
 	ask := func(id, version string) webtest.Page {
 		t.Helper()
@@ -146,7 +146,7 @@ func TestAFailedSectionLeavesTheOthers(t *testing.T) {
 	}
 	if p := ask("system", ""); p.Code != http.StatusOK || !strings.Contains(p.Body, "This part could not be read.") ||
 		strings.Contains(p.Body, "<html") {
-		t.Errorf("the section alone: %d %s", p.Code, p.Body)
+		t.Errorf("the section as a fragment: got status %d, want %d: %s", p.Code, http.StatusOK, p.Body)
 	}
 	site.System.Fail(nil)
 	p := ask("system", "")
@@ -157,10 +157,10 @@ func TestAFailedSectionLeavesTheOthers(t *testing.T) {
 		t.Fatalf("the section has no version: %s", p.Body)
 	}
 	if again := ask("system", at[1]); again.Code != http.StatusNoContent {
-		t.Errorf("what is unchanged is sent: %d", again.Code)
+		t.Errorf("an unchanged section: got status %d, want %d", again.Code, http.StatusNoContent)
 	}
 	if p := ask("attention", "old"); p.Code != http.StatusOK || !strings.HasPrefix(p.Body, `<section id="attention"`) {
-		t.Errorf("a section alone: %d %.80s", p.Code, p.Body)
+		t.Errorf("a section as a fragment: got status %d, want %d: %.80s", p.Code, http.StatusOK, p.Body)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestAFailureIsNewSinceAVersion(t *testing.T) {
 	site.Plan(t, "id: never\nnodes:\n  a: {type: json, input: {value: 1, path: \"[\"}}\n")
 	site.Run(t, "never", "null")
 	if home := b.Get("/"); strings.Count(home.Body, "new since") != 1 {
-		t.Error("what never succeeded is called new")
+		t.Error("a failure of a plan that never succeeded is marked as new")
 	}
 }
 
@@ -206,16 +206,16 @@ func TestAllFailuresAreAcknowledgedAtOnce(t *testing.T) {
 		f.Add("group", html.UnescapeString(m[1]))
 	}
 	if len(f["group"]) != 2 {
-		t.Fatalf("the form names %q", f["group"])
+		t.Fatalf("got form group %q", f["group"])
 	}
 	f.Set("note", "known since yesterday")
 	if p := b.Post("/failures/ack", f); p.Location != "/" {
-		t.Fatalf("%d %s", p.Code, p.Body)
+		t.Fatalf("status %d %s", p.Code, p.Body)
 	}
 	webtest.HasTexts(t, b.Get("/"), http.StatusOK, "2 failures are acknowledged", "known since yesterday")
 	f.Set("idem", "again")
 	if p := b.Post("/failures/ack", f); p.Code != http.StatusSeeOther { // a repeated request changes nothing
-		t.Errorf("acknowledged twice: %d", p.Code)
+		t.Errorf("acknowledging an acknowledged failure: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestHomeOfAnEmptyServer(t *testing.T) {
 	webtest.HasTexts(t, page, http.StatusOK, "Nothing has run here yet", "Create your first plan", "First steps", "Run an example plan",
 		"Decide an approval request", "Break a run and resume it", "Pull the plug", "Connect a model")
 	if p := b.Post("/first-steps", webtest.Form(t, page.Body, "Dismiss")); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	if p := b.Get("/"); strings.Contains(p.Body, "First steps") {
 		t.Error("a dismissed list is shown again")

@@ -110,9 +110,9 @@ type SinceSection struct {
 }
 
 type RunNote struct {
-	Run, Plan kit.Link
-	Who, Text string
-	At        kit.Time
+	Run, Plan    kit.Link
+	Author, Text string
+	At           kit.Time
 }
 
 // StripRow contains the results of a plan in the last 24 hours.
@@ -130,10 +130,10 @@ type StripRow struct {
 
 // AckRow is an acknowledged failure.
 type AckRow struct {
-	What, Plan, Who, Note, Runs string
-	Text                        string // message of the newest run
-	Href, Back                  string
-	At                          kit.Time
+	What, Plan, Actor, Note, Runs string
+	Text                          string // message of the newest run
+	Href, Back                    string
+	At                            kit.Time
 }
 
 // Group is a failure group.

@@ -99,7 +99,7 @@ func (s *section) systemSection(c *ui.Context) (templ.Component, error) {
 	for _, p := range providers {
 		add(
 			"need",
-			c.T("%s degraded for %s", kit.Visible(p.Name), kit.About(c.Site.Now().Sub(p.DegradedSince()))),
+			c.T("%s degraded for %s", kit.Escape(p.Name), kit.ApproxDuration(c.Site.Now().Sub(p.DegradedSince()))),
 			"/agents/providers/"+url.PathEscape(p.Name),
 		)
 	}
@@ -111,7 +111,7 @@ func (s *section) systemSection(c *ui.Context) (templ.Component, error) {
 		open := t.Circuits[0] // open circuits come first
 		add(
 			"need",
-			c.T("circuit of %s open for %s", kit.CircuitOf(t.Name, open.Part), kit.About(c.Site.Now().Sub(open.Since))),
+			c.T("circuit of %s open for %s", kit.CircuitOf(t.Name, open.Part), kit.ApproxDuration(c.Site.Now().Sub(open.Since))),
 			link.Tool(t.Name),
 		)
 	}
@@ -124,7 +124,7 @@ const runsSearched = 200
 // missed returns the tools with an open circuit that plans of unfinished runs use, directly or
 // through an agent.
 func (s *section) missed(c *ui.Context) ([]domain.ToolInfo, error) {
-	list, err := s.App.Tools.List(c, c.Who.Actor())
+	list, err := s.App.Tools.List(c, c.Principal.Actor())
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *section) missed(c *ui.Context) ([]domain.ToolInfo, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	agents, err := s.App.Agents.List(c, c.Who.Actor())
+	agents, err := s.App.Agents.List(c, c.Principal.Actor())
 	if err != nil {
 		return nil, err
 	}

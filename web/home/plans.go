@@ -104,11 +104,11 @@ func (s *section) strips(c *ui.Context, p *DaySection) error {
 // calls in 24 hours.
 func (d *planDay) row(c *ui.Context, runs []domain.Run, spent float64) StripRow {
 	row := StripRow{
-		Plan: kit.Link{Text: kit.Visible(d.plan), Href: "/plans/" + url.PathEscape(d.plan)},
+		Plan: kit.Link{Text: kit.Escape(d.plan), Href: "/plans/" + url.PathEscape(d.plan)},
 		Runs: c.Number(d.total.all()), OK: "–", P95: "–", Spend: "–", Cells: d.heat(),
 	}
 	if len(runs) > 0 {
-		row.P95 = kit.Took(p95(runs))
+		row.P95 = kit.Duration(p95(runs))
 	}
 	if spent > 0 {
 		row.Spend = value.Money(c, spent)
@@ -126,7 +126,7 @@ func (d *planDay) row(c *ui.Context, runs []domain.Run, spent float64) StripRow 
 	if d.total.failed > 0 {
 		row.Failed = kit.Link{Text: c.Number(d.total.failed), Href: link.List("/runs", "status:failed since:24h plan:"+d.plan)}
 	}
-	row.Label = c.T("%s: %s completed, %s failed in 24 hours", kit.Visible(d.plan), c.Number(d.total.ok), c.Number(d.total.failed))
+	row.Label = c.T("%s: %s completed, %s failed in 24 hours", kit.Escape(d.plan), c.Number(d.total.ok), c.Number(d.total.failed))
 	return row
 }
 

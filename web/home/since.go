@@ -53,7 +53,7 @@ var notable = []string{
 // visit records that the user views home now, and returns when the previous visit ended. It returns
 // the zero time on the first visit.
 func (s *section) visit(c *ui.Context, now time.Time) (left time.Time, err error) {
-	kept, err := s.App.Preferences.Get(c, c.Who.Actor(), homeVisit)
+	kept, err := s.App.Preferences.Get(c, c.Principal.Actor(), homeVisit)
 	if err != nil {
 		return left, err
 	}
@@ -75,7 +75,7 @@ func (s *section) visit(c *ui.Context, now time.Time) (left time.Time, err error
 	if !left.IsZero() {
 		text += " " + strconv.FormatInt(left.UnixMicro(), 10)
 	}
-	err = s.App.Preferences.Set(c, app.Preference{Meta: app.Meta{By: c.Who.Actor()}, Key: homeVisit, Value: text})
+	err = s.App.Preferences.Set(c, app.Preference{Meta: app.Meta{By: c.Principal.Actor()}, Key: homeVisit, Value: text})
 	if domain.CodeOf(err) == domain.CodeNoSpace {
 		err = nil // the same activity is shown again
 	}
@@ -112,7 +112,7 @@ func (s *section) sinceSection(c *ui.Context) (templ.Component, error) {
 		}
 		p.Since = append(p.Since, l)
 	}
-	groups, err := s.App.Failures.List(c, c.Who.Actor(), homeGroups)
+	groups, err := s.App.Failures.List(c, c.Principal.Actor(), homeGroups)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,8 @@ func (s *section) sinceSection(c *ui.Context) (templ.Component, error) {
 			p.Since = append(
 				p.Since,
 				kit.Link{
-					Text: c.T("new: %s at %s of %s", kit.Visible(g.Code), kit.Visible(g.Node), kit.Visible(g.Plan.Key)),
+					Text: c.T("new: %s at %s of %s",
+						kit.Escape(g.Code), kit.Escape(g.Node), kit.Escape(g.Plan.Key)),
 					Href: link.List("/runs", filter.FailuresToHandle(g.Ref())),
 				},
 			)
@@ -129,10 +130,10 @@ func (s *section) sinceSection(c *ui.Context) (templ.Component, error) {
 	}
 	acts, err := s.App.Audit.List(
 		c,
-		c.Who.Actor(),
+		c.Principal.Actor(),
 		domain.AuditFilter{
 			Actions: notable,
-			Exclude: domain.AuditExclusion{Actors: []string{c.Who.Name}},
+			Exclude: domain.AuditExclusion{Actors: []string{c.Principal.Name}},
 			Since:   left,
 			Page:    domain.Page{Limit: sinceActs},
 		},
@@ -146,16 +147,16 @@ func (s *section) sinceSection(c *ui.Context) (templ.Component, error) {
 	if acts.Next != "" {
 		p.MoreActs = link.List("/audit", "since:"+stamp)
 	}
-	notes, err := s.App.Runs.RecentNotes(c, c.Who.Actor(), left, 2*sinceActs)
+	notes, err := s.App.Runs.RecentNotes(c, c.Principal.Actor(), left, 2*sinceActs)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range notes {
-		if n.Actor != c.Who.Name && len(p.Notes) < sinceActs {
+		if n.Actor != c.Principal.Name && len(p.Notes) < sinceActs {
 			p.Notes = append(
 				p.Notes,
-				RunNote{Run: kit.Link{Text: domain.ShortID(n.Run), Href: "/runs/" + n.Run}, Plan: kit.Link{Text: kit.Visible(n.Plan.Key)},
-					Who: kit.Visible(n.Actor), Text: kit.Visible(kit.Cut(n.Text, 500)), At: c.Time(n.At)},
+				RunNote{Run: kit.Link{Text: domain.ShortID(n.Run), Href: "/runs/" + n.Run}, Plan: kit.Link{Text: kit.Escape(n.Plan.Key)},
+					Author: kit.Escape(n.Actor), Text: kit.Escape(kit.Truncate(n.Text, 500)), At: c.Time(n.At)},
 			)
 		}
 	}

@@ -52,7 +52,7 @@ func (s *section) situationSection(c *ui.Context) (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := s.App.Failures.List(c, c.Who.Actor(), homeGroups)
+	groups, err := s.App.Failures.List(c, c.Principal.Actor(), homeGroups)
 	if err != nil {
 		return nil, err
 	}

@@ -6,17 +6,17 @@ import (
 	"github.com/a-h/templ"
 )
 
-// CurrentPage returns aria-current for a link to the page that is shown.
-func CurrentPage(is bool) templ.Attributes {
+// AriaCurrentPage returns aria-current for a link to the page that is shown.
+func AriaCurrentPage(is bool) templ.Attributes {
 	if is {
 		return templ.Attributes{"aria-current": "page"}
 	}
 	return nil
 }
 
-// Current returns aria-current for the selected item of a list that does not navigate between
+// AriaCurrent returns aria-current for the selected item of a list that does not navigate between
 // pages.
-func Current(is bool) templ.Attributes {
+func AriaCurrent(is bool) templ.Attributes {
 	if is {
 		return templ.Attributes{"aria-current": "true"}
 	}
@@ -32,17 +32,17 @@ func OutOfBand(along bool) templ.Attributes {
 	return nil
 }
 
-// Along is like [OutOfBand], but morphs the element, which keeps its focus and scroll position.
-func Along(along bool) templ.Attributes {
+// MorphOutOfBand is like [OutOfBand], but morphs the element, which keeps its focus and scroll position.
+func MorphOutOfBand(along bool) templ.Attributes {
 	if along {
 		return templ.Attributes{"hx-swap-oob": "morph"}
 	}
 	return nil
 }
 
-// Get turns a link into an htmx request for the same address, without the part after #. The target
+// HXGet turns a link into an htmx request for the same address, without the part after #. The target
 // is inherited from a surrounding element.
-func Get(href string) templ.Attributes {
+func HXGet(href string) templ.Attributes {
 	if href == "" {
 		return nil
 	}
@@ -50,9 +50,9 @@ func Get(href string) templ.Attributes {
 	return templ.Attributes{"hx-get": address}
 }
 
-// Dialog makes htmx show the response to a link or a form in the dialog of the page. Without
+// HXDialog makes htmx show the response to a link or a form in the dialog of the page. Without
 // scripts, the address opens as a page.
-func Dialog(href string) templ.Attributes {
+func HXDialog(href string) templ.Attributes {
 	return templ.Attributes{"hx-get": href, "hx-target": "#dialog", "hx-swap": "innerHTML", "hx-push-url": "false"}
 }
 
@@ -67,29 +67,29 @@ func (s Shell) PostTo(address string) templ.Attributes {
 	return out
 }
 
-// Sorted returns aria-sort for the column that a table is sorted by. Sorting is always descending.
-func Sorted(is bool) templ.Attributes {
+// AriaSort returns aria-sort for the column that a table is sorted by. Sorting is always descending.
+func AriaSort(is bool) templ.Attributes {
 	if is {
 		return templ.Attributes{"aria-sort": "descending"}
 	}
 	return nil
 }
 
-// wrongField returns the id of a field and, for an invalid field, the reference to its error
+// fieldAttributes returns the id of a field and, for an invalid field, the reference to its error
 // message.
-func wrongField(f Field) templ.Attributes {
+func fieldAttributes(f Field) templ.Attributes {
 	out := templ.Attributes{}
 	if f.ID != "" {
 		out["id"] = f.ID
 	}
-	if f.Wrong != "" {
+	if f.Error != "" {
 		out["aria-invalid"], out["aria-describedby"] = "true", f.ID+"-why"
 	}
 	return out
 }
 
-// Classed returns the class attribute if is is true, and nil otherwise.
-func Classed(class string, is bool) templ.Attributes {
+// ClassIf returns the class attribute if is is true, and nil otherwise.
+func ClassIf(class string, is bool) templ.Attributes {
 	if is {
 		return templ.Attributes{"class": class}
 	}
@@ -100,9 +100,9 @@ func Classed(class string, is bool) templ.Attributes {
 func (l Link) HTMX() templ.Attributes {
 	switch {
 	case l.Dialog:
-		return Dialog(l.Href)
+		return HXDialog(l.Href)
 	case l.Swaps:
-		return Get(l.Href)
+		return HXGet(l.Href)
 	}
 	return nil
 }

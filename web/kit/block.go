@@ -31,19 +31,19 @@ type Block struct {
 
 // Node is a value in the JSON viewer.
 type Node struct {
-	Key      string
-	Path     string // path from the root, such as .vendor.lines[3]
-	Kind     string // object, list, string, number, or word
-	Text     string
-	Count    string
-	Children []Node
-	More     string
-	Open     bool
-	Hit      bool   // matches the search
-	Was      string // value in the compared run; empty if equal
-	At       string // path for copying and following; empty if unavailable
-	Next     string // address of the next block of children
-	Previous string
+	Key        string
+	Path       string // path from the root, such as .vendor.lines[3]
+	Kind       string // object, list, string, number, or word
+	Text       string
+	Count      string
+	Children   []Node
+	More       string
+	Open       bool
+	Hit        bool   // matches the search
+	Previously string // value in the compared run; empty if equal
+	At         string // path for copying and following; empty if unavailable
+	Next       string // address of the next block of children
+	Previous   string
 }
 
 // FindForm searches the values of a page.

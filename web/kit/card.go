@@ -30,10 +30,10 @@ type SplitButton struct {
 
 // Crumbs is a breadcrumb trail.
 type Crumbs struct {
-	Way []Link
-	// Beside is text at the end of the row. Next is a link after it.
-	Beside string
-	Next   Link
+	Path []Link
+	// Siblings is text at the end of the row. Next is a link after it.
+	Siblings string
+	Next     Link
 }
 
 func (t Tag) class() string { return cmp.Or(t.Class, "plain") }

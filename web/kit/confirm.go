@@ -5,7 +5,7 @@ type ConfirmPage struct {
 	Shell
 	Crumb                                  Link
 	Heading, Text, Post, Back, Idem, Error string
-	Do                                     string // hidden form value that names the action
+	Action                                 string // hidden form value that names the action
 	Facts                                  []Fact
 	Danger, NeedsReason                    bool
 	// Alternative is a hidden value of the form.

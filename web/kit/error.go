@@ -10,12 +10,12 @@ type ErrorPage struct {
 	Explanation string // meaning of the error, if Message is not in the reader's language
 	Message     string
 	Suggestion  string
-	Wait        string // when to try again; empty if unknown
+	RetryAfter  string // when to try again; empty if unknown
 	ID          string
 	Details     string // details to send to the administrator; may be empty
 	Links       []Link
 	Lists       []Link // pages to continue with
-	Again       string // address to try again; empty if retrying does not help
+	RetryHref   string // address to try again; empty if retrying does not help
 	// Similar links to objects with similar names.
 	SimilarTitle string
 	Similar      []Link

@@ -8,5 +8,5 @@ type Field struct {
 	Rows                           int
 	// ID identifies the field in the page, for links from the list of errors. Wrong is its error
 	// message.
-	ID, Wrong string
+	ID, Error string
 }

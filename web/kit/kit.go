@@ -9,26 +9,26 @@ import "time"
 type Shell struct {
 	Account
 	Appearance
-	Title   string
-	Section string // current nav item
-	Version string
-	Live    bool   // whether the page has live regions
-	Favicon string // failed, completed, running, waiting, or idle
-	Now     int64  // server time, Unix milliseconds
-	Pending int64  // pending approval requests
-	Static  func(string) string
-	Done    string // confirmation of the previous action
-	Notices []Notice
-	Nav     []Link
-	Tabs    []Link // navigation on phones
-	Own     []Link // account menu
-	Node    string // host name; empty before login
-	Here    string // address of this page, to return to
-	JSON    string // address of the JSON view
-	At      string // position of the last event shown; the live stream resumes there
-	Dialog  bool   // render only the content, for a dialog
-	Once    []Once // forms of the one-click actions
-	Began   time.Time
+	Title            string
+	Section          string // current nav item
+	Version          string
+	Live             bool   // whether the page has live regions
+	Favicon          string // failed, completed, running, waiting, or idle
+	Now              int64  // server time, Unix milliseconds
+	PendingApprovals int64  // pending approval requests
+	Static           func(string) string
+	Done             string // confirmation of the previous action
+	Notices          []Notice
+	Nav              []Link
+	Tabs             []Link // navigation on phones
+	AccountLinks     []Link // account menu
+	Node             string // host name; empty before login
+	Address          string // address of this page, to return to
+	JSON             string // address of the JSON view
+	Position         string // position of the last event shown; the live stream resumes there
+	Dialog           bool   // render only the content, for a dialog
+	Once             []Once // forms of the one-click actions
+	RequestStart     time.Time
 }
 
 // Account describes the logged-in user.
@@ -58,7 +58,7 @@ type Appearance struct {
 type Once struct{ ID, Action, Idem, Rev string }
 
 // Elapsed returns the time since the request began, in milliseconds.
-func (s Shell) Elapsed() int64 { return time.Since(s.Began).Milliseconds() }
+func (s Shell) Elapsed() int64 { return time.Since(s.RequestStart).Milliseconds() }
 
 // Choice is one display setting.
 type Choice struct {
@@ -89,7 +89,7 @@ type Link struct {
 	Dialog     bool // opens in a dialog if scripts run
 	Swaps      bool // swaps the target of a surrounding element if scripts run
 	// Form is the id of the [Once] form that a button submits, and Do the action it sends.
-	Form, Do string
+	Form, Action string
 }
 
 // Time is a point in time in two formats.

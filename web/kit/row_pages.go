@@ -14,5 +14,5 @@ func (p RowPages) get(href string) templ.Attributes {
 	if !p.Swaps {
 		return nil
 	}
-	return Get(href)
+	return HXGet(href)
 }

@@ -20,8 +20,8 @@ func Word(key, icon, w string, final bool) Status {
 	return Status{Key: key, Icon: icon, Word: w, Final: final}
 }
 
-// Took formats an elapsed time, such as 100 ms, 11.2 s, 3m 41s, 2h 11m, or 4d 3h.
-func Took(d time.Duration) string {
+// Duration formats an elapsed time, such as 100 ms, 11.2 s, 3m 41s, 2h 11m, or 4d 3h.
+func Duration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "0 ms"
@@ -39,15 +39,15 @@ func Took(d time.Duration) string {
 	return fmt.Sprintf("%dd %dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// Visible replaces control and formatting characters, which could hide or reorder text, with their
+// Escape replaces control and formatting characters, which could hide or reorder text, with their
 // code points.
-func Visible(s string) string {
-	if !strings.ContainsFunc(s, Hidden) {
+func Escape(s string) string {
+	if !strings.ContainsFunc(s, IsControl) {
 		return s
 	}
 	var b strings.Builder
 	for _, c := range s {
-		if Hidden(c) {
+		if IsControl(c) {
 			fmt.Fprintf(&b, "⟨U+%04X⟩", c)
 			continue
 		}
@@ -56,13 +56,13 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// Hidden reports whether c is a control or formatting character other than tab and line breaks.
-func Hidden(c rune) bool {
+// IsControl reports whether c is a control or formatting character other than tab and line breaks.
+func IsControl(c rune) bool {
 	return c != '\n' && c != '\t' && c != '\r' && (unicode.Is(unicode.Cc, c) || unicode.Is(unicode.Cf, c))
 }
 
-// Begun capitalizes the first word of an error message, which starts in lower case by convention.
-func Begun(text string) string {
+// Capitalize capitalizes the first word of an error message, which starts in lower case by convention.
+func Capitalize(text string) string {
 	if firstWord.MatchString(text) {
 		_, n := utf8.DecodeRuneInString(text)
 		return strings.ToUpper(text[:n]) + text[n:]
@@ -78,8 +78,8 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Cut shortens s to at most n bytes, without splitting a rune, and appends "…".
-func Cut(s string, n int) string {
+// Truncate shortens s to at most n bytes, without splitting a rune, and appends "…".
+func Truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -89,8 +89,8 @@ func Cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// About formats a duration in its largest unit.
-func About(d time.Duration) string {
+// ApproxDuration formats a duration in its largest unit.
+func ApproxDuration(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
@@ -123,11 +123,11 @@ func Initials(name string) string {
 	return strings.ToUpper(string([]rune(words[0])[:1]) + string([]rune(words[1])[:1]))
 }
 
-// VisibleAll applies [Visible] to each element.
-func VisibleAll(list []string) []string {
+// EscapeAll applies [Escape] to each element.
+func EscapeAll(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = Visible(s)
+		out[i] = Escape(s)
 	}
 	return out
 }
@@ -135,9 +135,9 @@ func VisibleAll(list []string) []string {
 // CircuitOf names a circuit of a tool.
 func CircuitOf(tool, part string) string {
 	if part == "" {
-		return Visible(tool)
+		return Escape(tool)
 	}
-	return Visible(part) + " (" + Visible(tool) + ")"
+	return Escape(part) + " (" + Escape(tool) + ")"
 }
 
 // CircuitList is the maximum number of circuits per tool in a list.
@@ -151,7 +151,7 @@ func SafeName(s string) string {
 			return c
 		}
 		return '-'
-	}, Cut(s, 60))
+	}, Truncate(s, 60))
 }
 
 // StepName returns the name of a step, with its iteration number if it is not the first.

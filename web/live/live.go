@@ -79,10 +79,12 @@ func (s *Streams) Section() ui.Section {
 }
 
 // Position returns the position of the last published event, for the stream of a page.
-func (s *Streams) Position() string { return s.at(s.Events.Published()) }
+func (s *Streams) Position() string { return s.positionAfter(s.Events.Published()) }
 
-// at returns the position after the given number of events of this process.
-func (s *Streams) at(heard int64) string { return s.boot + "-" + strconv.FormatInt(heard, 10) }
+// positionAfter returns the position after the given number of events of this process.
+func (s *Streams) positionAfter(heard int64) string {
+	return s.boot + "-" + strconv.FormatInt(heard, 10)
+}
 
 // follow streams hints. A hint names a topic that changed, without its content, and the page
 // reloads its fragments. Package events defines the topics. Streams also send "day" once a minute.
@@ -105,32 +107,32 @@ func (s *Streams) follow(c *ui.Context) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	l := &stream{w: w, control: http.NewResponseController(w), streams: s, wanted: map[string]bool{}}
+	l := &stream{w: w, control: http.NewResponseController(w), streams: s, topics: map[string]bool{}}
 	for _, t := range topics {
-		l.wanted[t] = true
+		l.topics[t] = true
 	}
-	if !s.sessions.enter(c.Who.Secret) {
+	if !s.sessions.enter(c.Principal.Secret) {
 		w.WriteHeader(http.StatusOK)
 		_ = l.send("poll", "1") // or the browser has disconnected
 		return nil
 	}
-	defer s.sessions.leave(c.Who.Secret)
+	defer s.sessions.leave(c.Principal.Secret)
 	if s.Limit != nil {
-		if s.Limit.Enter(c.Who.Name) != nil {
+		if s.Limit.Enter(c.Principal.Name) != nil {
 			w.WriteHeader(http.StatusOK)
 			_ = l.send("poll", "1") // the page polls instead
 			return nil
 		}
-		defer s.Limit.Leave(c.Who.Name)
+		defer s.Limit.Leave(c.Principal.Name)
 	}
 	feed, err := s.Events.Subscribe(c, -1, only)
 	if err != nil {
 		return err
 	}
-	l.heard = s.Events.Published() // after subscribing, so that an event in between is sent twice rather than never
+	l.position = s.Events.Published() // after subscribing, so that an event in between is sent twice rather than never
 	w.WriteHeader(http.StatusOK)
 	err = l.send("hello", s.boot)
-	if known := cmp.Or(c.Echo.Request().Header.Get("Last-Event-ID"), c.Query("after")); err == nil && known != s.at(l.heard) {
+	if known := cmp.Or(c.Echo.Request().Header.Get("Last-Event-ID"), c.Query("after")); err == nil && known != s.positionAfter(l.position) {
 		err = l.send("resync", "1")
 	}
 	beat := time.NewTicker(s.Beat)
@@ -143,7 +145,7 @@ func (s *Streams) follow(c *ui.Context) error {
 			return nil
 		case <-beat.C:
 			if beats%beatsPerCheck == 0 {
-				if ok, problem := s.stillIn(c); problem != nil || !ok {
+				if ok, problem := s.sessionValid(c); problem != nil || !ok {
 					return nil // the next request shows the reason
 				}
 			}
@@ -155,7 +157,7 @@ func (s *Streams) follow(c *ui.Context) error {
 			if !ok {
 				return nil
 			}
-			l.heard = max(l.heard, e.Published)
+			l.position = max(l.position, e.Published)
 			if e.Type == "reset" {
 				err = l.send("resync", "1")
 			} else {
@@ -174,30 +176,30 @@ const (
 	beatsPerCheck = 4
 )
 
-// stillIn reports whether the session of a stream is still valid and still allows the stream.
-func (s *Streams) stillIn(c *ui.Context) (bool, error) {
+// sessionValid reports whether the session of a stream is still valid and still allows the stream.
+func (s *Streams) sessionValid(c *ui.Context) (bool, error) {
 	now, err := s.Login(c)
 	if err != nil {
 		c.Site.Logger.Error("a live stream ends: its login cannot be read", "err", err)
 		return false, err
 	}
-	return now.Name == c.Who.Name && app.May(now.Actor(), c.Op), nil
+	return now.Name == c.Principal.Name && app.May(now.Actor(), c.Op), nil
 }
 
 // stream is the stream of hints to one reader.
 type stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	streams *Streams
-	wanted  map[string]bool
-	heard   int64 // position of the reader
+	w        http.ResponseWriter
+	control  *http.ResponseController
+	streams  *Streams
+	topics   map[string]bool
+	position int64 // position of the reader
 }
 
 func (l *stream) send(event, data string) error {
 	if err := l.control.SetWriteDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(l.w, "id: %s\nevent: %s\ndata: %s\n\n", l.streams.at(l.heard), event, data); err != nil {
+	if _, err := fmt.Fprintf(l.w, "id: %s\nevent: %s\ndata: %s\n\n", l.streams.positionAfter(l.position), event, data); err != nil {
 		return err
 	}
 	return l.control.Flush()
@@ -205,7 +207,7 @@ func (l *stream) send(event, data string) error {
 
 func (l *stream) hints(topics []string) error {
 	for _, t := range topics {
-		if l.wanted[t] {
+		if l.topics[t] {
 			if err := l.send("hint", t); err != nil {
 				return err
 			}

@@ -127,9 +127,11 @@ func constant(e ast.Expr) (string, bool) {
 
 func isLetter(c rune) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-var verb = regexp.MustCompile(`%(\[\d\])?(\.\d+)?[a-z]`)
+var formatVerb = regexp.MustCompile(`%(\[\d\])?(\.\d+)?[a-z]`)
 
-func verbs(s string) []string { return verb.FindAllString(strings.ReplaceAll(s, "%%", ""), -1) }
+func formatVerbs(s string) []string {
+	return formatVerb.FindAllString(strings.ReplaceAll(s, "%%", ""), -1)
+}
 
 // Every message is translated into Spanish, with the same verbs in the same order, and es.po
 // contains no unused message.
@@ -146,8 +148,8 @@ func TestEveryTextIsTranslated(t *testing.T) {
 		entry, ok := entries[s]
 		if !ok {
 			t.Errorf("%s shows %q, which es.po lacks", m.texts[s], s)
-		} else if other := entry.Trs[0]; !slices.Equal(verbs(s), verbs(other)) {
-			t.Errorf("%q takes %v, %q takes %v", s, verbs(s), other, verbs(other))
+		} else if other := entry.Trs[0]; !slices.Equal(formatVerbs(s), formatVerbs(other)) {
+			t.Errorf("%q takes %v, %q takes %v", s, formatVerbs(s), other, formatVerbs(other))
 		}
 	}
 	counted := map[string]bool{}
@@ -156,8 +158,8 @@ func TestEveryTextIsTranslated(t *testing.T) {
 		entry, ok := entries[p[0]]
 		if !ok || entry.PluralID != p[1] {
 			t.Errorf("%s counts %q, which es.po lacks", file, p)
-		} else if one, other := entry.Trs[0], entry.Trs[1]; !slices.Equal(verbs(p[1]), verbs(other)) || len(verbs(p[0])) > 0 &&
-			len(verbs(one)) == 0 {
+		} else if one, other := entry.Trs[0], entry.Trs[1]; !slices.Equal(formatVerbs(p[1]), formatVerbs(other)) ||
+			len(formatVerbs(p[0])) > 0 && len(formatVerbs(one)) == 0 {
 			t.Errorf("%q and %q, %q take different arguments", p, one, other)
 		}
 	}
@@ -167,9 +169,9 @@ func TestEveryTextIsTranslated(t *testing.T) {
 			continue
 		}
 		if !known[s] {
-			t.Errorf("es.po has %q, which nothing in the source says", s)
-		} else if other := entry.Trs[0]; !slices.Equal(verbs(s), verbs(other)) {
-			t.Errorf("%q takes %v, %q takes %v", s, verbs(s), other, verbs(other))
+			t.Errorf("es.po has %q, which is not in the source", s)
+		} else if other := entry.Trs[0]; !slices.Equal(formatVerbs(s), formatVerbs(other)) {
+			t.Errorf("%q takes %v, %q takes %v", s, formatVerbs(s), other, formatVerbs(other))
 		}
 	}
 }
@@ -273,7 +275,7 @@ func messageFormats(t *testing.T) []string {
 			if at >= len(call.Args) {
 				continue
 			}
-			if s, ok := constant(call.Args[at]); ok && strings.ContainsFunc(verb.ReplaceAllString(s, ""), isLetter) {
+			if s, ok := constant(call.Args[at]); ok && strings.ContainsFunc(formatVerb.ReplaceAllString(s, ""), isLetter) {
 				out[s] = true
 			}
 		}

@@ -18,12 +18,12 @@ import (
 // remembered returns the owner and the session in the request. The owner is the user by default.
 // Only admins may name another owner.
 func (s *section) remembered(c *ui.Context) (owner, session string, err error) {
-	owner, session = cmp.Or(c.Field("owner"), c.Who.Name), c.Field("session")
-	return owner, session, domain.CheckMemoryOwner(c.Who.Actor(), owner)
+	owner, session = cmp.Or(c.Field("owner"), c.Principal.Name), c.Field("session")
+	return owner, session, domain.CheckMemoryOwner(c.Principal.Actor(), owner)
 }
 
-// shown is the maximum number of sessions or exchanges per page.
-const shown = 50
+// rowsPerPage is the maximum number of sessions or exchanges per page.
+const rowsPerPage = 50
 
 // memory serves the list of sessions with memory, or the memory of one session.
 func (s *section) memory(c *ui.Context) error {
@@ -33,18 +33,18 @@ func (s *section) memory(c *ui.Context) error {
 	}
 	title := c.T("Memory")
 	if session != "" {
-		title = c.T("Memory of %s", kit.Visible(session))
+		title = c.T("Memory of %s", kit.Escape(session))
 	}
 	q := strings.TrimSpace(c.Query("q"))
 	p := MemoryPage{
 		Shell:   c.Shell("", title),
 		Bar:     query.BarOf("/memory", q),
-		Session: kit.Visible(session),
+		Session: kit.Escape(session),
 		Example: `kairos ask --session customer-7 "…"`,
-		Back:    link.Memory(c.Who.Name, "/memory", owner, "", ""),
+		Back:    link.Memory(c.Principal.Name, "/memory", owner, "", ""),
 	}
-	if owner != c.Who.Name {
-		p.Owner = kit.Visible(owner)
+	if owner != c.Principal.Name {
+		p.Owner = kit.Escape(owner)
 		p.Bar.Keep("owner", owner)
 	}
 	p.Bar.Keep("session", session)
@@ -62,8 +62,8 @@ func (s *section) memory(c *ui.Context) error {
 	if err := read(c, &p, owner, session); err != nil {
 		return err
 	}
-	if session != "" && c.Who.Role.Includes(domain.RoleOperator) {
-		p.Forget = link.Memory(c.Who.Name, "/memory/forget", owner, session, "")
+	if session != "" && c.Principal.Role.Includes(domain.RoleOperator) {
+		p.Forget = link.Memory(c.Principal.Name, "/memory/forget", owner, session, "")
 	}
 	return c.Render(http.StatusOK, Memory(p))
 }
@@ -71,15 +71,15 @@ func (s *section) memory(c *ui.Context) error {
 // sessions fills in the sessions that match the filter.
 func (s *section) sessions(c *ui.Context, p *MemoryPage, owner, _ string) error {
 	page := c.Page()
-	list, next, err := filter.Search(p.Bar.Query, cmp.Or(page.Limit, shown), page.After,
+	list, next, err := filter.Search(p.Bar.Query, cmp.Or(page.Limit, rowsPerPage), page.After,
 		func(after string, limit int) ([]domain.MemorySession, string, error) {
-			list, err := s.App.Memory.Sessions(c, c.Who.Actor(), owner, domain.Page{After: after, Limit: limit})
+			list, err := s.App.Memory.Sessions(c, c.Principal.Actor(), owner, domain.Page{After: after, Limit: limit})
 			return list.Items, list.Next, err
 		})
 	for _, m := range list {
 		p.Sessions = append(p.Sessions, MemorySessionRow{
-			Name:      kit.Visible(m.Session),
-			Href:      link.Memory(c.Who.Name, "/memory", owner, m.Session, ""),
+			Name:      kit.Escape(m.Session),
+			Href:      link.Memory(c.Principal.Name, "/memory", owner, m.Session, ""),
 			Exchanges: c.Number(m.Exchanges),
 			Last:      c.Time(m.LastAt),
 		})
@@ -91,18 +91,18 @@ func (s *section) sessions(c *ui.Context, p *MemoryPage, owner, _ string) error 
 // exchanges fills in the exchanges of a session that match the filter.
 func (s *section) exchanges(c *ui.Context, p *MemoryPage, owner, session string) error {
 	page := c.Page()
-	list, next, err := filter.Search(p.Bar.Query, cmp.Or(page.Limit, shown), page.After,
+	list, next, err := filter.Search(p.Bar.Query, cmp.Or(page.Limit, rowsPerPage), page.After,
 		func(after string, limit int) ([]domain.Memory, string, error) {
-			list, err := s.App.Memory.Exchanges(c, c.Who.Actor(), owner, session, domain.Page{After: after, Limit: limit})
+			list, err := s.App.Memory.Exchanges(c, c.Principal.Actor(), owner, session, domain.Page{After: after, Limit: limit})
 			return list.Items, list.Next, err
 		})
 	if err == nil && len(list) == 0 && next == "" && page.After == "" && p.Bar.Query == "" {
-		return domain.Errorf(domain.CodeNotFound, "session %q has no memory", kit.Visible(session))
+		return domain.Errorf(domain.CodeNotFound, "session %q has no memory", kit.Escape(session))
 	}
 	for _, m := range list {
 		p.Items = append(p.Items, MemoryRow{
-			Asked:    kit.Visible(m.Input),
-			Answered: kit.Visible(m.Output),
+			Asked:    kit.Escape(m.Input),
+			Answered: kit.Escape(m.Output),
 			Run:      kit.Link{Text: domain.ShortID(m.Run), Href: "/runs/" + m.Run},
 			At:       c.Time(m.At),
 		})
@@ -116,7 +116,7 @@ func (p *MemoryPage) after(c *ui.Context, owner, session, next string) {
 	if next == "" {
 		return
 	}
-	p.More = link.Memory(c.Who.Name, "/memory", owner, session, next)
+	p.More = link.Memory(c.Principal.Name, "/memory", owner, session, next)
 	if p.Bar.Query != "" {
 		p.More += "&" + url.Values{"q": {p.Bar.Query}}.Encode()
 	}
@@ -130,36 +130,36 @@ func (s *section) showForget(c *ui.Context, code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.App.Memory.Exchanges(c, c.Who.Actor(), owner, session, domain.Page{Limit: 1})
+	list, err := s.App.Memory.Exchanges(c, c.Principal.Actor(), owner, session, domain.Page{Limit: 1})
 	if err != nil {
 		return err
 	}
 	if len(list.Items) == 0 {
-		return domain.Errorf(domain.CodeNotFound, "session %q has no memory", kit.Visible(session))
+		return domain.Errorf(domain.CodeNotFound, "session %q has no memory", kit.Escape(session))
 	}
 	p := kit.ConfirmPage{
-		Shell:   c.Shell("", c.T("Forget %s", kit.Visible(session))),
-		Heading: c.T("Forget %s", kit.Visible(session)),
-		Crumb:   kit.Link{Text: c.T("Memory"), Href: link.Memory(c.Who.Name, "/memory", owner, "", "")},
+		Shell:   c.Shell("", c.T("Forget %s", kit.Escape(session))),
+		Heading: c.T("Forget %s", kit.Escape(session)),
+		Crumb:   kit.Link{Text: c.T("Memory"), Href: link.Memory(c.Principal.Name, "/memory", owner, "", "")},
 		Text: c.T(
 			"Agents in later runs of this session no longer see its messages. This cannot be undone. The journals of its " +
 				"runs stay until you delete them.",
 		),
 		Post: link.Memory(
-			c.Who.Name,
+			c.Principal.Name,
 			"/memory/forget",
 			owner,
 			session,
 			"",
 		),
-		Back:        link.Memory(c.Who.Name, "/memory", owner, session, ""),
+		Back:        link.Memory(c.Principal.Name, "/memory", owner, session, ""),
 		Idem:        kit.NewID(),
 		Error:       problem,
 		Danger:      true,
 		NeedsReason: true,
 		Facts: []kit.Fact{
-			{Term: c.T("Session"), Text: kit.Visible(session)},
-			{Term: c.T("Owner"), Text: kit.Visible(owner)},
+			{Term: c.T("Session"), Text: kit.Escape(session)},
+			{Term: c.T("Owner"), Text: kit.Escape(owner)},
 			{Term: c.T("Last"), Text: c.Time(list.Items[0].At).Text},
 		},
 	}
@@ -178,5 +178,5 @@ func (s *section) forget(c *ui.Context) error {
 	if _, err := s.App.Memory.Forget(c, app.SessionChange{Meta: c.Meta(), Owner: owner, Session: session, Reason: reason}); err != nil {
 		return err
 	}
-	return c.To(link.Memory(c.Who.Name, "/memory", owner, "", ""))
+	return c.RedirectTo(link.Memory(c.Principal.Name, "/memory", owner, "", ""))
 }

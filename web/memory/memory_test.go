@@ -19,7 +19,7 @@ func TestASessionIsForgottenByForm(t *testing.T) {
 	site.Plan(t, "id: say\nnodes:\n  say: {type: set, input: \"${input}\"}\n")
 	b := site.Browser(t).Login()
 	if p := b.Get("/memory"); p.Code != http.StatusOK || !strings.Contains(p.Body, "No session has memory yet") {
-		t.Errorf("before any: %d", p.Code)
+		t.Errorf("before any: got status %d, want %d", p.Code, http.StatusOK)
 	}
 	const session = `a "customer"/7 <b>`
 	hostile, err := jsonvalue.Encode(webtest.Hostile)
@@ -37,17 +37,17 @@ func TestASessionIsForgottenByForm(t *testing.T) {
 	address := "/memory?" + url.Values{"session": {session}}.Encode()
 	if !strings.Contains(list.Body, address) || !strings.Contains(b.Get("/runs/"+run.ID).Body, address) ||
 		!strings.Contains(b.Get("/me").Body, `href="/memory"`) {
-		t.Errorf("nothing leads to what the session remembers:\n%s", list.Body)
+		t.Errorf("no link to the memory of the session:\n%s", list.Body)
 	}
 	page := b.Get(address)
 	if page.Code != http.StatusOK || !strings.Contains(page.Body, "&lt;script&gt;alert(1)") {
-		t.Errorf("%d\n%s", page.Code, page.Body)
+		t.Errorf("got status %d, want %d\n%s", page.Code, http.StatusOK, page.Body)
 	}
 	webtest.Safe(t, "memory", page.Body)
 	forget := "/memory/forget?" + url.Values{"session": {session}}.Encode()
 	form := b.Get(forget).Hidden()
 	if p := b.Post(forget, form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Enter a reason") {
-		t.Errorf("without a reason: %d", p.Code)
+		t.Errorf("without a reason: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
@@ -55,19 +55,19 @@ func TestASessionIsForgottenByForm(t *testing.T) {
 	other := site.Browser(t)
 	other.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"otto"}, "password": {webtest.Password}})
 	if p := other.Get(forget + "&owner=marta"); p.Code != http.StatusForbidden {
-		t.Errorf("somebody else: %d", p.Code)
+		t.Errorf("another user: got status %d, want %d", p.Code, http.StatusForbidden)
 	}
 	if p := other.Get(forget); p.Code != http.StatusNotFound {
-		t.Errorf("their own session of that name: %d", p.Code)
+		t.Errorf("their own session of that name: got status %d, want %d", p.Code, http.StatusNotFound)
 	}
 	form.Set("reason", "asked to be forgotten")
 	if p := b.Post(forget, form); p.Code != http.StatusSeeOther || p.Location != "/memory" {
-		t.Fatalf("%d\n%s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d\n%s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	if p := b.Get(address); p.Code != http.StatusNotFound {
-		t.Errorf("it is still there: %d", p.Code)
+		t.Errorf("the cleared session: got status %d, want %d", p.Code, http.StatusNotFound)
 	}
 	if p := b.Get("/audit?q=action:memory.forget"); !strings.Contains(p.Body, "asked to be forgotten") {
-		t.Error("the act is not in the audit log")
+		t.Error("the action is not in the audit log")
 	}
 }

@@ -14,7 +14,7 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the messages shown after an action.
-var done = []ui.Done{
+// actionMessages are the messages shown after an action.
+var actionMessages = []ui.Done{
 	{Name: "forgotten", Path: "/memory/forget", Message: locale.Mark("Session memory cleared.")},
 }

@@ -24,7 +24,7 @@ func (s *section) showAcceptVersion(c *ui.Context, code int, problem string) err
 		return err
 	}
 	number := fmt.Sprintf("v%d", v.Number)
-	p := kit.ConfirmPage{Post: fmt.Sprintf("%s/v/%d/accept", link.Plan(pl.Key), v.Number), Do: "accept",
+	p := kit.ConfirmPage{Post: fmt.Sprintf("%s/v/%d/accept", link.Plan(pl.Key), v.Number), Action: "accept",
 		Heading: c.T("Accept as %s", number), Error: problem,
 		Text: c.T("Only this version is accepted. Its runs can start from now on. Accepting starts no run."),
 		Facts: []kit.Fact{{Term: c.T("Plan"), Text: pl.Key}, {Term: c.T("Version"), Text: number},
@@ -44,7 +44,7 @@ func (s *section) acceptVersion(c *ui.Context) error {
 	} else if err != nil {
 		return err
 	}
-	return c.To(link.Plan(pl.Key))
+	return c.RedirectTo(link.Plan(pl.Key))
 }
 
 // acceptance sets the link to the draft of a version that waits for acceptance. If the version has
@@ -55,7 +55,7 @@ func (b *planPage) acceptance() error {
 	if !b.page.Draft && !plan.Proposed(pl, v) || pl.Archived {
 		return nil
 	}
-	d, err := b.App.Drafts.OfVersion(b, b.Who.Actor(), v.Hash)
+	d, err := b.App.Drafts.OfVersion(b, b.Principal.Actor(), v.Hash)
 	switch {
 	case err == nil:
 		b.page.DraftHref = "/plans/drafts/" + d.ID

@@ -36,7 +36,7 @@ func TestAPlannedVersionIsAcceptedOnItsPage(t *testing.T) {
 	f := webtest.Form(t, confirm.Body, `name="do"`)
 	f.Set("reason", "read by two")
 	if p := b.Post("/plans/made/v/1/accept", f); p.Code != http.StatusSeeOther || p.Location != "/plans/made" {
-		t.Fatalf("%d %s\n%s", p.Code, p.Location, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d: %s\n%s", p.Code, http.StatusSeeOther, p.Location, webtest.Text(p.Body))
 	}
 	stored, err := site.Store.Plan(t.Context(), made.ID)
 	if err != nil || stored.Stage != domain.StageUsed {
@@ -44,6 +44,6 @@ func TestAPlannedVersionIsAcceptedOnItsPage(t *testing.T) {
 	}
 	if page := b.Get("/plans/made").Body; strings.Contains(page, "/v/1/accept") ||
 		strings.Contains(page, "It runs only after a person accepts it.") {
-		t.Error("what is in use can be accepted")
+		t.Error("an active version can be accepted")
 	}
 }

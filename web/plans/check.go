@@ -38,7 +38,7 @@ func (s *section) check(c *ui.Context, p *PlanForm) *planner.Document {
 	for i, q := range problems {
 		row := PlanProblem{ProblemRow: plan.Problem(c, q), Error: q.Severity == planner.SeverityError}
 		if from, to, ok := s.fixOf(p.Source, problems, i); ok {
-			row.Fix, row.Change = fixID(q), kit.Visible(from+" → "+to)
+			row.Fix, row.Change = fixID(q), kit.Escape(from+" → "+to)
 		}
 		p.Problems = append(p.Problems, row)
 	}
@@ -70,7 +70,7 @@ func (s *section) draw(c *ui.Context, p *PlanForm, program *walk.Program) {
 		if effects[i] != walk.EffectUnsafe {
 			continue
 		}
-		row := PlanProblem{ProblemRow: kit.ProblemRow{Code: kit.Visible(plan.Does(n)), Message: kit.Visible(n.ID), Line: lines[n.ID]}}
+		row := PlanProblem{ProblemRow: kit.ProblemRow{Code: kit.Escape(plan.Does(n)), Message: kit.Escape(n.ID), Line: lines[n.ID]}}
 		if row.Line > 0 {
 			row.Where = c.T("line %d", row.Line)
 		}

@@ -20,7 +20,7 @@ import (
 func (s *section) planDiffRange(c *ui.Context) error {
 	from, to, ok := strings.Cut(c.Param("range"), "..")
 	if !ok {
-		return domain.Errorf(domain.CodeNotFound, "%q is not two versions", kit.Cut(c.Param("range"), 40)).Suggest("write 3..5")
+		return domain.Errorf(domain.CodeNotFound, "%q is not two versions", kit.Truncate(c.Param("range"), 40)).Suggest("write 3..5")
 	}
 	return c.Echo.Redirect(http.StatusSeeOther,
 		"/plans/"+url.PathEscape(c.Param("plan"))+"/diff/"+url.PathEscape(from)+"/"+url.PathEscape(to))
@@ -57,7 +57,7 @@ func (s *section) planDiff(c *ui.Context) error {
 	if compared, err := graph.Compare(c, s.Engine, versions[0].Hash, versions[1].Hash); err == nil {
 		compared.Href = func(node string) string { // the step on the page of its newest version
 			n := numbers[1]
-			if compared.Gone(node) {
+			if compared.Removed(node) {
 				n = numbers[0]
 			}
 			return fmt.Sprintf("%s/v/%d?%s#step", path, n, url.Values{"node": {node}}.Encode())

@@ -44,7 +44,7 @@ func (s *section) newPlan(c *ui.Context) error {
 		if err != nil {
 			return err
 		}
-		p.Source, p.Heading = renamed(string(v.Source), pl.Key+"-copy"), c.T("Copy of %s", kit.Visible(pl.Key))
+		p.Source, p.Heading = renamed(string(v.Source), pl.Key+"-copy"), c.T("Copy of %s", kit.Escape(pl.Key))
 	}
 	if err := offerExamples(c, &p); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (s *section) savePlan(c *ui.Context) error {
 	if c.Field("do") == "start" {
 		return startSaved(c, s.Ports, stored, doc)
 	}
-	return c.To(fmt.Sprintf("%s/v/%d", link.Plan(stored.Plan.Key), stored.Version.Number))
+	return c.RedirectTo(fmt.Sprintf("%s/v/%d", link.Plan(stored.Plan.Key), stored.Version.Number))
 }
 
 // startSaved starts a run of the saved version. If the plan reads an input, or the run cannot start
@@ -156,7 +156,7 @@ func startSaved(c *ui.Context, p Ports, stored app.StoredPlan, doc *planner.Docu
 		return err
 	}
 	if program.ReadsInput() {
-		return c.To(at)
+		return c.RedirectTo(at)
 	}
 	m := c.Meta()
 	if m.Key != "" {
@@ -166,11 +166,11 @@ func startSaved(c *ui.Context, p Ports, stored app.StoredPlan, doc *planner.Docu
 		StartRequest: domain.StartRequest{Plan: stored.Plan.ID, Version: stored.Version.Number, Origin: "ui"}})
 	switch {
 	case domain.CodeOf(err) == domain.CodeConflict: // the plan is paused
-		return c.To(at)
+		return c.RedirectTo(at)
 	case err != nil:
 		return err
 	}
-	return c.To("/runs/" + run.ID)
+	return c.RedirectTo("/runs/" + run.ID)
 }
 
 func formatOf(p *PlanForm) planner.Format { return planner.FormatOf("", []byte(p.Source)) }
@@ -202,7 +202,7 @@ func (s *section) tryPlan(c *ui.Context, p *PlanForm) error {
 	}
 	run, _, err := s.App.Plans.Try(c, app.PlanTrial{Meta: m, Source: []byte(p.Source), Format: formatOf(p), Input: input})
 	if err == nil {
-		return c.To("/runs/" + run.ID)
+		return c.RedirectTo("/runs/" + run.ID)
 	}
 	if domain.CodeOf(err) == domain.CodeInvalid {
 		p.Trouble = c.Sentence(err)

@@ -162,9 +162,9 @@ func (f *planFlow) overlay(box *diagram.Node) (detail, said, heat string) {
 		detail += f.T("%s fail", share(f.Context, n.Failed, n.Settled))
 		said += f.T("%s fail", share(f.Context, n.Failed, n.Settled)) + " · "
 	} else {
-		detail += kit.Took(n.P50)
+		detail += kit.Duration(n.P50)
 	}
-	said += f.T("half within %s, 95%% within %s", kit.Took(n.P50), kit.Took(n.P95))
+	said += f.T("half within %s, 95%% within %s", kit.Duration(n.P50), kit.Duration(n.P95))
 	if most := f.darkest(); most > 0 {
 		if heat = "heat-0"; f.shade(n) > 0 {
 			heat = fmt.Sprintf("heat-%d", 1+min(4, int(5*f.shade(n)/most)))
@@ -248,10 +248,10 @@ func (f *planFlow) steps() ([]FlowRow, kit.RowPages) {
 	out := make([]FlowRow, 0, to-from)
 	for i := from; i < to; i++ {
 		node := &f.program.Nodes[i]
-		row := FlowRow{ID: kit.Visible(node.ID), Href: f.href(url.Values{"node": {node.ID}, "rows": nil}) + "#step",
-			Does: kit.Visible(plan.Does(node)), Effect: value.Effect(f.Context, string(f.effects[i])), Current: f.Query("node") == node.ID}
+		row := FlowRow{ID: kit.Escape(node.ID), Href: f.href(url.Values{"node": {node.ID}, "rows": nil}) + "#step",
+			Does: kit.Escape(plan.Does(node)), Effect: value.Effect(f.Context, string(f.effects[i])), Current: f.Query("node") == node.ID}
 		if n := f.flow.Nodes[node.ID]; n != nil {
-			row.Runs, row.P50, row.P95 = f.Number(int64(n.Runs)), kit.Took(n.P50), kit.Took(n.P95)
+			row.Runs, row.P50, row.P95 = f.Number(int64(n.Runs)), kit.Duration(n.P50), kit.Duration(n.P95)
 			row.Failed, row.Bad = share(f.Context, n.Failed, n.Settled), n.Failed > 0
 			row.FailedBar = kit.Percent(100 * float64(n.Failed) / float64(max(n.Settled, 1)))
 			row.Time, row.TimeBar = f.Display.Lang.Percent(f.timeShare(n)), kit.Percent(100*f.timeShare(n))
@@ -284,9 +284,9 @@ func (f *planFlow) chosen() *FlowNode {
 	}
 	node := &f.program.Nodes[i]
 	at := "plan:" + filter.Quote(f.key) + " node:" + filter.Quote(id)
-	out := &FlowNode{ID: kit.Visible(id), Close: f.href(url.Values{"node": nil}), All: link.Steps(at+" since:"+f.since, ""),
+	out := &FlowNode{ID: kit.Escape(id), Close: f.href(url.Values{"node": nil}), All: link.Steps(at+" since:"+f.since, ""),
 		Slowest: link.Steps(at+" since:"+f.since, "took"), Failing: link.Steps(at+" status:failed since:"+f.since, "")}
-	out.Facts = []kit.Fact{{Term: f.T("Type"), Text: kit.Visible(plan.Does(node))},
+	out.Facts = []kit.Fact{{Term: f.T("Type"), Text: kit.Escape(plan.Does(node))},
 		{Term: f.T("Side effects"), Text: value.Effect(f.Context, string(f.effects[i]))}}
 	n := f.flow.Nodes[id]
 	if n == nil {
@@ -294,7 +294,7 @@ func (f *planFlow) chosen() *FlowNode {
 	}
 	out.Facts = append(out.Facts, kit.Fact{Term: f.T("Runs"), Text: f.Number(int64(n.Runs))},
 		kit.Fact{Term: f.T("Failed"), Text: share(f.Context, n.Failed, n.Settled)}, kit.Fact{Term: f.T("Median and p95"),
-			Text: kit.Took(n.P50) + " · " + kit.Took(n.P95)}, kit.Fact{Term: f.T("Attempts"), Text: f.Number(int64(n.Attempts))})
+			Text: kit.Duration(n.P50) + " · " + kit.Duration(n.P95)}, kit.Fact{Term: f.T("Attempts"), Text: f.Number(int64(n.Attempts))})
 	out.Failures, out.Slow = run.StepHits(f.Context, n.Failures), run.StepHits(f.Context, n.Slow)
 	return out
 }

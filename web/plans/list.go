@@ -35,8 +35,8 @@ func (s *section) plans(c *ui.Context) error {
 	}
 	f.Page.Limit = cmp.Or(f.Page.Limit, plansPage)
 	p := PlansPage{Shell: c.Shell("plans", "Plans"), Bar: query.BarOf("/plans", q), State: state,
-		CanWrite: c.Who.Role.Includes(domain.RoleAuthor), Example: exampleAt(firstExample),
-		CanStart: c.Who.Role.Includes(domain.RoleOperator) && !f.Archived && state != "draft"}
+		CanWrite: c.Principal.Role.Includes(domain.RoleAuthor), Example: exampleAt(firstExample),
+		CanStart: c.Principal.Role.Includes(domain.RoleOperator) && !f.Archived && state != "draft"}
 	var list domain.List[domain.Plan]
 	if problem != nil {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
@@ -78,7 +78,7 @@ func (s *section) plans(c *ui.Context) error {
 				continue // already listed as a draft
 			}
 		}
-		row := PlanRow{Key: pl.Key, Href: link.Plan(pl.Key), Name: kit.Visible(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest),
+		row := PlanRow{Key: pl.Key, Href: link.Plan(pl.Key), Name: kit.Escape(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest),
 			Updated: c.Time(pl.UpdatedAt), Paused: pl.Paused != nil}
 		if row.Name == row.Key {
 			row.Name = ""
@@ -88,7 +88,7 @@ func (s *section) plans(c *ui.Context) error {
 			return err
 		}
 		row.Stats = stats
-		if err := s.planWho(c, &row, pl); err != nil {
+		if err := s.setAuthors(c, &row, pl); err != nil {
 			return err
 		}
 		if state == "draft" {
@@ -105,13 +105,13 @@ func (s *section) plans(c *ui.Context) error {
 	return c.Render(code, Plans(p))
 }
 
-// planWho fills in the owner of a plan, and who saved its current version and when.
-func (s *section) planWho(c *ui.Context, row *PlanRow, pl domain.Plan) error {
+// setAuthors fills in the owner of a plan, and who saved its current version and when.
+func (s *section) setAuthors(c *ui.Context, row *PlanRow, pl domain.Plan) error {
 	v, err := s.Reader.VersionByHash(c, pl.LatestHash)
 	if err != nil {
 		return err
 	}
-	row.Author, row.Updated = kit.Visible(v.Author), c.Time(v.CreatedAt)
+	row.Author, row.Updated = kit.Escape(v.Author), c.Time(v.CreatedAt)
 	facts, err := s.Reader.PlanFacts(c, pl.Key)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (s *section) planWho(c *ui.Context, row *PlanRow, pl domain.Plan) error {
 		switch f.Kind {
 		case domain.FactOwner:
 			row.Owner = factLink(f)
-			row.Owner.Text = kit.Visible(f.Value)
+			row.Owner.Text = kit.Escape(f.Value)
 		case domain.FactLabel:
 			if len(row.Labels) < 3 {
 				row.Labels = append(row.Labels, factLink(f))

@@ -15,7 +15,7 @@ const draftsShown = 100
 
 // draftRows returns the open drafts whose request contains q.
 func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
-	list, err := s.App.Drafts.List(c, c.Who.Actor(), false, draftsShown)
+	list, err := s.App.Drafts.List(c, c.Principal.Actor(), false, draftsShown)
 	if err != nil {
 		return nil, err
 	}
@@ -24,8 +24,8 @@ func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
 		if q != "" && !strings.Contains(strings.ToLower(d.Query), strings.ToLower(q)) {
 			continue
 		}
-		row := DraftRow{Status: plan.DraftStatus(d.State), Request: kit.Visible(kit.Cut(d.Query, 160)), Href: "/plans/drafts/" + d.ID,
-			Who: kit.Visible(d.Actor), At: c.Time(d.CreatedAt), Plan: kit.Visible(d.Plan.Key)}
+		row := DraftRow{Status: plan.DraftStatus(d.State), Request: kit.Escape(kit.Truncate(d.Query, 160)), Href: "/plans/drafts/" + d.ID,
+			Author: kit.Escape(d.Actor), At: c.Time(d.CreatedAt), Plan: kit.Escape(d.Plan.Key)}
 		if d.Revision > 1 {
 			row.Revision = c.T("revision %d", d.Revision)
 		}
@@ -33,7 +33,7 @@ func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
 			row.Plan += fmt.Sprintf(" v%d", d.Plan.Version)
 		}
 		if d.Error != nil {
-			row.Error = kit.Cut(c.Message(d.Error.Text), 200)
+			row.Error = kit.Truncate(c.Message(d.Error.Text), 200)
 		}
 		out = append(out, row)
 	}
@@ -42,7 +42,7 @@ func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
 
 // hasDraft reports whether an open draft produced the newest version of a plan.
 func (s *section) hasDraft(c *ui.Context, pl domain.Plan) (bool, error) {
-	d, err := s.App.Drafts.OfVersion(c, c.Who.Actor(), pl.LatestHash)
+	d, err := s.App.Drafts.OfVersion(c, c.Principal.Actor(), pl.LatestHash)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return false, nil
 	}

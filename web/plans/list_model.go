@@ -48,9 +48,9 @@ type PlansPage struct {
 }
 
 type DraftRow struct {
-	Status              kit.Status
-	Request, Href       string
-	Revision, Who, Plan string
-	Error               string
-	At                  kit.Time
+	Status                 kit.Status
+	Request, Href          string
+	Revision, Author, Plan string
+	Error                  string
+	At                     kit.Time
 }

@@ -70,12 +70,12 @@ func TestARunIsStartedByForm(t *testing.T) {
 		!strings.Contains(p.Body, "is not key=value") ||
 		!strings.Contains(p.Body, `value="env=prod odd"`) ||
 		!strings.Contains(p.Body, `value="7"`) {
-		t.Errorf("a wrong label: %d", p.Code)
+		t.Errorf("a wrong label: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 	form.Set("labels", "env=prod")
 	p = b.Post("/plans/report/start", form)
 	if p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
 	if err != nil || run.Version != 1 || run.Priority != 7 || run.Labels["env"] != "prod" {
@@ -96,7 +96,7 @@ func TestHelpIsTrue(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile(`href="(/runs\?q=[^"]+)"`).FindAllStringSubmatch(help, -1) {
 		if p := b.Get(html.UnescapeString(m[1])); p.Code != http.StatusOK {
-			t.Errorf("%s: %d", m[1], p.Code)
+			t.Errorf("%s: got status %d, want %d", m[1], p.Code, http.StatusOK)
 		}
 	}
 }

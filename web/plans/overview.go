@@ -70,8 +70,8 @@ func (b *planPage) duration(runs []domain.Run) Figure {
 	}
 	out := Figure{Title: b.T("Median duration"), Value: "–", Remark: b.T("no run completed")}
 	if slices.Sort(done); len(done) > 0 {
-		out.Value = kit.Took(done[len(done)/2])
-		out.Remark = b.N(len(done), "p95 %[2]s, of %[1]s run", "p95 %[2]s, of %[1]s runs", kit.Took(done[len(done)*95/100]))
+		out.Value = kit.Duration(done[len(done)/2])
+		out.Remark = b.N(len(done), "p95 %[2]s, of %[1]s run", "p95 %[2]s, of %[1]s runs", kit.Duration(done[len(done)*95/100]))
 	}
 	return out
 }
@@ -117,7 +117,7 @@ func (b *planPage) scatter(runs []domain.Run) error {
 			out.Legend = append(out.Legend, kit.Status{Key: class, Icon: path, Word: b.T(run.Status(b.Context, r).Word)})
 		}
 		out.Dots = append(out.Dots, Dot{X: plotX(float64(i), len(runs)), Y: scale.y(length(r, now)), Class: class, Path: path,
-			Title: b.T(run.Status(b.Context, r).Word) + " · " + kit.Took(length(r, now)) + " · " + b.Time(r.CreatedAt).Text})
+			Title: b.T(run.Status(b.Context, r).Word) + " · " + kit.Duration(length(r, now)) + " · " + b.Time(r.CreatedAt).Text})
 		if r.Status == domain.RunFailed {
 			failed++
 		}
@@ -194,9 +194,9 @@ func (s timeScale) lines() []ScatterLine {
 	step := (len(in) + 4) / 5
 	var out []ScatterLine
 	for i := 0; i < len(in); i += step {
-		out = append(out, ScatterLine{At: s.y(in[i]), Text: kit.About(in[i])})
+		out = append(out, ScatterLine{At: s.y(in[i]), Text: kit.ApproxDuration(in[i])})
 		if in[i] < time.Second {
-			out[len(out)-1].Text = kit.Took(in[i])
+			out[len(out)-1].Text = kit.Duration(in[i])
 		}
 	}
 	return out

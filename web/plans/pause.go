@@ -27,13 +27,13 @@ func (s *section) pausePage(c *ui.Context) error {
 	for _, n := range counts {
 		active += int(n.Active)
 	}
-	p := kit.ConfirmPage{Post: link.Plan(pl.Key) + "/pause", Do: "pause", Heading: c.T("Pause %s", kit.Visible(pl.Key)),
+	p := kit.ConfirmPage{Post: link.Plan(pl.Key) + "/pause", Action: "pause", Heading: c.T("Pause %s", kit.Escape(pl.Key)),
 		Text: c.T("No new runs start until you unpause the plan. Active runs finish, and you can still resume and fork runs.")}
 	if active > 0 {
 		p.Facts = []kit.Fact{{Term: c.T("Active runs"), Text: c.Number(int64(active))}}
 	}
 	if pl.Paused != nil {
-		p.Do, p.Heading, p.Text = "unpause", c.T("Unpause %s", kit.Visible(pl.Key)), plan.Paused(c,
+		p.Action, p.Heading, p.Text = "unpause", c.T("Unpause %s", kit.Escape(pl.Key)), plan.Paused(c,
 			pl.Paused)+" "+c.T("New runs can start again.")
 	}
 	return s.confirmPlan(c, http.StatusOK, pl, p)
@@ -47,12 +47,12 @@ func (s *section) showArchive(c *ui.Context, code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p := kit.ConfirmPage{Post: link.Plan(pl.Key) + "/archive", Do: "archive", Heading: c.T("Archive %s", kit.Visible(pl.Key)),
+	p := kit.ConfirmPage{Post: link.Plan(pl.Key) + "/archive", Action: "archive", Heading: c.T("Archive %s", kit.Escape(pl.Key)),
 		Error: problem, Danger: true, NeedsReason: true,
 		Text: c.T("The plan leaves the list, and no new runs start. Active runs finish, and its versions stay. You can unarchive it.")}
 	if pl.Archived {
-		p.Do, p.Heading, p.Text = "unarchive", c.T("Unarchive %s",
-			kit.Visible(pl.Key)), c.T("The plan returns to the list, and new runs can start.")
+		p.Action, p.Heading, p.Text = "unarchive", c.T("Unarchive %s",
+			kit.Escape(pl.Key)), c.T("The plan returns to the list, and new runs can start.")
 		p.Danger, p.NeedsReason = false, false
 	}
 	return s.confirmPlan(c, code, pl, p)
@@ -88,5 +88,5 @@ func (s *section) changePlan(c *ui.Context, changes map[string]planChange) error
 	if err != nil {
 		return err
 	}
-	return c.To(link.Plan(pl.Key))
+	return c.RedirectTo(link.Plan(pl.Key))
 }

@@ -30,10 +30,10 @@ func TestAPlanIsPausedByForm(t *testing.T) {
 	form.Set("reason", "it floods <the bank>")
 	stale := otto.Get("/plans/flood/pause").Hidden()
 	if p := otto.Post("/plans/flood/pause", form); p.Location != "/plans/flood" {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("status %d %s", p.Code, webtest.Text(p.Body))
 	}
 	if p := otto.Post("/plans/flood/pause", stale); p.Location != "/plans/flood" { // pausing twice is allowed
-		t.Errorf("pausing what is paused: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("pausing a paused plan: status %d %s", p.Code, webtest.Text(p.Body))
 	}
 	for _, path := range []string{"/plans/flood", "/plans/flood/start"} {
 		webtest.Has(t, b.Get(path), path, "Paused since", "otto", "it floods &lt;the bank&gt;", "Unpause")
@@ -43,22 +43,22 @@ func TestAPlanIsPausedByForm(t *testing.T) {
 	start.Set("input", "17")
 	if p := b.Post("/plans/flood/start", start); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The run was not started.") ||
 		!strings.Contains(p.Body, ">17</textarea>") {
-		t.Errorf("starting a paused plan: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("starting a paused plan: got status %d, want %d: %s", p.Code, http.StatusConflict, webtest.Text(p.Body))
 	}
 	start.Set("dry", "1")
 	if p := b.Post("/plans/flood/start", start); p.Code != http.StatusSeeOther {
-		t.Errorf("a dry run of a paused plan: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("a dry run of a paused plan: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	rerun := b.Get("/runs/" + run.ID + "/rerun").Hidden()
 	if p := b.Post("/runs/"+run.ID+"/rerun", rerun); p.Code != http.StatusSeeOther {
-		t.Errorf("a rerun of a paused plan: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("a rerun of a paused plan: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	form = otto.Get("/plans/flood/pause").Hidden()
 	if p := otto.Post("/plans/flood/pause", form); p.Location != "/plans/flood" {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("status %d %s", p.Code, webtest.Text(p.Body))
 	}
 	if strings.Contains(b.Get("/plans/flood").Body, "Paused since") {
-		t.Error("what is paused no more says that it is")
+		t.Error("an active plan is shown as paused")
 	}
 	if said := site.Audited(t); !said["plan.pause"] || !said["plan.unpause"] {
 		t.Errorf("the audit log: %v", said)

@@ -77,7 +77,7 @@ func (b *planPage) begin() {
 	if pl.Paused != nil {
 		b.page.Paused = plan.Paused(b.Context, pl.Paused)
 	}
-	b.page.Hash, b.page.Author = v.Hash[:12], kit.Visible(v.Author)
+	b.page.Hash, b.page.Author = v.Hash[:12], kit.Escape(v.Author)
 	b.page.Size = b.N(len(program.Nodes), "%s step", "%s steps")
 	b.page.Saved = b.Time(v.CreatedAt)
 	b.page.Input = inputRows(program.InputSchema)
@@ -117,18 +117,18 @@ func (b *planPage) tabs() {
 // others in a menu.
 func (b *planPage) actions() {
 	more := func(l kit.Link) { b.page.More = append(b.page.More, l) }
-	if b.Who.Role.Includes(domain.RoleOperator) {
+	if b.Principal.Role.Includes(domain.RoleOperator) {
 		b.page.Start = kit.Link{Text: b.T("Start…"), Href: b.path + "/start", Primary: true}
 		b.page.Actions = append(b.page.Actions, b.page.Start)
 		b.page.Once = []kit.Once{{ID: "once-pause", Action: b.path + "/pause", Idem: kit.NewID(), Rev: strconv.Itoa(b.stored.Latest)}}
 		if b.stored.Paused != nil {
-			more(kit.Link{Text: b.T("Unpause"), Form: "once-pause", Do: "unpause"})
+			more(kit.Link{Text: b.T("Unpause"), Form: "once-pause", Action: "unpause"})
 		} else {
-			more(kit.Link{Text: b.T("Pause"), Form: "once-pause", Do: "pause"})
+			more(kit.Link{Text: b.T("Pause"), Form: "once-pause", Action: "pause"})
 			more(kit.Link{Text: b.T("Pause with a reason…"), Href: b.path + "/pause", Dialog: true})
 		}
 	}
-	if !b.Who.Role.Includes(domain.RoleAuthor) {
+	if !b.Principal.Role.Includes(domain.RoleAuthor) {
 		return
 	}
 	number := strconv.Itoa(b.version.Number)
@@ -199,7 +199,7 @@ func (b *planPage) next() error {
 func (b *planPage) users() error {
 	users, err := b.Reader.PlansThatRun(b, b.stored.Key, 50)
 	for _, key := range users {
-		b.page.UsedBy = append(b.page.UsedBy, kit.Link{Text: kit.Visible(key), Href: link.Plan(key)})
+		b.page.UsedBy = append(b.page.UsedBy, kit.Link{Text: kit.Escape(key), Href: link.Plan(key)})
 	}
 	return err
 }

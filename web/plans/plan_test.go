@@ -43,7 +43,7 @@ func TestAPlanShowsHowItsRunsWent(t *testing.T) {
 		"owner%3Amarta",
 	)
 	if strings.Contains(p.Body, `id="step"`) {
-		t.Error("a step is open though the address chooses none")
+		t.Error("a step is open although the address selects none")
 	}
 	webtest.Has(t, b.Get("/plans/ledger?tab=input"), "the input", "Fields of the input", "EUR, USD")
 	webtest.Has(t, b.Get("/plans/ledger?tab=permissions"), "the permissions", "Tools that the plan calls", "It is allowed.")
@@ -67,10 +67,10 @@ func TestAPlanShowsHowItsRunsWent(t *testing.T) {
 	webtest.Has(t, b.Get("/plans/payment"), "an unsafe plan", "unsafe")
 	if p := b.Get("/plans/ledger/v/1/graph.svg"); p.Code != http.StatusOK ||
 		!strings.HasPrefix(p.Body, "<svg") && !strings.Contains(p.Body, "<svg") {
-		t.Errorf("the picture: %d", p.Code)
+		t.Errorf("the graph file: got status %d, want %d", p.Code, http.StatusOK)
 	}
 	if p := b.Get("/plans/ledger/v/1/source"); p.Code != http.StatusOK || !strings.HasPrefix(strings.TrimSpace(p.Body), "id: ledger") {
-		t.Errorf("the source: %d %s", p.Code, p.Body)
+		t.Errorf("the source file: got status %d, want %d: %s", p.Code, http.StatusOK, p.Body)
 	}
 }
 
@@ -87,14 +87,14 @@ func TestStepsAreSearchedAcrossRuns(t *testing.T) {
 		t.Error("steps of another plan are listed")
 	}
 	if p = b.Get("/steps?n=2"); !strings.Contains(p.Body, "after=") || strings.Count(p.Body, `class="go"`) != 2 {
-		t.Errorf("no second page: %s", webtest.Words(p.Body))
+		t.Errorf("no second page: %s", webtest.Text(p.Body))
 	}
 	if p = b.Get("/steps?q=nod:x"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "Did you mean node:x?") {
-		t.Errorf("a wrong key: %d", p.Code)
+		t.Errorf("a wrong key: got status %d, want %d", p.Code, http.StatusBadRequest)
 	}
 	webtest.Has(t, b.Get("/steps?q=node:nothing"), "nothing found", "No step matches the filter.")
 	if p = b.Get("/steps?after=x"); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("a broken cursor: %d", p.Code)
+		t.Errorf("a broken cursor: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 }
 
@@ -110,11 +110,11 @@ func TestPlansAreFiltered(t *testing.T) {
 		"label.env%3Dprod": "tagged", "led": "ledger", "agent:supervisor": "tagged"} {
 		p := b.Get("/plans?q=" + q)
 		if !strings.Contains(p.Body, `href="/plans/`+want+`"`) || strings.Contains(p.Body, `href="/plans/refund"`) {
-			t.Errorf("%s does not find %s: %s", q, want, webtest.Words(p.Body))
+			t.Errorf("%s does not find %s: %s", q, want, webtest.Text(p.Body))
 		}
 	}
 	if p := b.Get("/plans?q=tol:http"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "Did you mean tool:http?") {
-		t.Errorf("a wrong key: %d", p.Code)
+		t.Errorf("a wrong key: got status %d, want %d", p.Code, http.StatusBadRequest)
 	}
 	form := b.Get("/agents/tools/calculator/try").Hidden()
 	form.Set("f.expression", "1+1")
@@ -123,11 +123,11 @@ func TestPlansAreFiltered(t *testing.T) {
 	form.Set("f.expression", "1+1")
 	form.Set("do", "run")
 	if p = b.Post("/agents/tools/calculator/try", form); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	for _, list := range []string{"/plans", "/plans?q=tool:calculator", "/runs/new", "/plans?state=draft"} {
 		if strings.Contains(b.Get(list).Body, "try-calculator") {
-			t.Errorf("%s lists what was tried", list)
+			t.Errorf("%s lists a tried plan", list)
 		}
 	}
 }
@@ -148,17 +148,17 @@ func TestAVersionIsRestoredByForm(t *testing.T) {
 	webtest.Has(t, open, "the preview", "Restore v1 of p", "/plans/p/diff/2/1", "Current version")
 	form := open.Hidden()
 	if p = b.Post("/plans/p/v/1/restore", form); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("without a reason: %d", p.Code)
+		t.Errorf("without a reason: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 	site.Plan(t, "id: p\nnodes: {a: {type: set, input: 3}}\n")
 	form.Set("reason", "two was wrong")
 	if p = b.Post("/plans/p/v/1/restore", form); p.Code != http.StatusConflict || !strings.Contains(p.Body, "v3") {
-		t.Errorf("with a newer version: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("with a newer version: got status %d, want %d: %s", p.Code, http.StatusConflict, webtest.Text(p.Body))
 	}
 	form = p.Hidden()
 	form.Set("reason", "two was wrong")
 	if p = b.Post("/plans/p/v/1/restore", form); p.Location != "/plans/p" {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("status %d %s", p.Code, webtest.Text(p.Body))
 	}
 	pl, err := site.Store.Plan(t.Context(), "p")
 	if err != nil || pl.LatestHash != first.Hash {
@@ -200,7 +200,7 @@ func TestVersionsAreComparedAsAPicture(t *testing.T) {
 	)
 	webtest.Has(t, p, "its boxes", `href="/plans/p/v/2?node=b#step"`, `href="/plans/p/v/1?node=old#step"`)
 	if strings.Count(p.Body, `class="node plain`) != 1 {
-		t.Error("what is the same is marked")
+		t.Error("unchanged text is marked")
 	}
 }
 
@@ -289,14 +289,14 @@ func TestPlansAreEditedByForm(t *testing.T) {
 	)
 	form.Set("add", "tool:none")
 	if p = b.Post("/plans/ledger/edit", form); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("a step of nothing: %d", p.Code)
+		t.Errorf("an unknown step type: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 
 	form.Set("source", "id: ledger\nname: Ledger\nnodes:\n  a: {type: set, input: \"${input}\"}\n")
 	form.Set("do", "try")
 	form.Set("try_input", `{"n": 7}`)
 	if p = b.Post("/plans/ledger/edit", form); p.Code != http.StatusSeeOther {
-		t.Fatalf("trying: %d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("trying: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
 	if err != nil || !run.Dry() || run.PlanKey != "draft-ledger" || string(run.Output) != `{"n":7}` {
@@ -314,14 +314,14 @@ func TestPlansAreEditedByForm(t *testing.T) {
 	form.Set("do", "save")
 	p = b.Post("/plans/ledger/edit", form)
 	if p.Code != http.StatusConflict {
-		t.Fatalf("saving over another's: %d", p.Code)
+		t.Fatalf("saving over another user's version: got status %d, want %d", p.Code, http.StatusConflict)
 	}
 	webtest.Has(t, p, "both sides", "Theirs: from v1 to v2", "Yours: since v1", `id="theirs"`, `id="yours"`, "/plans/ledger/diff/1/2")
 	form = p.Hidden()
 	form.Set("source", "id: ledger\nname: Ledger\nnodes:\n  c: {type: set, input: 3}\n")
 	form.Set("do", "save")
 	if p = b.Post("/plans/ledger/edit", form); p.Location != "/plans/ledger/v/3" {
-		t.Errorf("saving on top of it: %d %s", p.Code, p.Location)
+		t.Errorf("saving on top of the newer version: status %d %s", p.Code, p.Location)
 	}
 	webtest.Has(t, b.Get("/plans/new?from=report"), "a copy", "id: report-copy", "Copy of report")
 	webtest.Has(t, b.Get("/plans/report"), "the plan", "/plans/new?from=report&amp;v=1")
@@ -356,7 +356,7 @@ func TestAStepIsShownToCopy(t *testing.T) {
 		_, got, _ = strings.Cut(got, ">")
 		got, _, _ = strings.Cut(got, "</pre>")
 		if got = html.UnescapeString(got); p.Code != http.StatusOK || !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s: %d\n%s\nwant\n%s", name, p.Code, got, c.want)
+			t.Errorf("%s: got status %d, want %d\n%s\nwant\n%s", name, p.Code, http.StatusOK, got, c.want)
 		}
 		if _, text, _ := strings.Cut(p.Body, `id="source"`); !strings.Contains(html.UnescapeString(text), c.source) {
 			t.Errorf("%s: the text of the plan has changed", name)
@@ -370,7 +370,7 @@ func TestAStepIsShownToCopy(t *testing.T) {
 	}
 	form := url.Values{"do": {"add"}, "add": {"tool:none"}, "source": {"{"}, "csrf": {open.Get("csrf")}, "idem": {open.Get("idem")}}
 	if p := b.Post("/plans/new", form); p.Code != http.StatusUnprocessableEntity || strings.Contains(p.Body, `id="snippet"`) {
-		t.Errorf("a step of nothing: %d", p.Code)
+		t.Errorf("an unknown step type: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 }
 
@@ -396,7 +396,7 @@ func TestACopyHasItsOwnID(t *testing.T) {
 		form.Set("source", html.UnescapeString(text))
 		form.Set("do", "save")
 		if p := b.Post("/plans/new", form); p.Location != "/plans/"+pl.Key+"-copy/v/1" {
-			t.Errorf("%s: %d %s", src, p.Code, p.Location)
+			t.Errorf("%s: status %d %s", src, p.Code, p.Location)
 		}
 	}
 }
@@ -420,15 +420,15 @@ func TestPlansBeginWithAnExample(t *testing.T) {
 	)
 	for node, line := range map[string]string{"order": "12", "ask": "14", "refused": "20"} { // names that also occur earlier
 		if !strings.Contains(p.Body, `aria-label="`+node+` `) || !strings.Contains(p.Body, `href="#L`+line+`"`) {
-			t.Errorf("the box of %s does not lead to line %s", node, line)
+			t.Errorf("the box of %s does not link to line %s", node, line)
 		}
 	}
 	if p := b.Get("/plans/new?example=none"); p.Code != http.StatusNotFound {
-		t.Errorf("an example that there is not: %d", p.Code)
+		t.Errorf("an unknown example: got status %d, want %d", p.Code, http.StatusNotFound)
 	}
 	site.Plan(t, "id: later\nnodes: {a: {type: set, input: 1}}\n")
 	if strings.Contains(b.Get("/plans").Body, "Next run") {
-		t.Error("a plan that nothing starts has a next run")
+		t.Error("a plan without a schedule shows a next run")
 	}
 	var first domain.Run
 	for _, in := range []time.Duration{3 * time.Hour, time.Hour, 2 * time.Hour} {
@@ -455,7 +455,7 @@ func TestARunIsStartedDry(t *testing.T) {
 	form := p.Hidden()
 	form.Set("dry", "1")
 	if p = b.Post("/plans/payment/start", form); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	run, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
 	if err != nil || !run.Dry() || run.Status != "completed" {

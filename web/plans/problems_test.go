@@ -44,9 +44,9 @@ func badPlans(t *testing.T) (plans map[string]string, codes map[string]bool) {
 	return plans, codes
 }
 
-// unheard are problems that depend on the configuration, so that no document alone produces them
+// configProblems are problems that depend on the configuration, so that no document alone produces them
 // here. The values are the reasons.
-var unheard = map[string]string{
+var configProblems = map[string]string{
 	"node.tool_denied":   "a tool that is denied in runs of the plan is needed: a matter of the configuration",
 	"node.model_unknown": "an agent with a list of models is needed: a matter of the configuration",
 }
@@ -77,7 +77,7 @@ func TestEveryProblemOfAPlanStandsInTheEditor(t *testing.T) {
 		}
 		page := b.Post("/plans/check", send)
 		if page.Code != http.StatusOK {
-			t.Errorf("%s: %d", name, page.Code)
+			t.Errorf("%s: got status %d, want %d", name, page.Code, http.StatusOK)
 			continue
 		}
 		_, list, _ := strings.Cut(page.Body, `<ul class="problems">`)
@@ -105,14 +105,14 @@ func TestEveryProblemOfAPlanStandsInTheEditor(t *testing.T) {
 				}
 			}
 		}
-		sameOverTheAPI(t, site, token, name, source, problems)
+		checkAPIProblems(t, site, token, name, source, problems)
 	}
 	for code := range codes {
-		switch why := unheard[code]; {
+		switch why := configProblems[code]; {
 		case heard[code] && why != "":
-			t.Errorf("%s is heard: %s", code, why)
+			t.Errorf("%s does occur, although listed as impossible here: %s", code, why)
 		case !heard[code] && why == "":
-			t.Errorf("no case brings %s into the editor", code)
+			t.Errorf("no test case produces %s in the editor", code)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func plain(markup string) string {
 	return shown(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(markup, " ")))
 }
 
-func sameOverTheAPI(t *testing.T, site *webtest.Site, token, name, source string, want planner.Problems) {
+func checkAPIProblems(t *testing.T, site *webtest.Site, token, name, source string, want planner.Problems) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/api/v1/plan-checks", strings.NewReader(source))
 	if err != nil {
@@ -150,7 +150,7 @@ func sameOverTheAPI(t *testing.T, site *webtest.Site, token, name, source string
 	defer resp.Body.Close()
 	var got struct{ Problems planner.Problems }
 	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil || len(got.Problems) != len(want) {
-		t.Errorf("%s over the API: %d, %d of %d problems, %v", name, resp.StatusCode, len(got.Problems), len(want), err)
+		t.Errorf("%s over the API: status %d, %d of %d problems, %v", name, resp.StatusCode, len(got.Problems), len(want), err)
 		return
 	}
 	for i := range want {
@@ -201,7 +201,7 @@ func TestProblemsInSpanish(t *testing.T) {
 		page := plain(check(source, "es"))
 		for _, p := range problems {
 			if text := shown(p.Message.String()); p.Message.Text != "%s" && strings.ContainsAny(text, " ") && strings.Contains(page, text) {
-				t.Errorf("%s: %q is in English", name, text)
+				t.Errorf("%s: %q is not translated", name, text)
 			}
 			if strings.Contains(page, p.Code) {
 				shownCodes++
@@ -213,10 +213,10 @@ func TestProblemsInSpanish(t *testing.T) {
 	}
 	const source = "id: x\nnodes:\n  a: {type: calculatr}\n"
 	if page := check(source, "es"); !strings.Contains(plain(page), `error a tipo de paso desconocido "calculatr"`) {
-		t.Errorf("in Spanish: %s", webtest.Words(page))
+		t.Errorf("in Spanish: %s", webtest.Text(page))
 	}
 	if page := check(source, "en"); strings.Contains(page, "lang=") ||
 		!strings.Contains(plain(page), `error a unknown step type "calculatr"`) {
-		t.Errorf("in English: %s", webtest.Words(page))
+		t.Errorf("in English: %s", webtest.Text(page))
 	}
 }

@@ -63,7 +63,7 @@ type section struct{ Ports }
 // Section returns the routes and messages of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
-	return ui.Section{Routes: s.routes(), Done: done}
+	return ui.Section{Routes: s.routes(), Done: actionMessages}
 }
 
 func (s *section) routes() []ui.Route {
@@ -83,7 +83,7 @@ func (s *section) routes() []ui.Route {
 		{Post: "/plans/:plan/v/:number/accept", Operation: app.AcceptPlan, Handle: s.acceptVersion},
 		{Get: "/plans/:plan/diff/:a/:b", Operation: app.DiffPlan, Handle: s.planDiff},
 		{Get: "/plans/:plan/diff/:range", Operation: app.DiffPlan, Handle: s.planDiffRange},
-		{Get: "/plans/:plan/versions", Operation: app.ListVersions, Handle: ui.See("/plans/:plan")},
+		{Get: "/plans/:plan/versions", Operation: app.ListVersions, Handle: ui.RedirectTo("/plans/:plan")},
 		{Get: "/plans/:plan/archive", Operation: app.ArchivePlan, Handle: s.archivePage},
 		{Post: "/plans/:plan/archive", Operation: app.ArchivePlan, Handle: s.archive},
 		{Get: "/plans/:plan/pause", Operation: app.PausePlan, Handle: s.pausePage},
@@ -93,8 +93,8 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the messages shown after an action.
-var done = []ui.Done{
+// actionMessages are the messages shown after an action.
+var actionMessages = []ui.Done{
 	{Name: "plan-paused", Path: "/plans/:plan/pause", Action: "pause",
 		Message: locale.Mark("Plan paused. Active runs will finish.")},
 	{Name: "plan-unpaused", Path: "/plans/:plan/pause", Action: "unpause", Message: locale.Mark("Runs of the plan start again.")},

@@ -146,7 +146,7 @@ func aboutValue(p map[string]any) string {
 		parts = append(parts, "one of "+strings.Join(list, ", "))
 	}
 	if d, _ := p["description"].(string); d != "" {
-		parts = append(parts, strings.Join(strings.Fields(kit.Cut(d, 80)), " "))
+		parts = append(parts, strings.Join(strings.Fields(kit.Truncate(d, 80)), " "))
 	}
 	return strings.TrimPrefix(strings.Join(parts, "; "), "; ")
 }

@@ -59,12 +59,12 @@ func (p *PlanStats) last(c *ui.Context, plan string, runs []domain.Run) {
 		p.Strip = append(p.Strip, cell(r, planRuns-len(runs)+i, float64(length(r, now))/float64(longest)))
 	}
 	if len(runs) > 0 {
-		p.Label = c.T("Of the last %d runs of %s, %d failed", len(runs), kit.Visible(plan), failed)
+		p.Label = c.T("Of the last %d runs of %s, %d failed", len(runs), kit.Escape(plan), failed)
 		newest := runs[len(runs)-1]
 		p.Last, p.LastHref, p.LastAt = run.Status(c, newest), "/runs/"+newest.ID, c.Time(newest.CreatedAt)
 	}
 	if slices.Sort(done); len(done) > 0 {
-		p.Median, p.Slow = kit.Took(done[len(done)/2]), kit.Took(done[len(done)*95/100])
+		p.Median, p.Slow = kit.Duration(done[len(done)/2]), kit.Duration(done[len(done)*95/100])
 	}
 }
 

@@ -43,12 +43,12 @@ func (b *planPage) versions() error {
 
 func (b *planPage) versionRow(v domain.Version, n domain.VersionRuns) VersionRow {
 	row := VersionRow{Number: fmt.Sprintf("v%d", v.Number), Href: fmt.Sprintf("%s/v/%d", b.path, v.Number), Hash: v.Hash[:12],
-		Author: kit.Visible(v.Author), Origin: v.Origin, Reason: plan.Reason(b.Context,
+		Author: kit.Escape(v.Author), Origin: v.Origin, Reason: plan.Reason(b.Context,
 			v.Reason), At: b.Time(v.CreatedAt), Current: v.Number == b.version.Number, InUse: v.Number == b.stored.Latest}
 	if v.Number > 1 {
 		row.Diff = fmt.Sprintf("%s/diff/%d/%d", b.path, v.Number-1, v.Number)
 	}
-	if b.Who.Role.Includes(domain.RoleAuthor) && !row.InUse {
+	if b.Principal.Role.Includes(domain.RoleAuthor) && !row.InUse {
 		row.Restore = row.Href + "/restore"
 	}
 	of := fmt.Sprintf("plan:%s v:%d", filter.Quote(b.stored.Key), v.Number)
@@ -79,7 +79,7 @@ func (b *planPage) rights() error {
 	if len(used) == 0 {
 		return nil
 	}
-	list, err := b.App.Tools.List(b, b.Who.Actor())
+	list, err := b.App.Tools.List(b, b.Principal.Actor())
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (b *planPage) rights() error {
 			says = b.T(says)
 		}
 		b.page.Tools = append(b.page.Tools,
-			ToolRight{Name: kit.Visible(name), Href: link.Tool(name), Effect: value.Effect(b.Context, string(info.Effect)), Text: says,
+			ToolRight{Name: kit.Escape(name), Href: link.Tool(name), Effect: value.Effect(b.Context, string(info.Effect)), Text: says,
 				Steps: someSteps(b.Context, used[name])})
 	}
 	return nil
@@ -110,7 +110,7 @@ func (b *planPage) rights() error {
 // someSteps names the first steps of a list and counts the others.
 func someSteps(c *ui.Context, ids []string) string {
 	const most = 20
-	text := kit.Visible(strings.Join(ids[:min(len(ids), most)], ", "))
+	text := kit.Escape(strings.Join(ids[:min(len(ids), most)], ", "))
 	if n := len(ids) - most; n > 0 {
 		text += " " + c.N(n, "and %s more", "and %s more")
 	}
@@ -123,20 +123,20 @@ func inputRows(schema any) []InputRow {
 	var out []InputRow
 	for _, name := range order {
 		p, _ := props[name].(map[string]any)
-		row := InputRow{Name: kit.Visible(name), Required: slices.Contains(required, name)}
+		row := InputRow{Name: kit.Escape(name), Required: slices.Contains(required, name)}
 		row.Type, _ = p["type"].(string)
 		about, _ := p["description"].(string)
 		title, _ := p["title"].(string)
-		row.About = kit.Visible(cmp.Or(about, title))
+		row.About = kit.Escape(cmp.Or(about, title))
 		if options := form.List(p["enum"]); len(options) > 0 {
 			var list []string
 			for _, o := range options {
 				list = append(list, jsonvalue.Text(o))
 			}
-			row.Choice = kit.Visible(strings.Join(list, ", "))
+			row.Choice = kit.Escape(strings.Join(list, ", "))
 		}
 		if v, ok := p["default"]; ok {
-			row.Default = kit.Visible(jsonvalue.Text(v))
+			row.Default = kit.Escape(jsonvalue.Text(v))
 		}
 		out = append(out, row)
 	}
@@ -152,7 +152,7 @@ func factLink(f domain.PlanFact) kit.Link {
 			q = `"` + strings.ReplaceAll(q, `"`, "") + `"`
 		}
 	}
-	return kit.Link{Text: kit.Visible(text), Href: "/plans?" + url.Values{"q": {q}}.Encode()}
+	return kit.Link{Text: kit.Escape(text), Href: "/plans?" + url.Values{"q": {q}}.Encode()}
 }
 
 // version returns the version in the address, or the newest version.
@@ -212,7 +212,7 @@ func (s *section) showRestore(c *ui.Context, code int, problem string) error {
 		return err
 	}
 	path := link.Plan(pl.Key)
-	heading := c.T("Restore v%d of %s", v.Number, kit.Visible(pl.Key))
+	heading := c.T("Restore v%d of %s", v.Number, kit.Escape(pl.Key))
 	p := RestorePage{ConfirmPage: kit.ConfirmPage{Shell: c.Shell("plans", heading), Crumb: kit.Link{Text: pl.Key, Href: path},
 		Heading: heading, Error: problem, Idem: kit.NewID(), NeedsReason: true, Post: fmt.Sprintf("%s/v/%d/restore", path,
 			v.Number), Back: path,
@@ -225,7 +225,7 @@ func (s *section) showRestore(c *ui.Context, code int, problem string) error {
 			{
 				Term: c.T("New current version"),
 				Text: fmt.Sprintf("v%d", v.Number),
-			}, {Term: c.T("Saved by"), Text: kit.Visible(v.Author)}, {Term: c.T("Saved"),
+			}, {Term: c.T("Saved by"), Text: kit.Escape(v.Author)}, {Term: c.T("Saved"),
 				Text: c.Time(v.CreatedAt).Text}}},
 		Base: pl.LatestHash, Diff: fmt.Sprintf("%s/diff/%d/%d", path, pl.Latest, v.Number)}
 	if v.Number == pl.Latest {
@@ -245,7 +245,7 @@ func (s *section) restore(c *ui.Context) error {
 	}
 	if pl, err = s.App.Plans.Restore(c, app.VersionChange{Meta: c.Meta(), Plan: pl.ID, Number: v.Number, Base: c.Field("base"),
 		Reason: reason}); err == nil {
-		return c.To(link.Plan(pl.Key))
+		return c.RedirectTo(link.Plan(pl.Key))
 	}
 	if code := domain.CodeOf(err); code == domain.CodeStale || code == domain.CodeConflict || code == domain.CodeInvalid {
 		return s.showRestore(c, ui.StatusOf[code], c.Sentence(err))

@@ -31,7 +31,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	at := time.Now().UTC().Add(24 * time.Hour).Format("2006-01-02T15:04")
 	form.Set("at", at)
 	if p := b.Post(run+"/ack", form); p.Location != run {
-		t.Fatalf("%d to %q: %s", p.Code, p.Location, webtest.Words(p.Body))
+		t.Fatalf("%d to %q: %s", p.Code, p.Location, webtest.Text(p.Body))
 	}
 	got, err := site.Store.Run(t.Context(), seed.Failed.ID)
 	if err != nil || got.Attention || got.Status != domain.RunFailed {
@@ -83,7 +83,7 @@ func TestAScheduledRunStartsNow(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/runs/"+r.ID), http.StatusOK, "Start now", "Scheduled")
 	form := b.Get("/runs/" + r.ID + "/start-now").Hidden()
 	if p := b.Post("/runs/"+r.ID+"/start-now", form); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Text(p.Body))
 	}
 	if got, err := site.Engine.Wait(t.Context(), r.ID); err != nil || !got.Status.Final() {
 		t.Errorf("%s %v", got.Status, err)

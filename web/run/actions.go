@@ -14,7 +14,7 @@ import (
 // actions returns links to the actions that the state of the run allows, or nil if the user's role
 // allows none.
 func (b *headPart) actions() []kit.Link {
-	if !b.Who.Role.Includes(domain.RoleOperator) {
+	if !b.Principal.Role.Includes(domain.RoleOperator) {
 		return nil
 	}
 	link := func(text, action string, primary bool) kit.Link {
@@ -54,7 +54,7 @@ func (b *headPart) actions() []kit.Link {
 	}
 	var out []kit.Link
 	now := func(text, action string, primary bool) kit.Link {
-		return kit.Link{Text: text, Form: "once-" + action, Do: "act", Primary: primary}
+		return kit.Link{Text: text, Form: "once-" + action, Action: "act", Primary: primary}
 	}
 	add := func(text, action string) { out = append(out, link(text, action, len(out) == 0)) } // the first action is primary
 	pausable := false

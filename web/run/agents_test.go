@@ -20,7 +20,7 @@ func TestTheRunPageShowsAgents(t *testing.T) {
 		t.Fatalf("%s: %+v", run.Status, run.Error)
 	}
 	p := b.Get("/runs/" + run.ID + "?view=handoffs")
-	text := webtest.Words(p.Body)
+	text := webtest.Text(p.Body)
 	for _, want := range []string{
 		"answer desk 4 1 330 33 0.3960", // two responses of each agent, one tool call
 		"All steps 4 1 330 33 0.3960",
@@ -36,7 +36,7 @@ func TestTheRunPageShowsAgents(t *testing.T) {
 		p.Body,
 		"No agent or model has worked in this run.",
 	) {
-		t.Errorf("a run without agents: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("a run without agents: %d %s", p.Code, webtest.Text(p.Body))
 	}
 }
 
@@ -84,7 +84,7 @@ func TestAReplannedRunIsMarked(t *testing.T) {
 	for _, want := range []string{`href="/plans/draw/diff/1/2"`, "v1 → v2, after draw failed", `href="/plans/draw/diff/2/3"`,
 		"v2 → v3, after draw failed, if it is accepted"} {
 		if !strings.Contains(body, want) {
-			t.Errorf("the page does not say %q:\n%s", want, webtest.Words(body))
+			t.Errorf("the page does not say %q:\n%s", want, webtest.Text(body))
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestARefusedHandoffHasARow(t *testing.T) {
 		Input:    domain.RawJSON(`{"from":"desk","to":"desk","reason":"clarification","explanation":"ask again","request":null}`),
 		Failure:  &domain.Failure{Code: "handoff_self", Message: "agent desk cannot hand work to itself"},
 	})
-	text := webtest.Words((&storyServer{runs: []*story{s}}).look(t, "/runs/"+s.run.ID+"?view=handoffs"))
+	text := webtest.Text((&storyServer{runs: []*story{s}}).look(t, "/runs/"+s.run.ID+"?view=handoffs"))
 	for _, want := range []string{"desk → desk", "ask again", "refused agent desk cannot hand work to itself (handoff_self)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)

@@ -37,7 +37,7 @@ func TestACancelListsActiveSteps(t *testing.T) {
 	}
 	<-asked
 	<-asked
-	text := webtest.Words(site.Browser(t).Login().Get("/runs/" + run.ID + "/cancel").Body)
+	text := webtest.Text(site.Browser(t).Login().Get("/runs/" + run.ID + "/cancel").Body)
 	for _, want := range []string{"pay — it is active and may still have its effect; a resume then " +
 		"requires you to state the outcome", "look — it is active and is stopped", "end — cancelled with the run"} {
 		if !strings.Contains(text, want) {

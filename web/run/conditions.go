@@ -43,7 +43,7 @@ func (b *headPart) untilStart(w *Why) error {
 				others = append(others, o.ID)
 			}
 		}
-		free := condition(len(others) < c.Limit, b.T("A free slot for the key %s: %s of %s are active", kit.Visible(c.Key),
+		free := condition(len(others) < c.Limit, b.T("A free slot for the key %s: %s of %s are active", kit.Escape(c.Key),
 			b.Number(int64(len(others))), b.Number(int64(c.Limit))))
 		if len(others) >= c.Limit && len(others) > 0 {
 			free.Link = kit.Link{Text: domain.ShortID(others[0]), Href: "/runs/" + others[0]}
@@ -85,7 +85,7 @@ func (b *headPart) untilOn(w *Why) {
 				continue
 			}
 		}
-		if len(b.Detail.Waits) == 1 && wait.Due.IsZero() && kit.Visible(wait.Message) == w.Headline && wait.Reason != domain.WaitBudget {
+		if len(b.Detail.Waits) == 1 && wait.Due.IsZero() && kit.Escape(wait.Message) == w.Headline && wait.Reason != domain.WaitBudget {
 			break // the headline shows the same
 		}
 		if wait.Reason == domain.WaitBudget {
@@ -103,7 +103,7 @@ func (b *headPart) untilOn(w *Why) {
 				wait.Node)
 		}
 		if wait.Message != "" {
-			text += ": " + kit.Visible(kit.Cut(wait.Message, 500))
+			text += ": " + kit.Escape(kit.Truncate(wait.Message, 500))
 		}
 		c := condition(false, text)
 		if !wait.Since.IsZero() {
@@ -129,9 +129,9 @@ func (b *headPart) pausedBy() string {
 		if e.Kind != domain.EntryAction || events.PayloadOf(e).Action != "pause" {
 			continue
 		}
-		text := b.T("paused by %s at %s", kit.Visible(cmp.Or(e.Actor, domain.System.Name)), b.Time(e.At).Text)
+		text := b.T("paused by %s at %s", kit.Escape(cmp.Or(e.Actor, domain.System.Name)), b.Time(e.At).Text)
 		if e.Reason != "" {
-			text += ": " + kit.Visible(kit.Cut(e.Reason, 500))
+			text += ": " + kit.Escape(kit.Truncate(e.Reason, 500))
 		}
 		return text
 	}
@@ -148,7 +148,7 @@ func (b *headPart) untilWithin(w *Why) {
 	}
 	l, tokens := run.Limits, run.Usage.InputTokens+run.Usage.OutputTokens
 	add(b.T("Steps"), l.MaxSteps > 0, run.Steps < l.MaxSteps, b.Number(run.Steps), b.Number(l.MaxSteps))
-	add(b.T("Running time"), l.MaxDuration > 0, run.RunningTime < l.MaxDuration, kit.Took(run.RunningTime), kit.Took(l.MaxDuration))
+	add(b.T("Running time"), l.MaxDuration > 0, run.RunningTime < l.MaxDuration, kit.Duration(run.RunningTime), kit.Duration(l.MaxDuration))
 	add(b.T("Tokens"), l.MaxTokens > 0, tokens < l.MaxTokens, b.Number(tokens), b.Number(l.MaxTokens))
 	add(b.T("Cost"), l.MaxCost > 0, run.Usage.Cost < l.MaxCost, value.Cost(b.Context, run.Usage.Cost), value.Cost(b.Context, l.MaxCost))
 	if len(w.Conditions) == 0 {

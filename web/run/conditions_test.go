@@ -22,7 +22,7 @@ func TestAWaitingRunShowsItsConditions(t *testing.T) {
 	if !strings.Contains(p.Body, `class="btn pri" href="#decide"`) || !strings.Contains(p.Body, `id="decide"`) {
 		t.Error("the head of a run that asks a person has no Decide")
 	}
-	if p := b.Get("/runs/" + seed.InDoubt.ID + "?view=log"); !strings.Contains(webtest.Words(p.Body), "Decide") ||
+	if p := b.Get("/runs/" + seed.InDoubt.ID + "?view=log"); !strings.Contains(webtest.Text(p.Body), "Decide") ||
 		!strings.Contains(p.Body, "#inspector") {
 		t.Error("from the log of a run in doubt nothing leads to the decision")
 	}
@@ -32,7 +32,7 @@ func TestAWaitingRunShowsItsConditions(t *testing.T) {
 	form.Set("do", "act")
 	form.Set("reason", "the ERP is being mended")
 	webtest.HasTexts(t, b.Post(path, form), http.StatusSeeOther)
-	text := webtest.Words(b.Get("/runs/" + seed.Waiting.ID).Body)
+	text := webtest.Text(b.Get("/runs/" + seed.Waiting.ID).Body)
 	for _, want := range []string{"not met", "The run is resumed", "paused by marta at", "the ERP is being mended",
 		"A decision about "} {
 		if !strings.Contains(text, want) {
@@ -52,7 +52,7 @@ func TestAWaitingRunShowsItsConditions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = webtest.Words(b.Get("/runs/" + later.ID).Body)
+	text = webtest.Text(b.Get("/runs/" + later.ID).Body)
 	for _, want := range []string{"It starts at", "not met Its time: ",
 		"met A free slot for the key one: 0 of 1 are active", "met A free slot: 3 of 64 are taken", "12 runs are queued"} {
 		if !strings.Contains(text, want) {
@@ -72,7 +72,7 @@ func TestAQueuedRunLinksToTheRunThatItWaitsFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := site.Browser(t).Login().Get("/runs/" + second.ID).Body
-	if text := webtest.Words(page); !strings.Contains(text, "not met A free slot for the key till: 1 of 1 are active") {
+	if text := webtest.Text(page); !strings.Contains(text, "not met A free slot for the key till: 1 of 1 are active") {
 		t.Errorf("the condition is missing in\n%s", text)
 	}
 	if !strings.Contains(page, `href="/runs/`+first.ID+`"`) {
@@ -87,7 +87,7 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	site.Plan(t, "id: short\nlimits: {max_steps: 1}\nnodes:\n  one: {type: set, input: 1}\n  two: {type: set, needs: [one], input: 2}\n")
 	run := webtest.StartUntil(t, site, "short", domain.WaitBudget)
 	b := site.Browser(t).Login()
-	text := webtest.Words(b.Get("/runs/" + run.ID).Body)
+	text := webtest.Text(b.Get("/runs/" + run.ID).Body)
 	for _, want := range []string{"max_steps 1 is used up", "not met Steps: 1 of 1 used", "Raise limits…", "2 steps", "Trigger"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -95,14 +95,14 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	}
 	csrf := b.Get("/me").Hidden()["csrf"]
 	webtest.HasTexts(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, "lang": {"es"}}), http.StatusSeeOther)
-	if text := webtest.Words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "max_steps 1 está agotado") ||
+	if text := webtest.Text(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "max_steps 1 está agotado") ||
 		!strings.Contains(text, "no cumplida") {
 		t.Errorf("in Spanish:\n%s", text)
 	}
-	if text := webtest.Words(b.Get("/runs/" + run.ID + "/unpause").Body); !strings.Contains(text, "La ejecución no está en pausa") {
+	if text := webtest.Text(b.Get("/runs/" + run.ID + "/unpause").Body); !strings.Contains(text, "La ejecución no está en pausa") {
 		t.Errorf("a refusal in Spanish:\n%s", text)
 	}
-	if text := webtest.Words(b.Get("/runs?q=plam:x").Body); !strings.Contains(text, "No hay ningún filtro «plam»") ||
+	if text := webtest.Text(b.Get("/runs?q=plam:x").Body); !strings.Contains(text, "No hay ningún filtro «plam»") ||
 		!strings.Contains(text, "¿quería decir plan:x?") {
 		t.Errorf("a mistyped filter in Spanish:\n%s", text)
 	}
@@ -135,7 +135,7 @@ edges:
 func inspected(body string) string {
 	_, after, _ := strings.Cut(body, `id="ih"`)
 	before, _, _ := strings.Cut(after, "</h2>")
-	return webtest.Words("<p" + before)
+	return webtest.Text("<p" + before)
 }
 
 // The preview of a retry shows the number of the attempt, the maximum, and the remaining wait.
@@ -152,14 +152,14 @@ func TestRetryNowShowsTheAttempt(t *testing.T) {
 	)
 	run := webtest.StartUntil(t, site, "again", domain.WaitRetry)
 	b := site.Browser(t).Login()
-	if text := webtest.Words(b.Get("/runs/" + run.ID + "/retry-now").Body); !strings.Contains(
+	if text := webtest.Text(b.Get("/runs/" + run.ID + "/retry-now").Body); !strings.Contains(
 		text,
 		"Attempt 2 of 4 of pull would begin automatically at",
 	) ||
 		!strings.Contains(text, "in 5") {
 		t.Error(text)
 	}
-	if text := webtest.Words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "The next attempt of pull: ") ||
+	if text := webtest.Text(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "The next attempt of pull: ") ||
 		!strings.Contains(text, "1 step") {
 		t.Error(text)
 	}

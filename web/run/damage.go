@@ -29,7 +29,7 @@ func (b *headPart) damaged() *Why {
 		return w
 	}
 	if d.Row == 0 {
-		w.Headline = b.T("The journal of this run cannot be read: %s", kit.Visible(d.Message))
+		w.Headline = b.T("The journal of this run cannot be read: %s", kit.Escape(d.Message))
 		w.Then = b.T("It cannot be resumed or forked: restore a backup, or start a new run with the same input.")
 		w.Links = append(w.Links, kit.Link{Text: b.T("Start a new run like it"), Href: "/runs/new?like=" + run.ID})
 		return w
@@ -46,7 +46,7 @@ func (b *headPart) damaged() *Why {
 		w.Then += b.T("No checkpoint is left. A fork from the input repeats every step as a new run. Its preview lists the steps.")
 	}
 	w.Then += " " + b.T("kairosd doctor lists every damaged row.")
-	if b.Who.Role.Includes(domain.RoleOperator) {
+	if b.Principal.Role.Includes(domain.RoleOperator) {
 		w.Links = append(w.Links, kit.Link{Text: b.forkFrom(d), Href: fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, d.Checkpoint.Seq)})
 	}
 	return w

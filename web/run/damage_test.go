@@ -150,7 +150,7 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	form.Set("do", "act")
 	form.Set("reason", "goes on as a fork")
 	if p := b.Post(page+"/cancel", form); p.Code != http.StatusSeeOther {
-		t.Errorf("cancel: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("cancel: %d %s", p.Code, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get(page), http.StatusOK, "fails its checksum", "Delete…")
 }
@@ -162,16 +162,16 @@ func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 	site, run := damagedSite(t)
 	b := site.Browser(t).Login()
 	page := "/runs/" + run
-	text := webtest.Words(b.Get(page).Body)
+	text := webtest.Text(b.Get(page).Body)
 	if !strings.Contains(text, "1 end unknown") {
 		t.Errorf("the timeline does not say that the end of a step is unknown:\n%s", text)
 	}
 	for _, view := range []string{"", "?view=graph", "?view=graph&mode=ran", "?sort=took&critical=show&idle=show", "?step=pay",
 		"?step=book", "?step=book&tab=input", "?view=log", "?view=handoffs"} {
 		p := b.Get(page + view)
-		if p.Code != http.StatusOK || strings.Contains(p.Body, "live-bar") || strings.Contains(webtest.Words(p.Body), "It still runs.") ||
-			strings.Contains(webtest.Words(p.Body), " running ") {
-			t.Errorf("%s: %d: something is at work\n%s", view, p.Code, webtest.Words(p.Body))
+		if p.Code != http.StatusOK || strings.Contains(p.Body, "live-bar") || strings.Contains(webtest.Text(p.Body), "It still runs.") ||
+			strings.Contains(webtest.Text(p.Body), " running ") {
+			t.Errorf("%s: %d: something is at work\n%s", view, p.Code, webtest.Text(p.Body))
 		}
 		webtest.Safe(t, view, p.Body)
 	}
@@ -195,8 +195,8 @@ func TestADamagedRunRequestsNoApproval(t *testing.T) {
 	}
 	for _, path := range []string{"/approvals", "/approvals?show=all", "/"} {
 		if p := b.Get(path); p.Code != http.StatusOK || strings.Contains(p.Body, question) ||
-			strings.Contains(webtest.Words(p.Body), "1 waiting for you") {
-			t.Errorf("%s still asks: %s", path, webtest.Words(p.Body))
+			strings.Contains(webtest.Text(p.Body), "1 waiting for you") {
+			t.Errorf("%s still asks: %s", path, webtest.Text(p.Body))
 		}
 	}
 	p := b.Get(question)
@@ -241,7 +241,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 				"/export"} {
 				p := b.Get(page + view)
 				if p.Code >= 500 || strings.Contains(p.Body, "live-bar") {
-					t.Errorf("%s: %d %s", view, p.Code, webtest.Words(p.Body))
+					t.Errorf("%s: %d %s", view, p.Code, webtest.Text(p.Body))
 				}
 				if !strings.HasPrefix(view, "/export") {
 					webtest.Safe(t, view, p.Body)
@@ -290,7 +290,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			form.Set("do", "act")
 			form.Set("reason", "a new one does it")
 			if p := b.Post(page+"/cancel", form); p.Code != http.StatusSeeOther {
-				t.Errorf("cancel: %d %s", p.Code, webtest.Words(p.Body))
+				t.Errorf("cancel: %d %s", p.Code, webtest.Text(p.Body))
 			}
 			webtest.HasTexts(t, b.Get(page), http.StatusOK, c.says, "Delete…")
 			if c.part != "input" { // lists do not read the input

@@ -36,7 +36,7 @@ func TestAnAttemptInDoubtShowsItsKey(t *testing.T) {
 	t.Parallel()
 	page := (&storyServer{runs: []*story{doubtStory(t)}}).look(t, "/runs/01jr8k2mf0s0000000007qd1?step=1")
 	if !strings.Contains(page, "key-of-the-charge</code>") {
-		t.Errorf("the key is missing:\n%s", webtest.Words(page))
+		t.Errorf("the key is missing:\n%s", webtest.Text(page))
 	}
 }
 

@@ -92,5 +92,5 @@ func TestEventsNameWhoDidWhat(t *testing.T) {
 func tableText(body string) string {
 	_, rest, _ := strings.Cut(body, `<table class="list">`)
 	table, _, _ := strings.Cut(rest, "</table>")
-	return webtest.Words(table)
+	return webtest.Text(table)
 }

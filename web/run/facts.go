@@ -41,9 +41,9 @@ func (b *headPart) facts() (out []kit.Fact) {
 	if word, ok := triggerWords[run.Origin]; ok {
 		mark("i-bolt", b.T("Trigger"), b.T(word), link.List("/runs", "trigger:"+run.Origin))
 	} else {
-		mark("i-bolt", b.T("Trigger"), kit.Visible(run.Origin), "")
+		mark("i-bolt", b.T("Trigger"), kit.Escape(run.Origin), "")
 	}
-	mark("i-user", b.T("Started by"), kit.Visible(run.Actor), "")
+	mark("i-user", b.T("Started by"), kit.Escape(run.Actor), "")
 	mark("i-plan", b.T("Version"), fmt.Sprintf("v%d", run.Version), fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version))
 	if plan, err := b.Reader.Plan(b.Context, run.PlanID); err == nil && plan.Latest > run.Version { // omit the hint on an error
 		mark(
@@ -54,7 +54,7 @@ func (b *headPart) facts() (out []kit.Fact) {
 		)
 	}
 	for _, k := range sortedLabels(run.Labels) {
-		mark("i-tag", b.T("Label"), kit.Visible(k+"="+run.Labels[k]), link.List("/runs", "label."+k+"="+run.Labels[k]))
+		mark("i-tag", b.T("Label"), kit.Escape(k+"="+run.Labels[k]), link.List("/runs", "label."+k+"="+run.Labels[k]))
 	}
 	if !run.Usage.Zero() {
 		add(b.T("Tokens"), b.Number(run.Usage.InputTokens+run.Usage.OutputTokens), "")
@@ -62,10 +62,10 @@ func (b *headPart) facts() (out []kit.Fact) {
 	}
 	if run.Session != "" && run.Session != run.ID {
 		href := ""
-		if domain.CheckMemoryOwner(b.Who.Actor(), run.Actor) == nil {
-			href = link.Memory(b.Who.Name, "/memory", run.Actor, run.Session, "")
+		if domain.CheckMemoryOwner(b.Principal.Actor(), run.Actor) == nil {
+			href = link.Memory(b.Principal.Name, "/memory", run.Actor, run.Session, "")
 		}
-		add(b.T("Session"), kit.Visible(run.Session), href)
+		add(b.T("Session"), kit.Escape(run.Session), href)
 	}
 	if run.Dry() {
 		add(b.T("Dry run"), b.T("steps with side effects and model calls did not run; their outputs are samples"), "")
@@ -80,9 +80,9 @@ func (b *headPart) facts() (out []kit.Fact) {
 		add(b.T("Rerun of"), domain.ShortID(run.RerunOf), "/runs/"+run.RerunOf)
 	}
 	for _, re := range domain.ReplansOf(b.Detail) {
-		text := b.T("v%d → v%d, after %s failed", re.From, re.To, kit.Visible(re.Node))
+		text := b.T("v%d → v%d, after %s failed", re.From, re.To, kit.Escape(re.Node))
 		if re.Proposed {
-			text = b.T("v%d → v%d, after %s failed, if it is accepted", re.From, re.To, kit.Visible(re.Node))
+			text = b.T("v%d → v%d, after %s failed, if it is accepted", re.From, re.To, kit.Escape(re.Node))
 		}
 		add(b.T("Replanned"), text, fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), re.From, re.To))
 	}

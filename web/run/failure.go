@@ -108,7 +108,7 @@ func (b *headPart) failedStep(f *Failure) {
 	}) + "#inspector"}
 	now := b.Site.Now()
 	whole := st.Took(now)
-	f.Took = kit.Took(whole)
+	f.Took = kit.Duration(whole)
 	at := func(t time.Time) float64 {
 		return 100 * float64(t.Sub(st.Started)) / float64(max(whole, time.Millisecond))
 	}
@@ -180,7 +180,7 @@ func (b *headPart) differences(f *Failure) error {
 	}
 	for _, t := range b.trouble {
 		f.Differences = append(f.Differences, Difference{Icon: "i-pause", Class: "need", Text: t.Text})
-		f.See = append(f.See, t.See)
+		f.See = append(f.See, t.Link)
 	}
 	if len(same) > 0 {
 		f.Differences = append(f.Differences, Difference{
@@ -201,7 +201,7 @@ func (b *headPart) inputDiffers(other domain.Run) string {
 	changes, more := jsondiff.Diff(was, is, shownDifferences)
 	var out []string
 	for _, c := range changes {
-		path := kit.Visible(kit.Cut(cmp.Or(strings.TrimPrefix(c.Path, "."), b.T("the whole")), 60))
+		path := kit.Escape(kit.Truncate(cmp.Or(strings.TrimPrefix(c.Path, "."), b.T("the whole")), 60))
 		switch c.Op {
 		case jsondiff.Added:
 			out = append(out, b.T("%s is %s, was not set", path, record.Short(c.New)))
@@ -240,7 +240,7 @@ func (b *headPart) consequence(f *Failure) error {
 		c.Text = part.Consequence(b.Context, pre)
 	}
 	if !pre.Allowed {
-		c.Text = strings.Replace(c.Text, ": "+kit.Visible(b.Detail.Run.Error.Message), "", 1) // the card already shows it
+		c.Text = strings.Replace(c.Text, ": "+kit.Escape(b.Detail.Run.Error.Message), "", 1) // the card already shows it
 		c.Links = b.actions()
 		return nil
 	}
@@ -252,7 +252,7 @@ func (b *headPart) consequence(f *Failure) error {
 	}
 	runAgain := b.one(again, stepRunsAgain, stepsRunAgain)
 	if expected != nil {
-		runAgain += ", " + b.T("about %s in all", kit.Took(max(expected.Took(), time.Millisecond)))
+		runAgain += ", " + b.T("about %s in all", kit.Duration(max(expected.Took(), time.Millisecond)))
 	}
 	c.Parts = []ConsequencePart{
 		{"", b.Number(int64(keep)), b.one(keep, stepKeeps, stepsKeep)},

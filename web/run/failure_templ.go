@@ -767,7 +767,7 @@ func stepBar(f Failure) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, kit.Get(f.Step.Href))
+		templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, kit.HXGet(f.Step.Href))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

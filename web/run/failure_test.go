@@ -34,11 +34,11 @@ nodes:
 		"changed nothing outside", `class="step-bar"`, `in run `,
 	)
 	for _, other := range []string{"Checkpoint", "6 steps", "7 steps"} {
-		if strings.Contains(webtest.Words(page.Body), other) {
+		if strings.Contains(webtest.Text(page.Body), other) {
 			t.Errorf("the page counts steps another way: %s", other)
 		}
 	}
-	if n := strings.Count(webtest.Words(page.Body), "4 steps"); n != 1 {
+	if n := strings.Count(webtest.Text(page.Body), "4 steps"); n != 1 {
 		t.Errorf("the page has its number of steps %d times", n)
 	}
 	if _, first, _ := strings.Cut(page.Body, `class="act"`); strings.Index(first, "Delete…") < strings.Index(first, `id="more"`) {

@@ -144,7 +144,7 @@ func (b graphPart) states() func(*diagram.Node) graph.State {
 		s.Detail = b.T(s.Status.Word)
 		b.countsDown(&s, st)
 		if st.Status == domain.NodeCompleted || st.Status == domain.NodeFailed {
-			s.Detail = kit.Took(st.Took(now))
+			s.Detail = kit.Duration(st.Took(now))
 		}
 		if len(list) > 1 {
 			times(&s, len(list))
@@ -278,7 +278,7 @@ func (b graphPart) heat(key string) (of map[string]float64, least, most float64)
 func (b graphPart) amount(key string, v float64) string {
 	switch key {
 	case "took":
-		return kit.Took(time.Duration(v * float64(time.Second)))
+		return kit.Duration(time.Duration(v * float64(time.Second)))
 	case "cost":
 		return value.Cost(b.Context, v)
 	}
@@ -352,7 +352,7 @@ func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 		s.Detail = b.T(s.Status.Word)
 		b.countsDown(&s, st)
 		if st.Status == domain.NodeCompleted || st.Status == domain.NodeFailed {
-			s.Detail = kit.Took(span.Len())
+			s.Detail = kit.Duration(span.Len())
 		}
 		if len(list) > 1 {
 			times(&s, len(list))
@@ -384,7 +384,7 @@ func graphFile(r *record.Request) error {
 		st := p.States(n)
 		text := st.Detail
 		if !st.Until.IsZero() {
-			text += kit.About(max(0, st.Until.Sub(b.Site.Now())))
+			text += kit.ApproxDuration(max(0, st.Until.Sub(b.Site.Now())))
 		}
 		says := st.InWords(b.Context, text)
 		if n.Unsafe {

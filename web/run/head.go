@@ -28,7 +28,7 @@ func newHead(b *record.Record) (*headPart, error) {
 	h := &headPart{Record: b}
 	var err error
 	if b.Detail.Damage == nil && !b.Detail.Run.Status.Final() { // otherwise no request can be decided
-		list, err := b.App.Approvals.List(b.Context, b.Who.Actor(), domain.ApprovalFilter{Run: b.Detail.Run.ID, Status: "pending"})
+		list, err := b.App.Approvals.List(b.Context, b.Principal.Actor(), domain.ApprovalFilter{Run: b.Detail.Run.ID, Status: "pending"})
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func (b *headPart) build() (Head, error) {
 	}
 	h.Sub, h.Ended = b.times()
 	if b.Detail.Plan != nil {
-		h.Answer = kit.Visible(b.Detail.Plan.AggregatedResult)
+		h.Answer = kit.Escape(b.Detail.Plan.AggregatedResult)
 	}
 	var err error
 	if h.Why, err = b.why(); err != nil {
@@ -77,7 +77,7 @@ func (b *headPart) build() (Head, error) {
 	}
 	h.Actions, h.More, h.Summary, h.Facts = b.actions(), b.more(), b.summary(), b.facts()
 	h.Primary, h.Actions = b.split(h.Actions)
-	if len(b.asked) == 1 && h.Why != nil && h.Why.Headline == kit.Visible(b.asked[0].Message) {
+	if len(b.asked) == 1 && h.Why != nil && h.Why.Headline == kit.Escape(b.asked[0].Message) {
 		h.Why = nil // the approval card shows the same message
 	}
 	return h, nil
@@ -88,7 +88,7 @@ func (b *headPart) times() (string, kit.Time) {
 	run := b.Detail.Run
 	switch {
 	case !run.EndedAt.IsZero():
-		return b.T("%s, ended", kit.Took(run.EndedAt.Sub(run.CreatedAt))), b.Time(run.EndedAt)
+		return b.T("%s, ended", kit.Duration(run.EndedAt.Sub(run.CreatedAt))), b.Time(run.EndedAt)
 	case run.Status == domain.RunQueued && run.StartedAt.IsZero():
 		return b.T("created"), b.Time(run.CreatedAt)
 	}
@@ -98,7 +98,7 @@ func (b *headPart) times() (string, kit.Time) {
 // more returns links to less frequent actions.
 func (b *headPart) more() (out []kit.Link) {
 	run := b.Detail.Run
-	if b.Who.Role.Includes(domain.RoleOperator) {
+	if b.Principal.Role.Includes(domain.RoleOperator) {
 		if run.Status == domain.RunFailed && run.Attention {
 			out = append(out, kit.Link{Text: b.T("Acknowledge…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
 			if len(b.all) > 1 {
@@ -111,10 +111,10 @@ func (b *headPart) more() (out []kit.Link) {
 			}
 		}
 	}
-	if b.Who.Role.Includes(domain.RoleAuthor) && b.API {
+	if b.Principal.Role.Includes(domain.RoleAuthor) && b.API {
 		out = append(out, kit.Link{Text: b.T("Export"), Href: "/runs/" + run.ID + "/export"})
 	}
-	if b.Who.Role.Includes(domain.RoleOperator) && run.Status.Final() && run.DeletedAt.IsZero() && b.Detail.Damage == nil {
+	if b.Principal.Role.Includes(domain.RoleOperator) && run.Status.Final() && run.DeletedAt.IsZero() && b.Detail.Damage == nil {
 		out = append(out, kit.Link{Text: b.T("Delete…"), Href: "/runs/" + run.ID + "/delete", Dialog: true, Danger: true})
 	}
 	return out

@@ -26,7 +26,7 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 	for k, v := range map[string]string{"lang": "es", "zone": "Europe/Madrid"} {
 		webtest.HasTexts(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, k: {v}}), http.StatusSeeOther)
 	}
-	list := webtest.Words(b.Get("/runs").Body)
+	list := webtest.Text(b.Get("/runs").Body)
 	for _, want := range []string{"night espera hasta 2099-02-01 00:30:00", "pay puede haber tenido efecto; indique si ocurrió",
 		"post falló", "deploy failed: really?"} {
 		if !strings.Contains(list, want) {
@@ -35,12 +35,12 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 	}
 	for _, page := range []string{"/", "/runs/" + seed.Failed.ID, "/runs/" + seed.Failed.ID + "?view=events",
 		"/runs/" + seed.Failed.ID + "/ack"} {
-		text := webtest.Words(b.Get(page).Body)
+		text := webtest.Text(b.Get(page).Body)
 		if !strings.Contains(text, "post falló") || strings.Contains(text, "post failed") {
 			t.Errorf("%s is not Spanish:\n%s", page, text)
 		}
 	}
-	if text := webtest.Words(b.Get("/approvals").Body); !strings.Contains(text, "pay puede haber tenido efecto") {
+	if text := webtest.Text(b.Get("/approvals").Body); !strings.Contains(text, "pay puede haber tenido efecto") {
 		t.Errorf("the inbox:\n%s", text)
 	}
 }
@@ -60,11 +60,11 @@ func TestARetryShowsTheAttempt(t *testing.T) {
 	run := webtest.StartUntil(t, site, "again", domain.WaitRetry)
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/runs", "/runs/" + run.ID} {
-		if text := webtest.Words(b.Get(page).Body); !strings.Contains(text, "pull will be tried again after 1 of 4 attempts: ") {
+		if text := webtest.Text(b.Get(page).Body); !strings.Contains(text, "pull will be tried again after 1 of 4 attempts: ") {
 			t.Errorf("%s:\n%s", page, text)
 		}
 	}
-	if text := webtest.Words(b.Get("/runs").Body); !strings.Contains(text, "Retrying 2 of 4, in ") {
+	if text := webtest.Text(b.Get("/runs").Body); !strings.Contains(text, "Retrying 2 of 4, in ") {
 		t.Errorf("the list does not say which attempt comes when:\n%s", text)
 	}
 }

@@ -28,16 +28,16 @@ func noRun(r *record.Request, id string, missing error) error {
 		Shell:      r.Shell("runs", "Not found"),
 		Code:       ui.StatusOf[e.Code],
 		Headline:   r.T("Not found"),
-		Message:    kit.Begun(kit.Visible(e.Message)),
-		Suggestion: kit.Begun(e.Suggestion),
+		Message:    kit.Capitalize(kit.Escape(e.Message)),
+		Suggestion: kit.Capitalize(e.Suggestion),
 	}
 	if e.Code == domain.CodeNotFound {
-		p.Message = r.T("Run %s not found.", kit.Visible(kit.Cut(id, 64)))
+		p.Message = r.T("Run %s not found.", kit.Escape(kit.Truncate(id, 64)))
 	}
 	p.SimilarTitle = r.T("Runs with a matching ID")
 	id = similarFailures.Replace(strings.ToLower(strings.TrimSpace(id)))
 	if domain.ValidID(id) {
-		last, err := r.App.Audit.List(r.Context, r.Who.Actor(), domain.AuditFilter{Run: id, Page: domain.Page{Limit: 1}})
+		last, err := r.App.Audit.List(r.Context, r.Principal.Actor(), domain.AuditFilter{Run: id, Page: domain.Page{Limit: 1}})
 		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 			return err
 		}
@@ -48,7 +48,7 @@ func noRun(r *record.Request, id string, missing error) error {
 				"Run %s is deleted. Its last audit event: %s by %s at %s.",
 				id,
 				ev.Action,
-				kit.Visible(ev.Actor),
+				kit.Escape(ev.Actor),
 				r.Time(ev.At).Title,
 			)
 			p.Links = append(p.Links, kit.Link{Text: r.T("All audit events of the run"), Href: "/audit?run=" + id})

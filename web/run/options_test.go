@@ -156,7 +156,7 @@ nodes:
 	webtest.HasTexts(t, b.Get(path), http.StatusOK, `<option value="" selected>`)
 	form.Set("do", "act")
 	if p := b.Post(path, form); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Text(p.Body))
 	}
 	after, err := site.Engine.Wait(t.Context(), run.ID)
 	if err != nil {
@@ -223,7 +223,7 @@ edges:
 	form.Set("do", "act")
 	forked := b.Post(path, form)
 	if forked.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", forked.Code, webtest.Words(forked.Body))
+		t.Fatalf("%d %s", forked.Code, webtest.Text(forked.Body))
 	}
 	after, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(forked.Location, "/runs/"))
 	if err != nil || string(after.Output) != `"pretended"` {

@@ -76,7 +76,7 @@ func (b *page) whole() (p RunPage, err error) {
 		return p, err
 	}
 	p.Live, p.Favicon, p.Notices = true, favicon(run.Status), append(p.Notices, b.notices()...)
-	if b.Who.Role.Includes(domain.RoleOperator) {
+	if b.Principal.Role.Includes(domain.RoleOperator) {
 		for _, act := range []string{"pause", "unpause"} { // the head may offer either of them after an update
 			p.Once = append(
 				p.Once,
@@ -239,7 +239,7 @@ const neighbors = 50
 // to the next run.
 func (b *page) way(top *headPart) (kit.Crumbs, error) {
 	run := b.Detail.Run
-	way := kit.Crumbs{Way: b.WayHere()}
+	way := kit.Crumbs{Path: b.WayHere()}
 	if top.similar.Href == "" {
 		return way, nil
 	}
@@ -252,9 +252,9 @@ func (b *page) way(top *headPart) (kit.Crumbs, error) {
 	}
 	at := slices.IndexFunc(list.Items, func(o domain.Run) bool { return o.ID == run.ID })
 	if n := len(list.Items); at >= 0 && n > 1 {
-		way.Beside = b.T("%s of %s", b.Number(int64(at+1)), b.Number(int64(n)))
+		way.Siblings = b.T("%s of %s", b.Number(int64(at+1)), b.Number(int64(n)))
 		if n == neighbors {
-			way.Beside = b.T("%s of more than %s", b.Number(int64(at+1)), b.Number(int64(n-1)))
+			way.Siblings = b.T("%s of more than %s", b.Number(int64(at+1)), b.Number(int64(n-1)))
 		}
 		way.Next = kit.Link{Text: b.T("Next failure"), Href: "/runs/" + list.Items[(at+1)%n].ID, Key: "next"}
 	}

@@ -54,10 +54,10 @@ func TestLineageIsATree(t *testing.T) {
 		webtest.HasTexts(t, p, http.StatusOK, "fork at checkpoint 1", "rerun", "this run",
 			"/runs/"+seed.Failed.ID, "/runs/"+fork.ID, "/runs/"+again.ID)
 		if first := strings.Index(p.Body, `class="family"`); !strings.HasPrefix(
-			webtest.Words(p.Body[first:]),
+			webtest.Text(p.Body[first:]),
 			`class="family"> Failed ledger`,
 		) {
-			t.Errorf("the tree begins with %.60q", webtest.Words(p.Body[first:]))
+			t.Errorf("the tree begins with %.60q", webtest.Text(p.Body[first:]))
 		}
 	}
 	webtest.HasTexts(t, b.Get("/runs/"+fork.ID), http.StatusOK, "/runs/"+fork.ID+"?view=lineage", "2 related runs")
@@ -186,7 +186,7 @@ edges: [{from: a, to: b}]
 		t.Errorf("two chosen runs lead to %d %s", chosen.Code, chosen.Location)
 	}
 	p := b.Get(path)
-	text := webtest.Words(p.Body)
+	text := webtest.Text(p.Body)
 	lead, differs := strings.Index(text, "The input differs: .port is 18598 in"), strings.Index(text, "They first differ at b")
 	if p.Code != http.StatusOK || lead < 0 || differs < lead {
 		t.Errorf("%s: %d\n%s", path, p.Code, text)

@@ -19,7 +19,7 @@ func button(t *testing.T, b *webtest.Browser, path, id string) (to string, form 
 	m := regexp.MustCompile(`<button[^>]* form="once-` + id + `" name="([^"]+)" value="([^"]*)"`).FindStringSubmatch(p.Body)
 	_, once, found := strings.Cut(p.Body, `<form id="once-`+id+`"`)
 	if m == nil || !found {
-		t.Fatalf("%s has no button to %s: %s", path, id, webtest.Words(p.Body))
+		t.Fatalf("%s has no button to %s: %s", path, id, webtest.Text(p.Body))
 	}
 	once, _, _ = strings.Cut(once, "</form>")
 	_, to, _ = strings.Cut(once, ` action="`)
@@ -45,7 +45,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 	form.Set("rev", "1") // the page is out of date
 	for range 2 {
 		if p := b.Post(to, form); p.Code != http.StatusSeeOther || p.Location != view {
-			t.Fatalf("pausing leads to %q: %d %s", p.Location, p.Code, webtest.Words(p.Body))
+			t.Fatalf("pausing leads to %q: %d %s", p.Location, p.Code, webtest.Text(p.Body))
 		}
 	}
 	webtest.HasTexts(t, b.Get(view), http.StatusOK, `id="done"`, "it stops after the running step")
@@ -76,7 +76,7 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	b := site.Browser(t).Login()
 	at := "/runs/" + seed.Failed.ID
 	if p := b.Get(at); strings.Count(p.Body, `href="`+at+`/ack"`) != 1 || strings.Contains(p.Body, `href="`+at+`/note"`) {
-		t.Errorf("the run does not offer one dialog: %s", webtest.Words(p.Body))
+		t.Errorf("the run does not offer one dialog: %s", webtest.Text(p.Body))
 	}
 	form := b.Get(at + "/ack").Hidden()
 	form.Set("do", "note")
@@ -85,14 +85,14 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	form.Set("do", "note")
 	form.Set("note", "waiting for quota")
 	if p := b.Post(at+"/ack", form); p.Location != at {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get(at), http.StatusOK, `id="done"`, "The note is kept with the run.", "waiting for quota")
 	if now, err := site.Store.FindRun(t.Context(), seed.Failed.ID); err != nil || !now.Attention {
 		t.Errorf("a note acknowledged it: %v", err)
 	}
 	if p := b.Post(at+"/ack", b.Get(at+"/ack").Hidden()); p.Location != at {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get(at), http.StatusOK, `id="done"`, "Run acknowledged.")
 	if now, err := site.Store.FindRun(t.Context(), seed.Failed.ID); err != nil || now.Attention {
@@ -102,18 +102,18 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 		t.Error("it can be acknowledged twice, or takes no note any more")
 	}
 	if p := b.Post(at+"/unack", b.Get(at+"/unack").Hidden()); p.Location != at {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get(at), http.StatusOK, `id="done"`, "The run needs attention again.", `href="`+at+`/ack"`)
 	if p := b.Post(at+"/ack", b.Get(at+"/ack").Hidden()); p.Location != at {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Text(p.Body))
 	}
 	again := site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
 	_, link, _ := strings.Cut(b.Get("/").Body, `href="/failures/ack?code=`)
 	link, _, _ = strings.Cut(link, `"`)
 	form = b.Get("/failures/ack?code=" + html.UnescapeString(link)).Hidden()
 	if p := b.Post("/failures/ack", form); p.Location != "/" {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get("/"), http.StatusOK, `id="done"`, "Failure acknowledged.")
 	if now, err := site.Store.FindRun(t.Context(), again.ID); err != nil || now.Attention {
@@ -135,7 +135,7 @@ func TestAPlanIsPausedAtOneClick(t *testing.T) {
 			t.Fatalf("the button is to %s, not to %s", form.Get("do"), act.do)
 		}
 		if p := b.Post(to, form); p.Location != at {
-			t.Fatalf("%s: %d %s", act.do, p.Code, webtest.Words(p.Body))
+			t.Fatalf("%s: %d %s", act.do, p.Code, webtest.Text(p.Body))
 		}
 		webtest.HasTexts(t, b.Get(at), http.StatusOK, `id="done"`, act.says)
 	}

@@ -61,7 +61,7 @@ func TestTheConversationOfAStepIsShown(t *testing.T) {
 	for _, text := range order {
 		i := strings.Index(rest, text)
 		if i < 0 {
-			t.Fatalf("%q does not follow:\n%s", text, webtest.Words(rest))
+			t.Fatalf("%q does not follow:\n%s", text, webtest.Text(rest))
 		}
 		rest = rest[i:]
 	}
@@ -161,7 +161,7 @@ func TestAForkLeavesOutItems(t *testing.T) {
 	form.Set("do", "act")
 	forked := b.Post(path, form)
 	if forked.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", forked.Code, webtest.Words(forked.Body))
+		t.Fatalf("%d %s", forked.Code, webtest.Text(forked.Body))
 	}
 	after, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(forked.Location, "/runs/"))
 	if err != nil || string(after.Output) != `["left out",{"to":"bo"},{"to":"cy"}]` {

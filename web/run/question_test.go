@@ -22,7 +22,7 @@ func TestARequestOnItsRunShowsWhereEachAnswerLeads(t *testing.T) {
 	)
 	run := site.Run(t, "gate", `null`)
 	at := "/runs/" + run.ID
-	text := webtest.Words(site.Browser(t).Login().Get(at).Body)
+	text := webtest.Text(site.Browser(t).Login().Get(at).Body)
 	for _, want := range []string{"What happens next", "Next: post", "Side effects: post", "Next: drop", "Evidence and earlier decisions"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the run's page does not say %q\n%s", want, text)
@@ -36,7 +36,7 @@ func TestARequestOnItsRunShowsWhereEachAnswerLeads(t *testing.T) {
 		t.Fatal("the viewer cannot log in")
 	}
 	body := viewer.Get(at).Body
-	if strings.Contains(body, `name="comment"`) || !strings.Contains(webtest.Words(body), "Only operators decide") {
-		t.Errorf("a viewer may decide:\n%s", webtest.Words(body))
+	if strings.Contains(body, `name="comment"`) || !strings.Contains(webtest.Text(body), "Only operators decide") {
+		t.Errorf("a viewer may decide:\n%s", webtest.Text(body))
 	}
 }

@@ -42,7 +42,7 @@ func (b *headPart) failureLinks(w *Why) error {
 	if err := b.troubles(); err != nil {
 		return err
 	}
-	stands, err := b.App.Failures.Standing(b.Context, b.Who.Actor(), run)
+	stands, err := b.App.Failures.Standing(b.Context, b.Principal.Actor(), run)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (b *headPart) failureLinks(w *Why) error {
 		}
 		b.since = text
 	}
-	if !b.Who.Role.Includes(domain.RoleOperator) {
+	if !b.Principal.Role.Includes(domain.RoleOperator) {
 		return nil
 	}
 	if g.Runs > 1 { // the head has the actions for a single run
@@ -92,9 +92,9 @@ func (b *headPart) failureLinks(w *Why) error {
 
 // acknowledged adds who acknowledged a failure, and the note.
 func (b *headPart) acknowledged(w *Why, a domain.FailureAck) {
-	text := b.T("%s acknowledged it at %s", kit.Visible(a.Actor), b.Time(a.At).Text)
+	text := b.T("%s acknowledged it at %s", kit.Escape(a.Actor), b.Time(a.At).Text)
 	if a.Note != "" {
-		text += ": “" + kit.Visible(kit.Cut(a.Note, 500)) + "”"
+		text += ": “" + kit.Escape(kit.Truncate(a.Note, 500)) + "”"
 	}
 	w.Items = append(w.Items, text)
 	b.sameFailure = text

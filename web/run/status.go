@@ -25,8 +25,8 @@ func (b *headPart) why() (*Why, error) {
 		if w.Headline == "" {
 			w.Headline = b.T("%s has failed", run.Error.Node)
 		}
-		w.Addresses = value.Addresses(kit.Visible(run.Error.Message))
-		if w.Message = kit.Visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
+		w.Addresses = value.Addresses(kit.Escape(run.Error.Message))
+		if w.Message = kit.Escape(run.Error.Message); strings.Contains(w.Headline, w.Message) {
 			w.Message = "" // the headline contains the message
 		}
 	case run.Status == domain.RunCancelled:
@@ -42,7 +42,7 @@ func (b *headPart) why() (*Why, error) {
 				c.Limit,
 				"Queued: at most %s run with the key %s is active at once",
 				"Queued: at most %s runs with the key %s are active at once",
-				kit.Visible(c.Key),
+				kit.Escape(c.Key),
 			)
 		}
 		w.Links = append(w.Links, kit.Link{Text: b.T("Active runs"), Href: "/runs?q=" + url.QueryEscape("status:running")})
@@ -66,7 +66,7 @@ func (b *headPart) why() (*Why, error) {
 		}
 		w.Class, w.Headline = "quiet", b.N(len(failed), "Completed, %s step failed", "Completed, %s steps failed")
 		for _, f := range failed {
-			w.Items = append(w.Items, fmt.Sprintf("%s: %s", f.Node, kit.Visible(kit.Cut(f.Message, 500))))
+			w.Items = append(w.Items, fmt.Sprintf("%s: %s", f.Node, kit.Escape(kit.Truncate(f.Message, 500))))
 		}
 	case part.Scheduled(b.Context, run):
 		w.Class, w.Headline = "now", b.T("It starts at %s, %s", b.Time(run.StartAt).Text, b.Ago(b.Site.Now().Sub(run.StartAt)))

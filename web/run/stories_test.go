@@ -376,7 +376,7 @@ func emptyStory(tb testing.TB) *story {
 
 // wideStory is a run of n steps in a row.
 func wideStory(tb testing.TB, id string, n int) *story {
-	s := tell(tb, id, webtest.Wide("wide", n))
+	s := tell(tb, id, webtest.ChainPlan("wide", n))
 	for i := range n {
 		to := ""
 		if i+1 < n {

@@ -26,7 +26,7 @@ func (b *headPart) summary() string {
 		lines = append(lines, part.Headline(b.Context, run))
 	}
 	if run.Error != nil {
-		lines = append(lines, fmt.Sprintf("%s: %s", run.Error.Code, kit.Visible(kit.Cut(run.Error.Message, 500))))
+		lines = append(lines, fmt.Sprintf("%s: %s", run.Error.Code, kit.Escape(kit.Truncate(run.Error.Message, 500))))
 	}
 	around := []string{b.sameFailure, b.since}
 	for _, t := range b.trouble {
@@ -45,9 +45,9 @@ func (b *headPart) summary() string {
 			t := b.Time(e.At)
 			said := strings.TrimSpace(events.Word(b.Record, &e) + " " + e.Node)
 			if e.Reason != "" {
-				said += ": " + kit.Visible(kit.Cut(e.Reason, 200))
+				said += ": " + kit.Escape(kit.Truncate(e.Reason, 200))
 			}
-			lines = append(lines, fmt.Sprintf("%s: %s · %s", t.UTC, kit.Visible(e.Actor), said))
+			lines = append(lines, fmt.Sprintf("%s: %s · %s", t.UTC, kit.Escape(e.Actor), said))
 		}
 	}
 	for _, m := range []struct {

@@ -64,7 +64,7 @@ var views = map[string]view{
 	}},
 	"lineage": {values: func(b *page) (templ.Component, error) {
 		t, err := lineage.Of(b.Context, b.Reader, b.Detail.Run)
-		if b.Who.Role.Includes(domain.RoleOperator) {
+		if b.Principal.Role.Includes(domain.RoleOperator) {
 			t.Fork = "/runs/" + b.Detail.Run.ID + "/fork"
 		}
 		return lineage.View(t), err

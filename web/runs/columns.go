@@ -83,7 +83,7 @@ func money(c *ui.Context, cost float64) string {
 // key.
 func narrow(c *ui.Context, q, key, value string) kit.Link {
 	term := key + ":" + filter.Quote(value)
-	return kit.Link{Text: kit.Visible(value), Href: link.List("/runs", strings.TrimSpace(filter.Without(q, key)+" "+term))}
+	return kit.Link{Text: kit.Escape(value), Href: link.List("/runs", strings.TrimSpace(filter.Without(q, key)+" "+term))}
 }
 
 func labelled(c *ui.Context, q, key, value string) kit.Link {
@@ -91,7 +91,7 @@ func labelled(c *ui.Context, q, key, value string) kit.Link {
 	if strings.ContainsAny(term, " \t\n\"") {
 		term = `"` + strings.ReplaceAll(term, `"`, "") + `"`
 	}
-	return kit.Link{Text: kit.Visible(key + "=" + value), Href: link.List("/runs", strings.TrimSpace(q+" "+term))}
+	return kit.Link{Text: kit.Escape(key + "=" + value), Href: link.List("/runs", strings.TrimSpace(q+" "+term))}
 }
 
 // menuMost is the maximum number of terms in a menu.
@@ -128,7 +128,7 @@ const columnsKey = "run columns"
 
 // chosenColumns returns the optional columns that the user selected.
 func (s *section) chosenColumns(c *ui.Context) ([]column, error) {
-	v, err := s.App.Preferences.Get(c, c.Who.Actor(), columnsKey)
+	v, err := s.App.Preferences.Get(c, c.Principal.Actor(), columnsKey)
 	if err != nil {
 		return nil, err
 	}

@@ -38,20 +38,20 @@ func (s *section) elsewhere(c *ui.Context) (string, error) {
 		return link.List("/runs", strings.TrimSpace(q)), nil
 	}
 	if name := v.Get("view"); name != "" && !v.Has("q") { // a view is a named query
-		saved, err := s.App.Views.List(c, c.Who.Actor())
+		saved, err := s.App.Views.List(c, c.Principal.Actor())
 		if err != nil {
 			return "", err
 		}
 		i := slices.IndexFunc(saved, func(s domain.SavedView) bool { return s.Name == name })
 		if i < 0 {
-			return "", domain.Errorf(domain.CodeNotFound, "view %q not found", kit.Cut(name, 60))
+			return "", domain.Errorf(domain.CodeNotFound, "view %q not found", kit.Truncate(name, 60))
 		}
 		return link.List("/runs", saved[i].Query), nil
 	}
 	if len(v) > 0 || c.HTMX() {
 		return "", nil
 	}
-	q, err := s.App.Preferences.Get(c, c.Who.Actor(), views.DefaultKey)
+	q, err := s.App.Preferences.Get(c, c.Principal.Actor(), views.DefaultKey)
 	if err != nil || q == "" {
 		return "", err
 	}

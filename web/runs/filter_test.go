@@ -20,7 +20,7 @@ func TestViewsAreKept(t *testing.T) {
 	form.Set("q", q)
 	form.Set("name", "Ledger today")
 	if p := b.Post("/views", form); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	p := b.Get("/runs?q=" + url.QueryEscape(q))
 	if !strings.Contains(p.Body, "Ledger today</a>") || !strings.Contains(p.Body, "Remove the view Ledger today") {
@@ -49,7 +49,7 @@ func TestAnOpenListIsNotMoved(t *testing.T) {
 	address, _, _ := strings.Cut(list.Body[at+len(`hx-get="`):], `"`)
 	address = strings.ReplaceAll(address, "&amp;", "&")
 	if p := b.Get(address); p.Code != http.StatusOK || strings.Contains(p.Body, "new run") {
-		t.Errorf("nothing is new, but: %d %s", p.Code, p.Body)
+		t.Errorf("without new runs: got status %d, want %d: %s", p.Code, http.StatusOK, p.Body)
 	}
 	site.Run(t, "report", `null`)
 	p := b.Get(address)
@@ -67,11 +67,11 @@ func TestFiltersHelp(t *testing.T) {
 	site.Seed(t)
 	b := site.Browser(t).Login()
 	if p := b.Get("/runs?q=stats:failed"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "Did you mean status:failed?") {
-		t.Errorf("%d", p.Code)
+		t.Errorf("got status %d, want %d", p.Code, http.StatusBadRequest)
 	}
 	if p := b.Get("/runs?q=" + url.QueryEscape("plan:report status:failed")); !strings.Contains(p.Body, "Without status:failed") ||
 		!strings.Contains(p.Body, "Without plan:report") {
-		t.Errorf("nothing matches, and no way out is shown:\n%s", p.Body)
+		t.Errorf("an empty result does not offer to clear the filter:\n%s", p.Body)
 	}
 	// Query keys are not translated on a page in Spanish.
 	req, err := http.NewRequest(http.MethodGet, site.URL+"/runs?q="+url.QueryEscape("status:failed"), nil)
@@ -82,7 +82,7 @@ func TestFiltersHelp(t *testing.T) {
 	p := b.Do(req)
 	for _, want := range []string{`lang="es"`, "Ejecuciones", "Fallida", "mostradas", `value="status:failed"`} {
 		if !strings.Contains(p.Body, want) {
-			t.Errorf("the Spanish list does not say %q", want)
+			t.Errorf("the Spanish list does not contain %q", want)
 		}
 	}
 	if p.Header.Get("Content-Language") != "es" {
@@ -105,7 +105,7 @@ func TestAFilterSuggestsItsValues(t *testing.T) {
 	} {
 		p := b.Get("/runs?q=" + url.QueryEscape(q))
 		if p.Code != http.StatusBadRequest || !strings.Contains(p.Body, want) || !strings.Contains(p.Body, `id="list"`) {
-			t.Errorf("%s: %d, not %q", q, p.Code, want)
+			t.Errorf("%s: got status %d, want %d: the page does not contain %q", q, p.Code, http.StatusBadRequest, want)
 		}
 	}
 	// Values from the configuration exist before any run uses them.
@@ -123,12 +123,12 @@ func TestCellsRangesAndTheDefaultView(t *testing.T) {
 	for _, q := range []string{"plan:ledger status:failed", "plan:ledger v:1", "plan:ledger error:" + seed.Failed.Error.Code,
 		"plan:ledger step:post"} {
 		if !strings.Contains(p.Body, `href="/runs?q=`+url.QueryEscape(q)+`"`) {
-			t.Errorf("no cell leads to %s", q)
+			t.Errorf("no cell links to %s", q)
 		}
 	}
 	p = b.Get("/runs?q=plan:ledger+since:7d&from=2030-01-31T08:00&to=")
 	if want := "/runs?q=" + url.QueryEscape("plan:ledger since:2030-01-31T08:00Z"); p.Location != want {
-		t.Fatalf("%d %s, want %s", p.Code, p.Location, want)
+		t.Fatalf("status %d %s, want %s", p.Code, p.Location, want)
 	}
 	webtest.HasTexts(
 		t,
@@ -141,10 +141,10 @@ func TestCellsRangesAndTheDefaultView(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/runs?from=soon"), http.StatusUnprocessableEntity)
 	f := webtest.Form(t, b.Get("/runs?q=plan:ledger").Body, "/views/default")
 	if p := b.Post("/views/default", f); p.Location != "/runs?q=plan%3Aledger" {
-		t.Fatalf("%d %s", p.Code, p.Location)
+		t.Fatalf("status %d %s", p.Code, p.Location)
 	}
 	if p := b.Get("/runs"); p.Location != "/runs?q=plan%3Aledger" {
-		t.Errorf("the list opens with %d %s", p.Code, p.Location)
+		t.Errorf("opening the list: status %d %s", p.Code, p.Location)
 	}
 	webtest.HasTexts(t, b.Get("/runs?q="), http.StatusOK, "report")
 	f = webtest.Form(t, b.Get("/runs?q=plan:ledger").Body, "/views/default")

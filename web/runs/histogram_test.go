@@ -19,7 +19,7 @@ func TestTheRunListHasAHistogram(t *testing.T) {
 	chart := func(q string) (string, bool) {
 		p := b.Get("/runs?q=" + url.QueryEscape(q))
 		if p.Code != http.StatusOK {
-			t.Fatalf("%s: %d", q, p.Code)
+			t.Fatalf("%s: got status %d, want %d", q, p.Code, http.StatusOK)
 		}
 		_, svg, ok := strings.Cut(p.Body, `<svg class="chart"`)
 		svg, _, _ = strings.Cut(svg, "</svg>")

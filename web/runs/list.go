@@ -101,7 +101,7 @@ func (s *section) listFinished(c *ui.Context, p *RunsPage, q string) (bool, erro
 	if problem != nil || err != nil || len(next.Rows) == 0 {
 		return false, err
 	}
-	next.Unfinished = c.T("%s matches no run. The list ignores it.", kit.Visible(terms[last]))
+	next.Unfinished = c.T("%s matches no run. The list ignores it.", kit.Escape(terms[last]))
 	*p = next
 	return true, nil
 }
@@ -111,7 +111,7 @@ const countCap = 10_000
 
 func (s *section) listRuns(c *ui.Context, p *RunsPage, q string, f domain.RunFilter) error {
 	f.Page = c.Page()
-	pick := c.Who.Role.Includes(domain.RoleOperator)
+	pick := c.Principal.Role.Includes(domain.RoleOperator)
 	if by := domain.RunSort(c.Query("sort")); by != "" {
 		list, err := s.sortedRuns(c, p, q, f, by)
 		if err != nil {
@@ -241,7 +241,7 @@ func (s *section) narrower(c *ui.Context, p *RunsPage, q string) {
 		if problem != nil {
 			continue
 		}
-		l := kit.Link{Text: c.T("Without %s", kit.Visible(parts[i])), Href: link.List("/runs", rest)}
+		l := kit.Link{Text: c.T("Without %s", kit.Escape(parts[i])), Href: link.List("/runs", rest)}
 		if i < narrowerCounts {
 			var err error
 			if l.Count, err = s.matchText(c, f); err != nil {

@@ -23,7 +23,7 @@ func TestARunIsPeekedAt(t *testing.T) {
 	for _, want := range []string{"<h1>", "post failed", "tool:http", "Open the run", `/resume"`,
 		url.QueryEscape("status:failed plan:ledger")} {
 		if !strings.Contains(p.Body, want) {
-			t.Errorf("the look does not say %q", want)
+			t.Errorf("the peek does not contain %q", want)
 		}
 	}
 	req, err := http.NewRequest(http.MethodGet, site.URL+path+"&span=9", nil)
@@ -36,7 +36,7 @@ func TestARunIsPeekedAt(t *testing.T) {
 		t.Errorf("a row of the list begins %.60q", p.Body)
 	}
 	if p := b.Get("/runs"); !strings.Contains(p.Body, `href="/runs/`+seed.Failed.ID+`/peek`) {
-		t.Error("the list leads to no look")
+		t.Error("the list does not link to a peek")
 	}
 }
 
@@ -51,7 +51,7 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 	form.Set("back", "/runs?q=plan:ledger")
 	form["column"] = []string{"cost", "labels", "odd"}
 	if p := b.Post("/columns", form); p.Location != "/runs?q=plan:ledger" {
-		t.Fatalf("%d %s", p.Code, p.Location)
+		t.Fatalf("status %d %s", p.Code, p.Location)
 	}
 	p := b.Get("/runs?q=plan:ledger")
 	if !strings.Contains(p.Body, "env=test</a>") || !strings.Contains(p.Body, url.QueryEscape("plan:ledger label.env=test")) ||
@@ -63,11 +63,11 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 		if p.Code != http.StatusOK || !strings.Contains(p.Body, "among all runs.") ||
 			!strings.Contains(p.Body, `aria-sort="descending"`) && by != "ended" ||
 			strings.Count(p.Body, `name="run"`) != 5 {
-			t.Errorf("sorted by %s: %d", by, p.Code)
+			t.Errorf("sorted by %s: got status %d, want %d", by, p.Code, http.StatusOK)
 		}
 	}
 	if p := b.Get("/runs?sort=odd"); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("an order there is not: %d", p.Code)
+		t.Errorf("an unknown order: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 	// A bare word is the key of a plan. Terms include or exclude runs by the tools, agents, and
 	// steps they used.
@@ -86,7 +86,7 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 	}
 	for word, n := range map[string]string{"needs_you": "1", "interrupted": "1", "retrying": "0",
 		"paused": "0"} { // same counts as the chips
-		if text := webtest.Words(b.Get("/runs/suggest?q=status:" + word).Body); text != "status:"+word+" "+n {
+		if text := webtest.Text(b.Get("/runs/suggest?q=status:" + word).Body); text != "status:"+word+" "+n {
 			t.Errorf("%s is suggested as %q", word, text)
 		}
 	}
@@ -95,7 +95,7 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 	}
 	for q, want := range map[string]string{"tool:ht": "tool:http 2 runs", "by:": "by:marta 5 runs",
 		"provider:": "provider:script 0 runs", "agent:d": "agent:desk 0 runs"} {
-		if text := webtest.Words(b.Get("/runs/suggest?q=" + q).Body); !strings.Contains(text, want) {
+		if text := webtest.Text(b.Get("/runs/suggest?q=" + q).Body); !strings.Contains(text, want) {
 			t.Errorf("%s suggests %q", q, text)
 		}
 	}
@@ -144,7 +144,7 @@ func TestRunsAreExportedAsCSV(t *testing.T) {
 		t.Errorf("%d different runs", len(seen))
 	}
 	if p := b.Get("/runs.csv?q=status:odd"); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("a wrong filter: %d", p.Code)
+		t.Errorf("a wrong filter: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
 }
 

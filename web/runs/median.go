@@ -48,7 +48,7 @@ func typical(c *ui.Context, took, median time.Duration) *part.Typical {
 	ratio := float64(took) / float64(median)
 	const shown = 3.0 // ratio at the right end of the bar
 	t := &part.Typical{
-		Title: c.T("Median of the plan: %s", kit.Took(median)),
+		Title: c.T("Median of the plan: %s", kit.Duration(median)),
 		Bar:   kit.Percent(100 * min(ratio/shown, 1)),
 		Mark:  kit.Percent(100 / shown),
 	}

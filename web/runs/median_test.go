@@ -21,7 +21,7 @@ func TestADurationIsComparedWithTheMedianOfItsPlan(t *testing.T) {
 	p := b.Get("/runs?q=plan:nap")
 	webtest.Has(t, p, "the list", "× median</span>", "Median of the plan: ")
 	if n := strings.Count(p.Body, `class="slow need"`); n != 1 {
-		t.Errorf("%d runs stand out, not the one that took a second", n)
+		t.Errorf("%d runs are marked as slow, want only the one of one second", n)
 	}
 	site.Plan(t, "id: rare\nnodes:\n  a: {type: set, input: 1}\n")
 	site.Run(t, "rare", `null`)

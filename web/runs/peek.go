@@ -31,14 +31,14 @@ func (s *section) peek(c *ui.Context) error {
 	add := func(key, value string) {
 		if value != "" {
 			l := narrow(c, q, key, value)
-			l.Text = kit.Visible(key + ":" + value)
+			l.Text = kit.Escape(key + ":" + value)
 			p.Terms = append(p.Terms, l)
 		}
 	}
 	add("plan", run.PlanKey)
 	add("step", run.Node)
 	if run.Error != nil {
-		p.Error = kit.Visible(run.Error.Message)
+		p.Error = kit.Escape(run.Error.Message)
 		add("error", run.Error.Code)
 	}
 	used, err := s.Reader.Uses(c, run.ID)
@@ -67,7 +67,7 @@ func (s *section) peek(c *ui.Context) error {
 	if run.ForkedFrom != "" {
 		fact(c.T("Forked from"), domain.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
 	}
-	if c.Who.Role.Includes(domain.RoleOperator) {
+	if c.Principal.Role.Includes(domain.RoleOperator) {
 		act := func(text, verb string) {
 			p.Actions = append(p.Actions, kit.Link{Text: text, Href: "/runs/" + run.ID + "/" + verb})
 		}
@@ -115,7 +115,7 @@ func (s *section) lastLog(c *ui.Context, run domain.Run) ([]string, error) {
 			continue
 		}
 		for _, l := range lines {
-			out = append(out, fmt.Sprintf("%s %s: %.400s", l.Level, e.Node, kit.Visible(l.Message)))
+			out = append(out, fmt.Sprintf("%s %s: %.400s", l.Level, e.Node, kit.Escape(l.Message)))
 		}
 	}
 	return out[max(0, len(out)-peekLines):], nil

@@ -41,15 +41,15 @@ nodes:
 		return strings.Join(out, " ")
 	}
 	if got := shape(); got != "g-ok g-need g-wait g-wait" {
-		t.Errorf("while it is tried again: %s", got)
+		t.Errorf("while the step retries, the cell shows: %s", got)
 	}
 	if p := b.Get("/runs/changes?q=&ids=" + run.ID); strings.Count(p.Body, `id="p-`+run.ID+`"`) != 1 {
-		t.Error("the shape does not follow the run")
+		t.Error("the path summary is not live")
 	}
 	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
 	if got := shape(); !strings.HasPrefix(got, "g-ok g-idle") || strings.Contains(got, "g-need") {
-		t.Errorf("once it is cancelled: %s", got)
+		t.Errorf("after cancelling, the cell shows: %s", got)
 	}
 }

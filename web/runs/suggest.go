@@ -53,7 +53,7 @@ var examples = map[string]string{
 func Help() []kit.FilterTerm {
 	var out []kit.FilterTerm
 	for _, k := range filter.Keys {
-		out = append(out, kit.FilterTerm{At: "/runs", Key: k, Does: keyWords[k], Example: examples[k]})
+		out = append(out, kit.FilterTerm{At: "/runs", Key: k, Meaning: keyWords[k], Example: examples[k]})
 	}
 	return out
 }
@@ -96,12 +96,12 @@ func (s *section) valuesOf(c *ui.Context, key, typed string) ([]kit.Link, error)
 			all = append(all, kit.Link{Text: string(w), Count: c.Number(counts.Waiting[w])})
 		}
 	case "plan":
-		list, err := s.Reader.Plans(c, domain.PlanFilter{Text: typed, Page: domain.Page{Limit: query.Most}})
+		list, err := s.Reader.Plans(c, domain.PlanFilter{Text: typed, Page: domain.Page{Limit: query.MaxSuggestions}})
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range list.Items {
-			all = append(all, kit.Link{Text: p.Key, Count: kit.Visible(p.Name)})
+			all = append(all, kit.Link{Text: p.Key, Count: kit.Escape(p.Name)})
 		}
 		return all, nil
 	case "error", "step", "node":
@@ -112,7 +112,7 @@ func (s *section) valuesOf(c *ui.Context, key, typed string) ([]kit.Link, error)
 			}
 			add(codes...)
 		}
-		groups, err := s.App.Failures.List(c, c.Who.Actor(), 200)
+		groups, err := s.App.Failures.List(c, c.Principal.Actor(), 200)
 		if err != nil {
 			return nil, err
 		}

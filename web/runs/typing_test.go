@@ -30,7 +30,7 @@ func TestATypedFilterKeepsTheList(t *testing.T) {
 	} {
 		p := typed(q)
 		if n := strings.Count(p.Body, `name="run"`); p.Code != http.StatusOK || n != want || strings.Contains(p.Body, `role="alert"`) {
-			t.Errorf("while %q is typed: %d, %d runs", q, p.Code, n)
+			t.Errorf("while %q is typed: got status %d, want %d, %d runs", q, p.Code, http.StatusOK, n)
 		}
 	}
 	webtest.HasTexts(t, typed("status:failed pla"), http.StatusOK, "pla matches no run. The list ignores it.")

@@ -17,21 +17,21 @@ import (
 
 // addViews fills in the views of the user and the shared views.
 func (s *section) addViews(c *ui.Context, p *RunsPage, q string, valid bool) error {
-	saved, err := s.App.Views.List(c, c.Who.Actor())
+	saved, err := s.App.Views.List(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
 	p.Views = append(p.Views, views.Common(c, q)...)
 	for _, v := range saved {
-		p.Views = append(p.Views, kit.Link{Text: kit.Visible(v.Name), Href: "/runs?q=" + url.QueryEscape(v.Query), Current: v.Query == q})
+		p.Views = append(p.Views, kit.Link{Text: kit.Escape(v.Name), Href: "/runs?q=" + url.QueryEscape(v.Query), Current: v.Query == q})
 		if v.Query == q {
 			p.Saved = v.Name
 		}
 	}
 	known := slices.ContainsFunc(p.Chips, func(c kit.Link) bool { return c.Current && c.Count != "" }) ||
 		slices.ContainsFunc(views.Common(c, q), func(c kit.Link) bool { return c.Current })
-	p.CanSave = valid && q != "" && !known && c.Who.Role.Includes(domain.RoleOperator)
-	begins, err := s.App.Preferences.Get(c, c.Who.Actor(), views.DefaultKey)
+	p.CanSave = valid && q != "" && !known && c.Principal.Role.Includes(domain.RoleOperator)
+	begins, err := s.App.Preferences.Get(c, c.Principal.Actor(), views.DefaultKey)
 	p.DefaultView, p.CanDefault = begins != "" && begins == q, valid && q != "" && begins != q
 	return err
 }
@@ -48,7 +48,7 @@ func (s *section) saveView(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.To("/runs?q=" + url.QueryEscape(strings.TrimSpace(change.Query)))
+	return c.RedirectTo("/runs?q=" + url.QueryEscape(strings.TrimSpace(change.Query)))
 }
 
 // setDefaultView handles the form that sets or removes the default view of the run list.
@@ -64,7 +64,7 @@ func (s *section) setDefaultView(c *ui.Context) error {
 		return err
 	}
 	if c.Field("back") == "/me" {
-		return c.To("/me")
+		return c.RedirectTo("/me")
 	}
-	return c.To(link.List("/runs", q))
+	return c.RedirectTo(link.List("/runs", q))
 }

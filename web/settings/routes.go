@@ -19,8 +19,8 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the messages shown after an action.
-var done = []ui.Done{
+// actionMessages are the messages shown after an action.
+var actionMessages = []ui.Done{
 	{Name: "retained", Path: "/settings/retention", Message: locale.Mark("Expired data deleted.")},
 	{
 		Name:    "tested",

@@ -30,10 +30,10 @@ func (s *section) secretSettings(c *ui.Context) error {
 	p := SecretsPage{Shell: c.Shell("settings", "Secrets"), Source: config.Source(c, set)}
 	for _, v := range set.Secrets {
 		row := SecretRow{
-			Name:    kit.Visible(v.Name),
-			Source:  kit.Visible(v.Source),
-			Tools:   kit.Visible(strings.Join(v.Tools, ", ")),
-			Hosts:   kit.Visible(strings.Join(v.Hosts, ", ")),
+			Name:    kit.Escape(v.Name),
+			Source:  kit.Escape(v.Source),
+			Tools:   kit.Escape(strings.Join(v.Tools, ", ")),
+			Hosts:   kit.Escape(strings.Join(v.Hosts, ", ")),
 			Plain:   v.Rotates || len(v.Tools) > 0 || len(v.UsedBy) == 0,
 			Changed: c.Time(v.ChangedAt),
 			Taken:   c.Time(v.LoadedAt),
@@ -58,18 +58,18 @@ func (s *section) secretUses(c *ui.Context, v domain.SecretInfo) []kit.Link {
 		l := kit.Link{Text: c.T(useWords[u.Kind])}
 		switch u.Kind {
 		case "provider":
-			l = kit.Link{Text: c.T("provider %s", kit.Visible(u.Name)), Href: "/agents/providers/" + url.PathEscape(u.Name)}
+			l = kit.Link{Text: c.T("provider %s", kit.Escape(u.Name)), Href: "/agents/providers/" + url.PathEscape(u.Name)}
 		case "mcp":
-			l = kit.Link{Text: c.T("tool server %s", kit.Visible(u.Name)), Href: "/agents/servers"}
+			l = kit.Link{Text: c.T("tool server %s", kit.Escape(u.Name)), Href: "/agents/servers"}
 		case "channel":
-			l = kit.Link{Text: c.T("notifications %s", kit.Visible(u.Name)), Href: "/settings/notifications"}
+			l = kit.Link{Text: c.T("notifications %s", kit.Escape(u.Name)), Href: "/settings/notifications"}
 		case "login":
 			l.Href = "/settings/access"
 		}
 		out = append(out, l)
 	}
 	for _, plan := range v.Plans {
-		out = append(out, kit.Link{Text: c.T("plan %s", kit.Visible(plan)), Href: "/plans/" + url.PathEscape(plan)})
+		out = append(out, kit.Link{Text: c.T("plan %s", kit.Escape(plan)), Href: "/plans/" + url.PathEscape(plan)})
 	}
 	if len(v.Plans) >= domain.MaxSecretPlans {
 		out = append(out, kit.Link{Text: c.T("all plans that name it"), Href: "/plans?" + url.Values{"q": {"secret:" + v.Name}}.Encode()})
@@ -91,14 +91,14 @@ func (s *section) showRotateSecret(c *ui.Context, code int, problem string) erro
 		Shell:   c.Shell("settings", "Secrets"),
 		Idem:    kit.NewID(),
 		Error:   problem,
-		Source:  kit.Visible(v.Source),
+		Source:  kit.Escape(v.Source),
 		Changed: c.Time(v.ChangedAt),
 		Taken:   c.Time(v.LoadedAt),
 		Pending: v.Pending,
 		Action: "/settings/secrets/" + url.PathEscape(
 			v.Name,
 		) + "/rotate",
-		Question: c.T("Load the new value of %s?", kit.Visible(v.Name)),
+		Question: c.T("Load the new value of %s?", kit.Escape(v.Name)),
 		Uses:     s.secretUses(c, v),
 	}
 	p.Title = p.Question
@@ -143,5 +143,5 @@ func (s *section) rotateSecret(c *ui.Context) error {
 		return s.showRotateSecret(c, http.StatusUnprocessableEntity,
 			c.T("The file has not changed since kairosd read it. Write the new value to the file first."))
 	}
-	return c.To("/settings/secrets")
+	return c.RedirectTo("/settings/secrets")
 }

@@ -56,7 +56,7 @@ func (s *section) showRetention(c *ui.Context, code int, problem string) error {
 	}
 	for _, v := range set.Retention.Rules {
 		row := RetentionRow{
-			Plan:      kit.Visible(v.Plan),
+			Plan:      kit.Escape(v.Plan),
 			Completed: v.Completed.Age(),
 			Failed:    v.Failed.Age(),
 			Cancelled: v.Cancelled.Age(),
@@ -66,7 +66,7 @@ func (s *section) showRetention(c *ui.Context, code int, problem string) error {
 		}
 		p.Rules = append(p.Rules, row)
 	}
-	would, err := s.App.System.RunRetention(c, app.RetentionRequest{Meta: app.Meta{By: c.Who.Actor()}, DryRun: true})
+	would, err := s.App.System.RunRetention(c, app.RetentionRequest{Meta: app.Meta{By: c.Principal.Actor()}, DryRun: true})
 	switch domain.CodeOf(err) {
 	case "":
 		p.Would = c.N(
@@ -83,9 +83,9 @@ func (s *section) showRetention(c *ui.Context, code int, problem string) error {
 			p.Plans = append(
 				p.Plans,
 				RetainedRow{
-					Plan:   kit.Visible(plan.Plan.Key),
+					Plan:   kit.Escape(plan.Plan.Key),
 					Href:   "/plans/" + url.PathEscape(plan.Plan.Key),
-					Reason: kit.Visible(plan.Reason),
+					Reason: kit.Escape(plan.Reason),
 					Runs:   c.Number(plan.Runs),
 					Rows:   c.Number(plan.Rows),
 				},
@@ -117,7 +117,7 @@ func (s *section) runRetention(c *ui.Context) error {
 	if _, err := s.App.System.RunRetention(c, app.RetentionRequest{Meta: c.Meta(), Reason: reason}); err != nil {
 		return err
 	}
-	return c.To("/settings/retention")
+	return c.RedirectTo("/settings/retention")
 }
 
 var kindWords = map[string]string{
@@ -148,10 +148,10 @@ func (s *section) notificationSettings(c *ui.Context) error {
 	for i, to := range set.Notifications {
 		ch := ChannelView{
 			ID:     "c" + strconv.Itoa(i),
-			Name:   kit.Visible(to.Name),
+			Name:   kit.Escape(to.Name),
 			Type:   to.Type,
-			Target: kit.Visible(to.Target),
-			Plans:  kit.Visible(strings.Join(to.Plans, ", ")),
+			Target: kit.Escape(to.Target),
+			Plans:  kit.Escape(strings.Join(to.Plans, ", ")),
 			Signed: to.Signed,
 			Idem:   kit.NewID(),
 			Test:   "/settings/notifications/" + url.PathEscape(to.Name) + "/test",
@@ -169,7 +169,7 @@ func (s *section) notificationSettings(c *ui.Context) error {
 				State:    c.T(deliveryWords[d.Status]),
 				Bad:      d.Status == domain.DeliveryFailed,
 				Attempts: c.Number(int64(d.Attempts)),
-				Error:    kit.Visible(d.Error),
+				Error:    kit.Escape(d.Error),
 			}
 			if d.Status == domain.DeliveryPending && d.DueAt.After(time.Now()) {
 				row.Due = c.Time(d.DueAt)
@@ -193,5 +193,5 @@ func (s *section) testChannel(c *ui.Context) error {
 	if _, err := s.App.System.TestNotifications(c, app.ChannelTest{Meta: c.Meta(), Channel: c.Param("channel")}); err != nil {
 		return err
 	}
-	return c.To("/settings/notifications")
+	return c.RedirectTo("/settings/notifications")
 }

@@ -22,8 +22,8 @@ func TestSettingsAreShownWithoutSecrets(t *testing.T) {
 	} {
 		p := b.Get(path)
 		for _, want := range wants {
-			if p.Code != http.StatusOK || !strings.Contains(webtest.Words(p.Body), want) {
-				t.Errorf("%s: %d does not say %q:\n%s", path, p.Code, want, webtest.Words(p.Body))
+			if p.Code != http.StatusOK || !strings.Contains(webtest.Text(p.Body), want) {
+				t.Errorf("%s: status %d, and the page does not contain %q:\n%s", path, p.Code, want, webtest.Text(p.Body))
 			}
 		}
 		if strings.Contains(p.Body, "secret-path") {
@@ -38,18 +38,18 @@ func TestATestMessageShowsItsResult(t *testing.T) {
 	b := site.Browser(t).Login()
 	f := webtest.Form(t, b.Get("/settings/notifications").Body, "/ops/test")
 	if p := b.Post("/settings/notifications/ops/test", f); p.Code != http.StatusSeeOther || p.Location != "/settings/notifications" {
-		t.Fatalf("%d %s", p.Code, p.Body)
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	b.Post("/settings/notifications/ops/test", f) // a repeated request sends no second message
-	text := webtest.Words(b.Get("/settings/notifications").Body)
+	text := webtest.Text(b.Get("/settings/notifications").Body)
 	if strings.Count(text, "a test delivered 1") != 1 {
 		t.Errorf("the message is not listed once: %s", text)
 	}
 	f = webtest.Form(t, b.Get("/settings/notifications").Body, "/mail%20%3Cb%3E/test")
 	b.Post("/settings/notifications/mail%20%3Cb%3E/test", f)
-	if text := webtest.Words(b.Get("/settings/notifications").Body); !strings.Contains(text, "a test waits until") ||
+	if text := webtest.Text(b.Get("/settings/notifications").Body); !strings.Contains(text, "a test waits until") ||
 		!strings.Contains(text, "refused") {
-		t.Errorf("the mail that cannot be sent: %s", text)
+		t.Errorf("the mail that cannot be sent is shown as: %s", text)
 	}
 	if !site.Audited(t)["notification.test"] {
 		t.Error("the test is not in the audit log")

@@ -15,7 +15,7 @@ import (
 func (s *section) demoPage(c *ui.Context) error { return s.showDemo(c, http.StatusOK, "") }
 
 func (s *section) showDemo(c *ui.Context, code int, refused string) error {
-	now, err := s.App.Demo.Get(c, c.Who.Actor())
+	now, err := s.App.Demo.Get(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (s *section) showDemo(c *ui.Context, code int, refused string) error {
 	case demo.Completed:
 		p.Done = c.N(len(now.Payments), "The run completed. The ledger has %s payment.", "The run completed. The ledger has %s payments.")
 	case demo.Failed:
-		p.Failed = kit.Begun(c.Message(now.Error))
+		p.Failed = kit.Capitalize(c.Message(now.Error))
 	}
 	return c.Render(code, Demo(p))
 }
@@ -49,7 +49,7 @@ func demoProgress(c *ui.Context, now demo.State) DemoProgress {
 // demoFragment renders the progress of a demonstration. When the demonstration needs an answer or
 // has ended, the page shows more than the progress, so the browser reloads it.
 func (s *section) demoFragment(c *ui.Context) (templ.Component, error) {
-	now, err := s.App.Demo.Get(c, c.Who.Actor())
+	now, err := s.App.Demo.Get(c, c.Principal.Actor())
 	if err != nil {
 		return nil, err
 	}
@@ -78,5 +78,5 @@ func (s *section) demoDone(c *ui.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.To("/demo")
+	return c.RedirectTo("/demo")
 }

@@ -20,7 +20,7 @@ func TestThePlugIsPulledFromThePage(t *testing.T) {
 	f := webtest.Form(t, b.Get("/demo").Body, `action="/demo"`)
 	f.Set("do", "unsafe")
 	if p := b.Post("/demo", f); p.Code != http.StatusSeeOther || p.Location != "/demo" {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	moving := b.Get("/demo")
 	webtest.HasTexts(t, moving, http.StatusOK, `data-live="demo"`, `>Stop</button>`, `href="/demo">Reload`)
@@ -32,18 +32,18 @@ func TestThePlugIsPulledFromThePage(t *testing.T) {
 	part := b.Do(webtest.Request(t, "GET", site.URL+"/demo", "", "HX-Request", "true", "HX-Target", "demo-progress",
 		"Sec-Fetch-Site", "same-origin"))
 	if part.Header.Get("HX-Refresh") != "true" {
-		t.Error("a page that follows does not load the question")
+		t.Error("a live page does not load the question")
 	}
 	asking := b.Get("/demo")
 	webtest.HasTexts(t, asking, http.StatusOK, "Did the payment happen?", "a payment of 240 with the receipt r-1", "It happened",
 		"It did not happen: run it again", "SIGKILL", "k1")
 	if strings.Contains(asking.Body, `data-live="demo"`) {
-		t.Error("a page with a question follows: the question may vanish under the pointer")
+		t.Error("a page with a question is live, so the question may disappear while in use")
 	}
 	f = webtest.Form(t, asking.Body, `action="/demo/answer"`)
 	f.Set("do", "again")
 	if p := b.Post("/demo/answer", f); p.Code != http.StatusSeeOther || p.Location != "/demo" {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	webtest.HasTexts(t, b.Get("/demo"), http.StatusOK, "The run completed. The ledger has 1 payment.", `action="/demo"`)
 	f.Set("idem", "late")

@@ -38,12 +38,12 @@ func inputProblems(c *ui.Context, p *StartPage, schema any, values map[string]an
 	for i := range p.Fields {
 		f := &p.Fields[i]
 		if why := wrong[strings.TrimPrefix(f.Name, "f.")]; why != "" {
-			f.Wrong = kit.Visible(why)
-			p.Missing = append(p.Missing, kit.Link{Text: f.Label + ": " + f.Wrong, Href: "#" + f.ID})
+			f.Error = kit.Escape(why)
+			p.Missing = append(p.Missing, kit.Link{Text: f.Label + ": " + f.Error, Href: "#" + f.ID})
 		}
 	}
 	for _, text := range rest {
-		p.Problems = append(p.Problems, kit.Visible(text))
+		p.Problems = append(p.Problems, kit.Escape(text))
 	}
 	n := len(p.Missing) + len(p.Problems)
 	if n > 0 {

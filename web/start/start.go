@@ -71,9 +71,9 @@ func (s *section) newRun(c *ui.Context) error {
 			PlanRow{
 				Key:     pl.Key,
 				Href:    "/runs/new?" + url.Values{"plan": {pl.Key}}.Encode(),
-				Name:    kit.Visible(pl.Name),
+				Name:    kit.Escape(pl.Name),
 				Version: fmt.Sprintf("v%d", pl.Latest),
-				About:   kit.Visible(pl.Description),
+				About:   kit.Escape(pl.Description),
 				Updated: c.Time(pl.UpdatedAt),
 			},
 		)
@@ -292,7 +292,7 @@ func (s *section) start(c *ui.Context) error {
 	}
 	run, err := s.App.Runs.Start(c, app.StartRequest{Meta: c.Meta(), StartRequest: req})
 	if err == nil {
-		return c.To("/runs/" + run.ID)
+		return c.RedirectTo("/runs/" + run.ID)
 	}
 	if domain.CodeOf(err) == domain.CodeConflict {
 		p, formErr := s.startForm(c, c.Param("plan"), number)

@@ -43,7 +43,7 @@ nodes:
 		`tabindex="-1" autofocus`,
 	)
 	if strings.Contains(p.Body, "got null") {
-		t.Error("it speaks of JSON")
+		t.Error("the form mentions JSON")
 	}
 	form.Set("f.customer", "Ada & Co")
 	form.Set("f.amount", "0")
@@ -58,11 +58,11 @@ nodes:
 	)
 	form.Set("f.amount", "12.50")
 	if p := b.Post("/plans/invoice/start", form); p.Code != http.StatusSeeOther {
-		t.Errorf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	form = b.Get("/plans/loose/start").Hidden()
 	if p := b.Post("/plans/loose/start", form); p.Code != http.StatusSeeOther {
-		t.Errorf("a form whose fields may all be empty: %d %s", p.Code, webtest.Words(p.Body))
+		t.Errorf("a form whose fields may all be empty: got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	form = b.Get("/plans/bare/start").Hidden()
 	webtest.HasTexts(t, b.Post("/plans/bare/start", form), http.StatusUnprocessableEntity, "this plan requires an input")

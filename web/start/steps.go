@@ -27,5 +27,5 @@ func (s *section) dismissSteps(c *ui.Context) error {
 	if err := s.App.FirstSteps.Dismiss(c, c.Meta()); err != nil {
 		return err
 	}
-	return c.To("/")
+	return c.RedirectTo("/")
 }

@@ -49,7 +49,7 @@ func TestFirstStepsCompleteThemselves(t *testing.T) {
 	other.LoginAs("otto", webtest.Password)
 	f := webtest.Form(t, b.Get("/first-steps").Body, `action="/first-steps"`)
 	if p := b.Post("/first-steps", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+		t.Fatalf("got status %d, want %d: %s", p.Code, http.StatusSeeOther, webtest.Text(p.Body))
 	}
 	const none = "All first steps are done."
 	webtest.HasTexts(t, b.Get("/first-steps"), http.StatusOK, none)

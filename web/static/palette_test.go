@@ -151,12 +151,12 @@ func TestTypeHasSixSizesAndThreeWeights(t *testing.T) {
 	css := face.ReplaceAllString(string(b), "")
 	for _, m := range regexp.MustCompile(`(?:font-size:|font:(?:[\w-]+ )*)([\d.]+(?:rem|em|px|%)|inherit)`).FindAllStringSubmatch(css, -1) {
 		if !sizes[m[1]] && !root[m[1]] {
-			t.Errorf("a size of type is none of the six: %s", m[0])
+			t.Errorf("unknown font size: %s", m[0])
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?:font-weight:|font:)(\d{3}|bold\w*)\b`).FindAllStringSubmatch(css, -1) {
 		if m[1] != "400" && m[1] != "500" && m[1] != "600" {
-			t.Errorf("a weight is none of the three: %s", m[0])
+			t.Errorf("unknown font weight: %s", m[0])
 		}
 	}
 }

@@ -63,9 +63,9 @@ func (h *health) queue() {
 	queued, state := h.c.Number(int64(h.v.Queued)), ""
 	if h.v.Queued > 0 && !h.v.Oldest.IsZero() {
 		waits := h.now.Sub(h.v.Oldest)
-		queued, state = h.c.T("%s, the oldest for %s", queued, kit.About(waits)), vital.Grade(waits, waitHigh, waitBad)
+		queued, state = h.c.T("%s, the oldest for %s", queued, kit.ApproxDuration(waits)), vital.Grade(waits, waitHigh, waitBad)
 	}
-	h.add(state, h.c.T("Queued runs"), queued, h.over(kit.About(waitHigh)),
+	h.add(state, h.c.T("Queued runs"), queued, h.over(kit.ApproxDuration(waitHigh)),
 		h.trend(func(s domain.Sample) float64 { return float64(s.Queued) }),
 		h.c.T("All slots are taken. Check what the active runs wait for, or raise engine.max_running if the machine has room."))
 }
@@ -101,7 +101,7 @@ func (h *health) throughput() {
 		state,
 		h.c.T("Steps per minute"),
 		h.c.Number(last(h.v.Samples, h.now).Nodes),
-		h.c.T("none for %s, with active runs", kit.About(idleHigh)),
+		h.c.T("none for %s, with active runs", kit.ApproxDuration(idleHigh)),
 		h.trend(func(s domain.Sample) float64 { return float64(s.Nodes) }),
 		h.c.T("A tool or a provider may hang. Check the active runs, longest first."),
 	)
@@ -158,7 +158,7 @@ func (h *health) growth() {
 	}
 	if !h.v.FullAt.IsZero() {
 		left := h.v.FullAt.Sub(h.now)
-		growth = h.c.T("%s, full on %s, in %s", growth, h.v.FullAt.In(h.c.Display.Zone).Format(time.DateOnly), kit.About(left))
+		growth = h.c.T("%s, full on %s, in %s", growth, h.v.FullAt.In(h.c.Display.Zone).Format(time.DateOnly), kit.ApproxDuration(left))
 		if left < fullHigh {
 			state = "need"
 		}
@@ -166,7 +166,7 @@ func (h *health) growth() {
 			state = "fail"
 		}
 	}
-	h.add(state, h.c.T("Database growth"), growth, h.c.T("full within %s", kit.About(fullHigh)), growths(h.v.Samples),
+	h.add(state, h.c.T("Database growth"), growth, h.c.T("full within %s", kit.ApproxDuration(fullHigh)), growths(h.v.Samples),
 		h.c.T("Set or shorten retention, or move the data directory to a larger disk."))
 }
 
@@ -191,7 +191,7 @@ func (h *health) log() {
 		state,
 		h.c.T("Last log checkpoint"),
 		moved,
-		h.c.T("over %s, with %s in the log", kit.About(movedHigh), vital.Bytes(h.c.Display.Lang, walUnmoved)),
+		h.c.T("over %s, with %s in the log", kit.ApproxDuration(movedHigh), vital.Bytes(h.c.Display.Lang, walUnmoved)),
 		ages(h.now, h.server.Storage.MovedAt),
 		h.c.T("A long read, such as a backup, blocks the checkpoint. It runs when the read ends."),
 	)
@@ -210,7 +210,7 @@ func (h *health) backup() {
 		state,
 		h.c.T("Last backup"),
 		backup,
-		h.over(kit.About(vital.BackupHigh)),
+		h.over(kit.ApproxDuration(vital.BackupHigh)),
 		ages(h.now, h.made()...),
 		h.c.T("Set backup.every in the configuration, or back up now."),
 	)
@@ -241,10 +241,10 @@ func (h *health) restoreTest() {
 	switch {
 	case test != nil && (test.Problem != "" || test.At.After(newest.Created)):
 		at = test.At
-		ago, name := h.c.Ago(h.now.Sub(at)), kit.Visible(test.Backup)
+		ago, name := h.c.Ago(h.now.Sub(at)), kit.Escape(test.Backup)
 		switch {
 		case test.Problem != "":
-			text = h.c.T("%s: %s cannot be restored: %s", ago, name, kit.Visible(test.Problem))
+			text = h.c.T("%s: %s cannot be restored: %s", ago, name, kit.Escape(test.Problem))
 		case test.Encrypted:
 			text = h.c.T("%s: %s is unchanged. It is encrypted, so a full test requires its key", ago, name)
 		default:
@@ -267,7 +267,7 @@ func (h *health) restoreTest() {
 		state,
 		h.c.T("Last restore test"),
 		text,
-		h.over(kit.About(restoreTestHigh)),
+		h.over(kit.ApproxDuration(restoreTestHigh)),
 		ages(h.now, tests...),
 		h.c.T("Back up again, and check the disk of the backups. kairosd restore --dry-run FILE shows the damage of a backup."),
 	)
@@ -286,7 +286,7 @@ func (h *health) integrity() {
 		state,
 		h.c.T("Integrity check"),
 		examined,
-		h.over(kit.About(integrityCheckHigh)),
+		h.over(kit.ApproxDuration(integrityCheckHigh)),
 		ages(h.now, h.server.CheckedAt),
 		h.c.T("Run kairosd doctor, and keep its output."),
 	)
@@ -326,7 +326,7 @@ func (h *health) modelProviders() {
 	state, bad := "", []string{}
 	for _, p := range h.providers {
 		if p.Trouble() {
-			bad = append(bad, kit.Visible(p.Name))
+			bad = append(bad, kit.Escape(p.Name))
 		}
 	}
 	text := h.c.T("no failures")
@@ -380,7 +380,7 @@ func (h *health) clock() {
 	clock, state := h.c.T("unknown"), ""
 	switch {
 	case h.server.Clock.Behind != "":
-		clock, state = kit.Visible(h.server.Clock.Behind), "fail"
+		clock, state = kit.Escape(h.server.Clock.Behind), "fail"
 	case h.server.Clock.Known && h.server.Clock.Synced:
 		clock, state = h.c.T(
 			"synchronized within %s",

@@ -12,7 +12,7 @@ func (s *section) routes() []ui.Route {
 		{Get: "/system/storage", Operation: app.GetSystem, Handle: s.systemStorage},
 		{Get: "/system/jobs", Operation: app.GetSystem, Handle: s.systemJobs},
 		{Get: "/system/log", Operation: app.GetLog, Handle: s.systemLog},
-		{Get: "/system/logs", Operation: app.GetLog, Handle: ui.See("/system/log")},
+		{Get: "/system/logs", Operation: app.GetLog, Handle: ui.RedirectTo("/system/log")},
 		{Get: "/system/config", Operation: app.GetSettings, Handle: s.systemConfig},
 		{Post: "/system/release", Operation: app.ReleaseHeldRuns, Handle: s.releaseAll},
 		{Post: "/system/maintenance", Operation: app.SetMaintenance, Handle: s.maintain},
@@ -20,8 +20,8 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the messages shown after an action.
-var done = []ui.Done{
+// actionMessages are the messages shown after an action.
+var actionMessages = []ui.Done{
 	{Name: "released", Path: "/system/release", Message: locale.Mark("All held runs are released.")},
 	{Name: "backed-up", Path: "/system/backup", Message: locale.Mark("The backup is made and verified.")},
 }

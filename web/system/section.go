@@ -42,5 +42,5 @@ type section struct{ Ports }
 // Section returns the routes and messages of these pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
-	return ui.Section{Routes: s.routes(), Done: done}
+	return ui.Section{Routes: s.routes(), Done: actionMessages}
 }

@@ -30,11 +30,11 @@ func (s *section) system(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	tools, err := s.App.Tools.List(c, c.Who.Actor())
+	tools, err := s.App.Tools.List(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
-	providers, err := s.App.Providers.List(c, c.Who.Actor())
+	providers, err := s.App.Providers.List(c, c.Principal.Actor())
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *section) system(c *ui.Context) error {
 	if h := i.Hold; h != nil {
 		p.Hold = c.T("This database is older than the record of its state.") + " "
 		if h.Reason == domain.HoldRestored {
-			p.Hold = c.T("This database was restored from %s.", kit.Visible(h.Backup)) + " "
+			p.Hold = c.T("This database was restored from %s.", kit.Escape(h.Backup)) + " "
 		}
 		if h.Reason == domain.HoldKeyLost {
 			p.Hold = c.T(
@@ -66,11 +66,12 @@ func (s *section) system(c *ui.Context) error {
 	if i.Held > 0 {
 		p.Held = c.N(int(i.Held), "%s run is held", "%s runs are held")
 	}
-	p.CanMaintain = c.Who.Role.Includes(domain.RoleOperator)
+	p.CanMaintain = c.Principal.Role.Includes(domain.RoleOperator)
 	if m := i.Maintenance; m != nil {
-		p.Maintenance = c.T("Since %s, by %s: %s", c.Time(m.Since).Text, kit.Visible(m.By), cmp.Or(kit.Visible(m.Reason), "-"))
+		p.Maintenance = c.T("Since %s, by %s: %s",
+			c.Time(m.Since).Text, kit.Escape(m.By), cmp.Or(kit.Escape(m.Reason), "-"))
 	}
-	p.CanRelease = (p.Hold != "" || p.Held != "") && c.Who.Role.Includes(domain.RoleOperator)
+	p.CanRelease = (p.Hold != "" || p.Held != "") && c.Principal.Role.Includes(domain.RoleOperator)
 	fact := func(list *[]kit.Fact, term, format string, args ...any) {
 		*list = append(*list, kit.Fact{Term: term, Text: fmt.Sprintf(format, args...)})
 	}
@@ -78,10 +79,10 @@ func (s *section) system(c *ui.Context) error {
 	switch {
 	case i.Failed != "":
 		p.State = kit.Word("fail", "i-fail", locale.Mark("stopping"), false)
-		fact(&p.Health, c.T("Reason"), "%s", kit.Visible(i.Failed))
+		fact(&p.Health, c.T("Reason"), "%s", kit.Escape(i.Failed))
 	case i.Safe != "":
 		p.State = kit.Word("need", "i-pause", locale.Mark("safe mode"), false)
-		fact(&p.Health, c.T("Reason"), "%s", kit.Visible(i.Safe))
+		fact(&p.Health, c.T("Reason"), "%s", kit.Escape(i.Safe))
 	case i.Hold != nil:
 		p.State = kit.Word("need", "i-pause", locale.Mark("held"), false)
 	case i.Maintenance != nil:
@@ -89,12 +90,12 @@ func (s *section) system(c *ui.Context) error {
 	}
 	fact(&p.Health, c.T("Started"), "%s", c.Time(i.Started).Text)
 	if i.LastFailure != "" {
-		fact(&p.Health, c.T("Previous stop"), "%s", kit.Visible(i.LastFailure))
+		fact(&p.Health, c.T("Previous stop"), "%s", kit.Escape(i.LastFailure))
 	}
 	if !i.CheckedAt.IsZero() {
 		found := c.T("no problem found")
 		if i.Finding != "" {
-			found = kit.Visible(i.Finding)
+			found = kit.Escape(i.Finding)
 		}
 		fact(&p.Health, c.T("Integrity check"), "%s: %s", c.Time(i.CheckedAt).Text, found)
 	}
@@ -103,10 +104,10 @@ func (s *section) system(c *ui.Context) error {
 	fact(&p.Health, c.T("Instance"), "%s", i.Instance)
 	fact(&p.Health, c.T("Version"), "%s, schema %d", i.Version, i.Schema)
 	if i.Host != "" {
-		fact(&p.Health, c.T("Machine"), "%s", kit.Visible(i.Host))
+		fact(&p.Health, c.T("Machine"), "%s", kit.Escape(i.Host))
 	}
 	if i.ConfigSum != "" {
-		fact(&p.Health, c.T("Configuration"), "%s, sha256:%.12s", kit.Visible(filepath.Base(i.ConfigFile)), i.ConfigSum)
+		fact(&p.Health, c.T("Configuration"), "%s, sha256:%.12s", kit.Escape(filepath.Base(i.ConfigFile)), i.ConfigSum)
 	}
 	p.Health = append(p.Health, s.configFacts(c, i)...)
 	return c.Render(http.StatusOK, Health(p))
@@ -119,10 +120,10 @@ func (s *section) configFacts(c *ui.Context, i domain.Server) (facts []kit.Fact)
 		facts = append(facts, kit.Fact{Term: c.T("Active since"), Text: c.Time(i.ConfigAt).Text})
 	}
 	if len(i.ConfigLater) > 0 {
-		facts = append(facts, kit.Fact{Term: c.T("After a restart"), Text: kit.Visible(strings.Join(i.ConfigLater, ", "))})
+		facts = append(facts, kit.Fact{Term: c.T("After a restart"), Text: kit.Escape(strings.Join(i.ConfigLater, ", "))})
 	}
 	if i.ConfigError != "" {
-		facts = append(facts, kit.Fact{Term: c.T("Not applied"), Text: kit.Visible(i.ConfigError)})
+		facts = append(facts, kit.Fact{Term: c.T("Not applied"), Text: kit.Escape(i.ConfigError)})
 	}
 	return facts
 }
@@ -172,7 +173,7 @@ func (s *section) systemStorage(c *ui.Context) error {
 		Retention: i.Retention,
 		PlansAt:   c.Time(i.PlansAt),
 		TablesAt:  c.Time(i.TablesAt),
-		CanBackUp: c.Who.Role.Includes(domain.RoleAdmin),
+		CanBackUp: c.Principal.Role.Includes(domain.RoleAdmin),
 	}
 	p.Storage = []Figure{
 		{Title: c.T("Database"), Value: vital.Bytes(c.Display.Lang, i.Storage.Database)},
@@ -187,26 +188,27 @@ func (s *section) systemStorage(c *ui.Context) error {
 	for _, s := range i.Plans {
 		p.Plans = append(
 			p.Plans,
-			PlanStorage{Plan: kit.Visible(s.Plan.Key), Href: "/plans/" + url.PathEscape(s.Plan.Key), Runs: c.Number(s.Runs),
+			PlanStorage{Plan: kit.Escape(s.Plan.Key), Href: "/plans/" + url.PathEscape(s.Plan.Key), Runs: c.Number(s.Runs),
 				Rows: c.Number(s.Rows), Purged: c.Number(s.Purged), Size: vital.Bytes(c.Display.Lang, s.Bytes)},
 		)
 	}
 	for _, t := range i.Tables {
 		p.Tables = append(
 			p.Tables,
-			TableRow{Name: kit.Visible(t.Table), Size: vital.Bytes(c.Display.Lang, t.Bytes), Index: vital.Bytes(c.Display.Lang, t.Index)},
+			TableRow{Name: kit.Escape(t.Table), Size: vital.Bytes(c.Display.Lang, t.Bytes), Index: vital.Bytes(c.Display.Lang, t.Index)},
 		)
 	}
 	for _, b := range i.Backups {
 		p.Encrypted = p.Encrypted || b.Encryption != nil
 		p.Backups = append(
 			p.Backups,
-			BackupRow{Name: kit.Visible(filepath.Base(b.Path)), Created: c.Time(b.Created), Size: vital.Bytes(c.Display.Lang, b.Bytes),
+			BackupRow{Name: kit.Escape(filepath.Base(b.Path)), Created: c.Time(b.Created), Size: vital.Bytes(c.Display.Lang, b.Bytes),
 				Event: c.Number(b.AuditSeq), Runs: c.Number(b.Rows["runs"])},
 		)
 	}
-	if app.May(c.Who.Actor(), app.RunRetention) && len(i.Retention) > 0 {
-		if would, err := s.App.System.RunRetention(c, app.RetentionRequest{Meta: app.Meta{By: c.Who.Actor()}, DryRun: true}); err == nil {
+	if app.May(c.Principal.Actor(), app.RunRetention) && len(i.Retention) > 0 {
+		dryRun := app.RetentionRequest{Meta: app.Meta{By: c.Principal.Actor()}, DryRun: true}
+		if would, err := s.App.System.RunRetention(c, dryRun); err == nil {
 			p.Would = c.T("Retention would free about %s now.", vital.Bytes(c.Display.Lang, wouldFree(would, i.Plans)))
 		}
 	}
@@ -239,8 +241,8 @@ func (s *section) systemJobs(c *ui.Context) error {
 	for _, j := range i.Jobs {
 		row := JobRow{
 			Name:  c.T(j.Name),
-			Every: kit.About(j.Every.Duration()),
-			Error: kit.Visible(j.Error),
+			Every: kit.ApproxDuration(j.Every.Duration()),
+			Error: kit.Escape(j.Error),
 			Last:  c.Time(j.LastAt),
 			Next:  c.Time(j.NextAt),
 			State: kit.Word("idle", "i-wait", locale.Mark("waits"), true),
@@ -288,7 +290,7 @@ func (s *section) systemLog(c *ui.Context) error {
 		p.Levels = append(p.Levels, kit.Option{Value: l.value, Text: c.T(l.word), Selected: l.value == level})
 	}
 	if !known {
-		return domain.Errorf(domain.CodeInvalid, "there is no level %q", kit.Visible(level)).Suggest("INFO, WARN or ERROR")
+		return domain.Errorf(domain.CodeInvalid, "there is no level %q", kit.Escape(level)).Suggest("INFO, WARN or ERROR")
 	}
 	lines, err := s.System.Log(c, level, text)
 	if err != nil {
@@ -307,9 +309,9 @@ func (s *section) systemLog(c *ui.Context) error {
 			p.Lines,
 			DaemonLine{
 				At:    c.Time(l.At),
-				Level: kit.Visible(l.Level),
-				Text:  kit.Visible(l.Message),
-				Facts: kit.Visible(l.Facts),
+				Level: kit.Escape(l.Level),
+				Text:  kit.Escape(l.Message),
+				Facts: kit.Escape(l.Facts),
 				Role:  map[string]string{"ERROR": "fail", "WARN": "need"}[l.Level],
 			},
 		)
@@ -354,7 +356,7 @@ func (s *section) releaseAll(c *ui.Context) error {
 	if _, err := s.App.System.Release(c, app.HeldRuns{Meta: c.Meta(), Reason: c.Field("reason")}); err != nil {
 		return err
 	}
-	return c.To("/system")
+	return c.RedirectTo("/system")
 }
 
 // maintain handles the form that starts or ends maintenance.
@@ -363,7 +365,7 @@ func (s *section) maintain(c *ui.Context) error {
 		Reason: c.Field("reason")}); err != nil {
 		return err
 	}
-	return c.To("/system")
+	return c.RedirectTo("/system")
 }
 
 // backUp handles the form that makes a backup. A large database takes minutes, so the backup
@@ -372,5 +374,5 @@ func (s *section) backUp(c *ui.Context) error {
 	if _, err := s.App.System.BackUp(c, c.Meta()); err != nil {
 		return err
 	}
-	return c.To("/system/storage")
+	return c.RedirectTo("/system/storage")
 }

@@ -585,7 +585,7 @@ func head(title string, parts []kit.Link) templ.Component {
 			templ_7745c5c3_Var26 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = kit.CrumbRow(kit.Crumbs{Way: []kit.Link{{Text: kit.T(ctx, "System"), Href: "/system"}}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = kit.CrumbRow(kit.Crumbs{Path: []kit.Link{{Text: kit.T(ctx, "System"), Href: "/system"}}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -51,25 +51,25 @@ func TestAHoldIsShownEverywhereAndReleasedByForm(t *testing.T) {
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/", "/runs", "/plans", "/audit"} {
 		if p := b.Get(page); !strings.Contains(p.Body, "Nothing is executed.") || !strings.Contains(p.Body, `href="/system"`) {
-			t.Errorf("%s does not say it", page)
+			t.Errorf("%s does not show quarantined runs", page)
 		}
 	}
 	p := b.Get("/system")
 	for _, want := range []string{"restored from b.db", "1 run is held", "Release all held runs"} {
 		if !strings.Contains(p.Body, want) {
-			t.Errorf("the page does not say %q", want)
+			t.Errorf("the page does not contain %q", want)
 		}
 	}
 	stored := b.Get("/system/storage").Body
 	for _, want := range []string{"3.0 MiB", "5.0 MiB", "all plans: &lt;b&gt;", "Back up now"} {
 		if !strings.Contains(stored, want) {
-			t.Errorf("the storage page does not say %q", want)
+			t.Errorf("the storage page does not contain %q", want)
 		}
 	}
 	form := p.Hidden()
 	form.Set("reason", "looked at it")
 	if p := b.Post("/system/release", form); p.Code != http.StatusSeeOther && p.Code != http.StatusOK {
-		t.Fatalf("release: %d %s", p.Code, p.Body)
+		t.Fatalf("release: got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	got, err := site.Engine.WaitFor(t.Context(), run.ID, func(r domain.Run) bool { return r.Status == domain.RunCompleted })
 	if err != nil {
@@ -77,10 +77,10 @@ func TestAHoldIsShownEverywhereAndReleasedByForm(t *testing.T) {
 	}
 	again := b.Get("/system").Hidden()
 	if p := b.Post("/system/release", again); p.Code != http.StatusSeeOther {
-		t.Errorf("releasing nothing: %d", p.Code)
+		t.Errorf("releasing without quarantined runs: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 	if p := b.Post("/system/backup", url.Values{"csrf": again["csrf"], "idem": {"x"}}); p.Code >= 400 || site.System.Backups() != 1 {
-		t.Errorf("backup: %d, %d made", p.Code, site.System.Backups())
+		t.Errorf("backup: status %d, %d made", p.Code, site.System.Backups())
 	}
 }
 
@@ -116,7 +116,7 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 		"Set backup.every", "raise engine.max_running",
 		`<polyline points="0.0,`, `href="/metrics"`} {
 		if !strings.Contains(p.Body, want) {
-			t.Errorf("the page does not say %q", want)
+			t.Errorf("the page does not contain %q", want)
 		}
 	}
 	for _, row := range strings.Split(p.Body, "<tr>")[1:] {
@@ -125,7 +125,7 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 		if len(cells) < 4 || strings.Contains(cells[0][0], `scope="col"`) {
 			continue
 		}
-		name := webtest.Words(cells[0][1])
+		name := webtest.Text(cells[0][1])
 		_, name, _ = strings.Cut(name, ": ")
 		columns := []string{"name", "value", "trend", "threshold", "recommended action"}
 		if strings.Contains(cells[0][1], "OK:") {
@@ -144,16 +144,16 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 	form.Set("on", "true")
 	form.Set("reason", "the <ERP> is down")
 	if p := b.Post("/system/maintenance", form); p.Code != http.StatusSeeOther && p.Code != http.StatusOK {
-		t.Fatalf("begin: %d %s", p.Code, p.Body)
+		t.Fatalf("begin: got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	p = b.Get("/system")
 	if !strings.Contains(p.Body, "the &lt;ERP&gt; is down") || !strings.Contains(p.Body, "End maintenance") {
-		t.Error("the page does not say that it is maintained")
+		t.Error("the page does not show maintenance mode")
 	}
 	form = p.Hidden()
 	form.Set("on", "true")
 	if p := b.Post("/system/maintenance", form); p.Code != http.StatusSeeOther { // a repeated request changes nothing
-		t.Errorf("twice: %d", p.Code)
+		t.Errorf("beginning maintenance again: got status %d, want %d", p.Code, http.StatusSeeOther)
 	}
 }
 
@@ -171,28 +171,28 @@ func TestEncryptedBackupsAreShown(t *testing.T) {
 	i := domain.Server{Version: "test", Started: time.Now(),
 		ServerBackups: domain.ServerBackups{Backups: []domain.Backup{backup}}}
 	site.System.Set(i)
-	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(text, "verified, then encrypted") {
-		t.Errorf("a new one: %s", text)
+	if text := webtest.Text(b.Get("/system").Body); !strings.Contains(text, "verified, then encrypted") {
+		t.Errorf("a new backup is shown as: %s", text)
 	}
-	if text := webtest.Words(b.Get("/system/storage").Body); !strings.Contains(text, "Files that end in .age are encrypted") ||
+	if text := webtest.Text(b.Get("/system/storage").Body); !strings.Contains(text, "Files that end in .age are encrypted") ||
 		!strings.Contains(text, "--identity FILE") ||
 		strings.Contains(text, "not encrypted") {
 		t.Errorf("storage: %s", text)
 	}
 	i.RestoreTest = &domain.RestoreTest{At: time.Now(), Backup: "kairos-1.db.age", Encrypted: true}
 	site.System.Set(i)
-	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(
+	if text := webtest.Text(b.Get("/system").Body); !strings.Contains(
 		text,
 		"kairos-1.db.age is unchanged. It is encrypted",
 	) ||
 		strings.Contains(text, "can be restored") {
-		t.Errorf("read back: %s", text)
+		t.Errorf("a tested backup is shown as: %s", text)
 	}
 	i.Backups[0].Encryption, i.RestoreTest = nil, nil
 	site.System.Set(i)
-	if text := webtest.Words(b.Get("/system/storage").Body); !strings.Contains(text, "Backups are not encrypted") ||
+	if text := webtest.Text(b.Get("/system/storage").Body); !strings.Contains(text, "Backups are not encrypted") ||
 		!strings.Contains(text, "backup.recipients") {
-		t.Errorf("storage of one that is not: %s", text)
+		t.Errorf("storage of an untested backup shows: %s", text)
 	}
 }
 
@@ -236,19 +236,19 @@ func TestPartsOfTheSystem(t *testing.T) {
 		"/system/config":          {"approvals.separate false default"},
 	} {
 		p := b.Get(path)
-		text := webtest.Words(p.Body)
+		text := webtest.Text(p.Body)
 		for _, want := range wants {
 			if p.Code != http.StatusOK || !strings.Contains(text, want) {
-				t.Errorf("%s: %d does not say %q:\n%s", path, p.Code, want, text)
+				t.Errorf("%s: status %d, and the page does not contain %q:\n%s", path, p.Code, want, text)
 			}
 		}
 		webtest.Safe(t, path, p.Body)
 	}
 	if p := b.Get("/system/log?level=LOUD"); p.Code != http.StatusUnprocessableEntity {
-		t.Errorf("a level that is none: %d", p.Code)
+		t.Errorf("an unknown level: got status %d, want %d", p.Code, http.StatusUnprocessableEntity)
 	}
-	if text := webtest.Words(b.Get("/system/log?level=ERROR").Body); strings.Contains(text, "kairosd is ready") {
-		t.Errorf("a line of another level: %s", text)
+	if text := webtest.Text(b.Get("/system/log?level=ERROR").Body); strings.Contains(text, "kairosd is ready") {
+		t.Errorf("the page shows a line of another level: %s", text)
 	}
 }
 
@@ -277,11 +277,11 @@ func TestVitalLinesThatCompare(t *testing.T) {
 	const alarm = `class="need"`
 	for _, name := range []string{"Steps per minute", "Failed runs per minute", "Last backup", "Integrity check"} {
 		if row := line(name); strings.Contains(row, alarm) || !strings.Contains(row, "<polyline") {
-			t.Errorf("%s of a daemon that does well: %s", name, row)
+			t.Errorf("%s of a healthy daemon: %s", name, row)
 		}
 	}
 	if row := line("Last log checkpoint"); !strings.Contains(row, alarm) {
-		t.Errorf("a log that is not moved: %s", row)
+		t.Errorf("a WAL without checkpoints: %s", row)
 	}
 	samples := make([]domain.Sample, 60)
 	for i := range samples {
@@ -289,14 +289,14 @@ func TestVitalLinesThatCompare(t *testing.T) {
 	}
 	site.System.SetHealthMetrics(domain.HealthMetrics{At: now, Working: 1, Slots: 4, Samples: samples})
 	if row := line("Failed runs per minute"); !strings.Contains(row, alarm) ||
-		!strings.Contains(webtest.Words(row), "2; 120 of 600 in the last hour") {
-		t.Errorf("a fifth of the runs fails: %s", row)
+		!strings.Contains(webtest.Text(row), "2; 120 of 600 in the last hour") {
+		t.Errorf("with 20 %% failed runs: %s", row)
 	}
 	if row := line("Steps per minute"); !strings.Contains(row, alarm) {
-		t.Errorf("no step for a quarter of an hour: %s", row)
+		t.Errorf("without a step for 15 minutes: %s", row)
 	}
 	site.System.SetHealthMetrics(domain.HealthMetrics{At: now, Slots: 4, Samples: samples})
 	if row := line("Steps per minute"); strings.Contains(row, alarm) {
-		t.Errorf("nothing is to be done, so nothing hangs: %s", row)
+		t.Errorf("an idle queue is reported as stuck: %s", row)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/link"
 )
 
-// About returns a link to the object of an event.
-func (c *Context) About(e domain.AuditEvent) kit.Link {
+// ApproxDuration returns a link to the object of an event.
+func (c *Context) ApproxDuration(e domain.AuditEvent) kit.Link {
 	if e.Run != "" {
 		l := kit.Link{Text: c.T("run %s", domain.ShortID(e.Run)), Href: "/runs/" + e.Run}
 		kind, name, _ := strings.Cut(e.Object, ":")
@@ -22,22 +22,22 @@ func (c *Context) About(e domain.AuditEvent) kit.Link {
 		case "run":
 			l.Text += " → " + domain.ShortID(name)
 		default:
-			l.Text += " · " + kit.Visible(e.Object)
+			l.Text += " · " + kit.Escape(e.Object)
 		}
 		return l
 	}
 	kind, name, _ := strings.Cut(e.Object, ":")
-	l := kit.Link{Text: kit.Visible(e.Object)}
-	admin := c.Who.Role.Includes(domain.RoleAdmin)
+	l := kit.Link{Text: kit.Escape(e.Object)}
+	admin := c.Principal.Role.Includes(domain.RoleAdmin)
 	switch kind {
 	case "plan":
 		l.Href = "/plans/" + url.PathEscape(name)
 	case "run":
 		l.Href = "/runs/" + url.PathEscape(name)
 	case "bulk":
-		l.Text, l.Href = c.T("bulk operation %s", kit.Visible(domain.ShortID(name))), "/bulk/"+url.PathEscape(name)
+		l.Text, l.Href = c.T("bulk operation %s", kit.Escape(domain.ShortID(name))), "/bulk/"+url.PathEscape(name)
 	case "approval":
-		l.Text, l.Href = c.T("approval %s", kit.Visible(domain.ShortID(name))), "/approvals/"+url.PathEscape(name)
+		l.Text, l.Href = c.T("approval %s", kit.Escape(domain.ShortID(name))), "/approvals/"+url.PathEscape(name)
 	case "tool":
 		l.Href = "/agents/tools/" + url.PathEscape(name)
 	case "agent":
@@ -45,7 +45,7 @@ func (c *Context) About(e domain.AuditEvent) kit.Link {
 	case "provider":
 		l.Href = link.Provider(name)
 	case "draft":
-		l.Text, l.Href = c.T("draft %s", kit.Visible(domain.ShortID(name))), "/plans/drafts/"+url.PathEscape(name)
+		l.Text, l.Href = c.T("draft %s", kit.Escape(domain.ShortID(name))), "/plans/drafts/"+url.PathEscape(name)
 	case "secret":
 		if admin {
 			l.Href = "/settings/secrets"

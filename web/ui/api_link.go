@@ -24,7 +24,7 @@ var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
 // filter. It is empty if the API has no such operation, or if the operation requires parameters
 // that the address of the page lacks.
 func apiAddress(c *Context) string {
-	if c.Site.APIPath == nil || c.Who.Name == "" {
+	if c.Site.APIPath == nil || c.Principal.Name == "" {
 		return ""
 	}
 	path := c.Site.APIPath(c.Op)

@@ -34,14 +34,14 @@ func (c *Context) Target() string {
 // Render writes a component. It buffers the output, so that a failed component writes nothing.
 func (c *Context) Render(code int, page templ.Component) error {
 	var b bytes.Buffer
-	read := time.Since(c.Began) // the end of the database reads: templates do not read
+	read := time.Since(c.Start) // the end of the database reads: templates do not read
 	if err := page.Render(c, &b); err != nil {
 		return err
 	}
 	h := c.Echo.Response().Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", c.Display.Lang.Tag)
-	took := time.Since(c.Began)
+	took := time.Since(c.Start)
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	h.Set("Server-Timing", fmt.Sprintf("total;dur=%.1f, db;dur=%.1f, render;dur=%.1f", ms(took), ms(read), ms(took-read)))
 	if code == http.StatusOK && c.Target() != "" && c.Echo.Request().Method == http.MethodGet && unchanged(c, b.Bytes()) {
@@ -60,8 +60,8 @@ func unchanged(c *Context, part []byte) bool {
 	return c.Echo.Request().Header.Get("If-None-Match") == `"`+tag+`"`
 }
 
-// To redirects to a page after a POST. That page shows the confirmation of the action.
-func (c *Context) To(address string) error {
+// RedirectTo redirects to a page after a POST. That page shows the confirmation of the action.
+func (c *Context) RedirectTo(address string) error {
 	showDone(c)
 	if c.HTMX() {
 		c.Echo.Response().Header().Set("HX-Redirect", address)
@@ -80,16 +80,16 @@ func (c *Context) Page() domain.Page {
 }
 
 // May reports whether the user may use an operation.
-func (c *Context) May(op app.Operation) bool { return app.May(c.Who.Actor(), op) }
+func (c *Context) May(op app.Operation) bool { return app.May(c.Principal.Actor(), op) }
 
 // Meta returns the sender and the idempotency key of a form.
 func (c *Context) Meta() app.Meta {
-	return app.Meta{By: c.Who.Actor(), Key: c.Echo.FormValue("idem")}
+	return app.Meta{By: c.Principal.Actor(), Key: c.Echo.FormValue("idem")}
 }
 
 // FilterProblem returns the message and the suggestion for an invalid filter.
 func (c *Context) FilterProblem(problem *domain.Error) (says, suggests string) {
-	return kit.Begun(c.Message(problem.Localize())), kit.Begun(c.Message(problem.Advice()))
+	return kit.Capitalize(c.Message(problem.Localize())), kit.Capitalize(c.Message(problem.Advice()))
 }
 
 // Refused returns the message to show above a rejected form. ok is false for all other errors,
@@ -116,9 +116,9 @@ func SizeIn(l *locale.Language, n int) string {
 	return l.Decimal(float64(n)/(1<<20), 1) + " MB"
 }
 
-// See returns a handler that redirects to the page with the given pattern. It replaces parameters
+// RedirectTo returns a handler that redirects to the page with the given pattern. It replaces parameters
 // such as :run with those of the request.
-func See(page string) func(*Context) error {
+func RedirectTo(page string) func(*Context) error {
 	return func(c *Context) error {
 		at := page
 		for _, name := range c.Echo.ParamNames() {

@@ -117,7 +117,7 @@ func (c *Context) SetDisplay() error {
 		}
 		given.Set("zone", name)
 	}
-	showBy(c, given)
+	displayRetention(c, given)
 	if err := keepDisplay(c, given); err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func knownZone(name string) bool {
 	return err == nil && name != "Local" && len(name) <= 64
 }
 
-// showBy sets the cookies that apply the settings to later requests.
-func showBy(c *Context, chosen url.Values) {
+// displayRetention sets the cookies that apply the settings to later requests.
+func displayRetention(c *Context, chosen url.Values) {
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
 		k := &http.Cookie{
 			Name:     name,
@@ -150,10 +150,10 @@ func showBy(c *Context, chosen url.Values) {
 // keepDisplay merges settings into the stored ones of the user. If the disk is full, only the
 // cookies keep them.
 func keepDisplay(c *Context, given url.Values) error {
-	if c.Who.Name == "" || len(given) == 0 {
+	if c.Principal.Name == "" || len(given) == 0 {
 		return nil
 	}
-	kept := keptDisplay(c, c.Who)
+	kept := keptDisplay(c, c.Principal)
 	maps.Copy(kept, given)
 	err := c.Site.App.Preferences.Set(c, app.Preference{Meta: c.Meta(), Key: displayKey, Value: kept.Encode()})
 	if domain.CodeOf(err) == domain.CodeNoSpace {
@@ -186,7 +186,9 @@ func keptDisplay(c *Context, who Principal) url.Values {
 
 // RestoreDisplay applies the stored settings of a user at login. They override those of the
 // browser.
-func (c *Context) RestoreDisplay(u domain.User) { showBy(c, keptDisplay(c, Principal{User: u})) }
+func (c *Context) RestoreDisplay(u domain.User) {
+	displayRetention(c, keptDisplay(c, Principal{User: u}))
+}
 
 // ZoneSet returns the time zone that the reader chose, or "" for the time zone of the server.
 func (c *Context) ZoneSet() string {
@@ -274,7 +276,7 @@ func repeated(t time.Time) bool {
 // Ago formats a past duration as "… ago" and a negative one as "in …".
 func (c *Context) Ago(d time.Duration) string {
 	if d < 0 {
-		return c.T("in %s", kit.About(-d))
+		return c.T("in %s", kit.ApproxDuration(-d))
 	}
-	return c.T("%s ago", kit.About(d))
+	return c.T("%s ago", kit.ApproxDuration(d))
 }

@@ -92,11 +92,11 @@ func (c *Context) Fail(err error) {
 		p.Code, p.Message, p.Suggestion = StatusOf[localized.Err.Code], localized.Message, localized.Suggestion
 	case ours && StatusOf[e.Code] != 0:
 		text := c.Message(e.Localize())
-		p.Code, p.Message, p.Suggestion = StatusOf[e.Code], kit.Begun(text), kit.Begun(c.Message(e.Advice()))
-		if p.Wait = c.Wait(err); p.Wait != "" && e.Code == domain.CodeTooMany {
+		p.Code, p.Message, p.Suggestion = StatusOf[e.Code], kit.Capitalize(text), kit.Capitalize(c.Message(e.Advice()))
+		if p.RetryAfter = c.Wait(err); p.RetryAfter != "" && e.Code == domain.CodeTooMany {
 			p.Suggestion = "" // the suggestion of a 429 error does not contain the time to wait
 		}
-		if c.Display.Lang != locale.English && text == kit.Visible(e.Message) && explained[p.Code] != "" {
+		if c.Display.Lang != locale.English && text == kit.Escape(e.Message) && explained[p.Code] != "" {
 			p.Explanation = c.T(explained[p.Code])
 		}
 	case errors.Is(err, context.DeadlineExceeded):
@@ -109,7 +109,7 @@ func (c *Context) Fail(err error) {
 			[]string{
 				"error " + p.ID,
 				"kairosd " + c.Site.Version,
-				c.Echo.Request().Method + " " + kit.Visible(c.Echo.Request().URL.Path),
+				c.Echo.Request().Method + " " + kit.Escape(c.Echo.Request().URL.Path),
 				c.Site.Now().UTC().Format(time.RFC3339),
 			},
 			"\n",
@@ -121,8 +121,8 @@ func (c *Context) Fail(err error) {
 	p.Headline = c.T(p.Headline)
 	p.Title = p.Headline
 	p.Lists = c.Lists()
-	if again := c.Echo.Request(); again.Method == http.MethodGet && (p.Code >= http.StatusInternalServerError || p.Wait != "") {
-		p.Again = again.URL.RequestURI()
+	if again := c.Echo.Request(); again.Method == http.MethodGet && (p.Code >= http.StatusInternalServerError || p.RetryAfter != "") {
+		p.RetryHref = again.URL.RequestURI()
 	}
 	component := kit.Error(p)
 	if c.HTMX() {

@@ -33,28 +33,28 @@ func (c *Context) argument(verb byte, arg any, spanish bool) string {
 	case string:
 		switch {
 		case verb != 'q':
-			return kit.Visible(a)
+			return kit.Escape(a)
 		case spanish:
-			return "«" + kit.Visible(a) + "»"
+			return "«" + kit.Escape(a) + "»"
 		}
-		return kit.Visible(strconv.Quote(a))
+		return kit.Escape(strconv.Quote(a))
 	}
-	return kit.Visible(fmt.Sprint(arg))
+	return kit.Escape(fmt.Sprint(arg))
 }
 
 // Constant translates a stored text if it is one of the program's own messages without arguments.
 // Other texts stay unchanged.
-func (c *Context) Constant(text string) string { return kit.Visible(c.T(text)) }
+func (c *Context) Constant(text string) string { return kit.Escape(c.T(text)) }
 
 // Sentence returns an error with its suggestion, in the reader's language.
 func (c *Context) Sentence(err error) string {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !ok {
-		return kit.Begun(kit.Visible(err.Error()))
+		return kit.Capitalize(kit.Escape(err.Error()))
 	}
-	text := kit.Begun(c.Message(wrapped(err, e)))
+	text := kit.Capitalize(c.Message(wrapped(err, e)))
 	if e.Suggestion != "" {
-		text += ". " + kit.Begun(c.Message(e.Advice()))
+		text += ". " + kit.Capitalize(c.Message(e.Advice()))
 	}
 	return text
 }

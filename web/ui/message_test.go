@@ -70,8 +70,8 @@ func FuzzMessage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stored, english string) {
 		r := &Context{Display: Display{Lang: locale.Spanish, Zone: time.UTC}}
-		if got := r.Message(domain.DecodeMessage(&stored, english)); strings.ContainsFunc(got, kit.Hidden) &&
-			!strings.ContainsFunc(stored, kit.Hidden) {
+		if got := r.Message(domain.DecodeMessage(&stored, english)); strings.ContainsFunc(got, kit.IsControl) &&
+			!strings.ContainsFunc(stored, kit.IsControl) {
 			t.Errorf("%q %q: %q", stored, english, got)
 		}
 	})

@@ -14,8 +14,8 @@ func (c *Context) Shell(section, title string) kit.Shell {
 		Title: c.T(
 			title,
 		), Section: section, Version: c.Site.Version, Static: static.Path, Now: c.Site.Now().UnixMilli(), Favicon: "idle",
-		Began: c.Began, At: c.At, Here: "/", Dialog: c.Target() == "dialog",
-		Account: kit.Account{User: c.Who.Name, Role: string(c.Who.Role), CSRF: c.Who.CSRF, Zone: c.Display.Zone.String()},
+		RequestStart: c.Start, Position: c.At, Address: "/", Dialog: c.Target() == "dialog",
+		Account: kit.Account{User: c.Principal.Name, Role: string(c.Principal.Role), CSRF: c.Principal.CSRF, Zone: c.Display.Zone.String()},
 		Appearance: kit.Appearance{
 			Theme:     c.Display.Theme,
 			Density:   c.Display.Density,
@@ -25,14 +25,14 @@ func (c *Context) Shell(section, title string) kit.Shell {
 		},
 	}
 	if c.Echo.Request().Method == http.MethodGet {
-		s.Here = c.Echo.Request().URL.RequestURI()
+		s.Address = c.Echo.Request().URL.RequestURI()
 		s.JSON = apiAddress(c)
 	}
 	s.Done = doneMessage(c)
-	if c.Who.Name != "" {
+	if c.Principal.Name != "" {
 		s.Node, s.Idle = c.Site.Node, c.Site.Idle.Milliseconds()
 		if counts, err := c.Site.Reader.RunCounts(c); err == nil {
-			if s.Pending = counts.OpenApprovals; s.Pending > 0 {
+			if s.PendingApprovals = counts.OpenApprovals; s.PendingApprovals > 0 {
 				s.Favicon = "waiting" // an approval request is pending
 			}
 		}
@@ -41,11 +41,11 @@ func (c *Context) Shell(section, title string) kit.Shell {
 				if section == "system" && n.Href == "/system" {
 					n.Href = "" // the system page shows the full notice
 				}
-				s.Notices = append(s.Notices, kit.Notice{Bad: n.Bad, Text: c.Message(n.Text), Href: n.Href, Act: c.Message(n.Action)})
+				s.Notices = append(s.Notices, kit.Notice{Bad: n.Bad, Text: c.Message(n.Text), Href: n.Href, LinkText: c.Message(n.Action)})
 			}
 		}
 	}
-	s.Initials, s.Own = kit.Initials(c.Who.Name), nav(c, accountNavItems, section, 0)
-	s.Nav, s.Tabs = nav(c, places, section, s.Pending), nav(c, phoneNavItems, section, s.Pending)
+	s.Initials, s.AccountLinks = kit.Initials(c.Principal.Name), nav(c, accountNavItems, section, 0)
+	s.Nav, s.Tabs = nav(c, places, section, s.PendingApprovals), nav(c, phoneNavItems, section, s.PendingApprovals)
 	return s
 }

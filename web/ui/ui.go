@@ -117,13 +117,13 @@ func (p Principal) Actor() domain.Actor {
 // Context is the state of one request. It must not be used concurrently.
 type Context struct {
 	context.Context
-	Site *Site
-	Echo echo.Context
-	Who  Principal
+	Site      *Site
+	Echo      echo.Context
+	Principal Principal
 	// Op is the operation of the route. It may be empty.
 	Op      app.Operation
 	Display Display
-	Began   time.Time
+	Start   time.Time
 	// At is the position of the last event that the page shows. The live stream resumes there.
 	At string
 }
@@ -131,15 +131,16 @@ type Context struct {
 // Open returns the context of a request, with its language and display settings. The caller sets
 // Who.
 func (s *Site) Open(ctx context.Context, e echo.Context, op app.Operation) *Context {
-	c := &Context{Site: s, Echo: e, Op: op, Began: time.Now()}
+	c := &Context{Site: s, Echo: e, Op: op, Start: time.Now()}
 	c.Display = readDisplay(e, s.Zone)
 	c.Context = locale.With(ctx, c.Display.Lang)
 	return c
 }
 
-// Within returns a copy of c with a context derived from it.
-func (c *Context) Within(ctx context.Context) *Context {
-	return &Context{Context: ctx, Site: c.Site, Echo: c.Echo, Who: c.Who, Op: c.Op, Display: c.Display, Began: c.Began, At: c.At}
+// WithinDuration returns a copy of c with a context derived from it.
+func (c *Context) WithinDuration(ctx context.Context) *Context {
+	return &Context{Context: ctx, Site: c.Site, Echo: c.Echo, Principal: c.Principal, Op: c.Op, Display: c.Display,
+		Start: c.Start, At: c.At}
 }
 
 // Param returns a path parameter.

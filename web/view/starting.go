@@ -17,5 +17,5 @@ func startingAgain(p StartingPage) templ.Attributes {
 	if p.Sent {
 		return nil
 	}
-	return templ.Attributes{"hx-get": p.Here, "hx-trigger": "every 1s", "hx-swap": "outerHTML", "hx-target": "this"}
+	return templ.Attributes{"hx-get": p.Address, "hx-trigger": "every 1s", "hx-swap": "outerHTML", "hx-target": "this"}
 }

@@ -23,19 +23,19 @@ import (
 func HasTexts(t *testing.T, p Page, code int, wanted ...string) {
 	t.Helper()
 	if p.Code != code {
-		t.Errorf("%d, want %d\n%s", p.Code, code, p.Body)
+		t.Errorf("got status %d, want status %d\n%s", p.Code, code, p.Body)
 	}
 	for _, w := range wanted {
 		if !strings.Contains(p.Body, w) {
-			t.Errorf("the page does not say %q", w)
+			t.Errorf("the page does not contain %q", w)
 		}
 	}
 }
 
 var tags = regexp.MustCompile(`<[^>]*>|\s+`)
 
-// Words returns the text of a page without markup, with single spaces.
-func Words(body string) string {
+// Text returns the text of a page without markup, with single spaces.
+func Text(body string) string {
 	return strings.Join(strings.Fields(tags.ReplaceAllString(body, " ")), " ")
 }
 
@@ -79,7 +79,7 @@ func Safe(t *testing.T, path, body string) {
 				}
 			}
 			if n.Data == "img" || n.Data == "script" && n.FirstChild != nil {
-				t.Errorf("%s: a <%s> that no page has", path, n.Data)
+				t.Errorf("%s: unexpected element <%s>", path, n.Data)
 			}
 		}
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -144,7 +144,7 @@ func Has(t *testing.T, p Page, what string, texts ...string) {
 	t.Helper()
 	for _, want := range texts {
 		if !strings.Contains(p.Body, want) {
-			t.Errorf("%s does not say %q:\n%s", what, want, Words(p.Body))
+			t.Errorf("%s does not contain %q:\n%s", what, want, Text(p.Body))
 		}
 	}
 }

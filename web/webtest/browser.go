@@ -117,7 +117,7 @@ func (b *Browser) Login() *Browser {
 		p = b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {Password}})
 	}
 	if p.Code != http.StatusSeeOther {
-		b.tb.Fatalf("login: %d %s", p.Code, p.Body)
+		b.tb.Fatalf("login: got status %d, want %d: %s", p.Code, http.StatusSeeOther, p.Body)
 	}
 	return b
 }

@@ -70,7 +70,7 @@ func (s *Site) ChangeTool(tb testing.TB, text string) {
 			}
 		}
 	}
-	tb.Fatal("the change is never seen")
+	tb.Fatal("the change is not detected")
 }
 
 // newCatalog returns agents: a front desk that hands over to an accountant.

@@ -101,7 +101,7 @@ func (s *Site) Furnish(tb testing.TB, d Seeded) Seeded {
 // Furnish adds data to a seed that only some pages need.
 func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	open, err := on.Approvals(ctx, domain.ApprovalFilter{Run: d.Waiting.ID})
 	if err != nil || len(open.Items) != 1 {
@@ -115,7 +115,7 @@ func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded 
 	for draft.State == domain.DraftPlanning {
 		select {
 		case <-ctx.Done():
-			tb.Fatalf("a draft is not done: %+v", draft)
+			tb.Fatalf("the draft is not finished: %+v", draft)
 		case <-time.After(10 * time.Millisecond):
 		}
 		if draft, err = on.Draft(ctx, draft.ID); err != nil {
@@ -176,7 +176,7 @@ edges: [{from: collect, to: pay}, {from: pay, to: book}, {from: book, to: pause}
 	of := func(r domain.Run) string { return "(SELECT id FROM runs WHERE public_id = '" + r.ID + "')" }
 	on.Damage(tb, `UPDATE step_results SET output = '"receipt 4712"' WHERE node = 'pay' AND final = 1 AND run_id = `+of(d.Damaged)+`;
 UPDATE run_details SET input = '{"order": "47' WHERE run_id = `+of(d.Halved))
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	for _, r := range []*domain.Run{&d.Damaged, &d.Halved} {
 		if detail, err := on.Detail(ctx, r.ID); err != nil || detail.Damage == nil { // reading the run detects the damage

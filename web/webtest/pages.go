@@ -24,8 +24,8 @@ func Packed(t testing.TB, s string) int {
 	return b.Len()
 }
 
-// Wide returns a plan with a chain of n steps.
-func Wide(id string, n int) string {
+// ChainPlan returns a plan with a chain of n steps.
+func ChainPlan(id string, n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: %s\nlimits: {max_steps: 2000}\nnodes:\n", id)
 	for i := range n {

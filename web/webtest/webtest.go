@@ -186,7 +186,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 func (s *Site) Drafted(tb testing.TB, at string) domain.Draft {
 	tb.Helper()
 	id := strings.TrimPrefix(at, "/plans/drafts/")
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	events, err := s.Engine.Subscribe(ctx, 0, "")
 	if err != nil {
@@ -206,15 +206,15 @@ func (s *Site) Drafted(tb testing.TB, at string) domain.Draft {
 	}
 }
 
-// Hurdle is a word in requests that makes the model return a plan with an unknown agent.
-const Hurdle = "juggle"
+// InvalidPlanWord is a word in requests that makes the model return a plan with an unknown agent.
+const InvalidPlanWord = "juggle"
 
 // scriptedModel is a planning model. It returns a valid plan, or an invalid one for [Hurdle].
 type scriptedModel struct{}
 
 func (scriptedModel) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	who := "desk"
-	if strings.Contains(r.Messages[len(r.Messages)-1].Text+r.Messages[max(len(r.Messages)-3, 0)].Text, Hurdle) {
+	if strings.Contains(r.Messages[len(r.Messages)-1].Text+r.Messages[max(len(r.Messages)-3, 0)].Text, InvalidPlanWord) {
 		who = "juggler"
 	}
 	return llm.Response{
@@ -297,8 +297,8 @@ type Instance interface {
 	Wait(ctx context.Context, run string) (domain.Run, error)
 }
 
-// patience limits how long a run may take. It is long because other tests run at the same time.
-const patience = time.Minute
+// waitTimeout limits how long a run may take. It is long because other tests run at the same time.
+const waitTimeout = time.Minute
 
 // Plan stores a plan.
 func Plan(tb testing.TB, on Instance, admin domain.Actor, src string) domain.Version {
@@ -313,7 +313,7 @@ func Plan(tb testing.TB, on Instance, admin domain.Actor, src string) domain.Ver
 // Run starts a plan and waits until its run is no longer active.
 func Run(tb testing.TB, on Instance, admin domain.Actor, plan, input string) domain.Run {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	r, err := on.Start(ctx, admin, domain.StartRequest{Plan: plan, Input: domain.RawJSON(input), Labels: map[string]string{"env": "test"}})
 	if err != nil {

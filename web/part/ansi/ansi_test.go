@@ -40,7 +40,7 @@ func TestSplitIsBounded(t *testing.T) {
 		n += len(p.Text)
 	}
 	if n != 10_000 {
-		t.Errorf("%d letters are left of 10000", n)
+		t.Errorf("%d of 10000 characters are left", n)
 	}
 }
 

@@ -35,46 +35,46 @@ type Predictions interface {
 // startedIt reports whether the user may have started a run, directly or with a token that they
 // created. The engine then rejects the user's decision.
 func (p Ports) startedIt(c *ui.Context, starter string) (bool, error) {
-	if starter == c.Who.Name {
+	if starter == c.Principal.Name {
 		return true, nil
 	}
 	who, err := p.People(c, starter)
-	return slices.Contains(who, c.Who.Name), err
+	return slices.Contains(who, c.Principal.Name), err
 }
 
 // Card returns an approval request as a card or a row.
 func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 	v := Card{
-		ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: kit.Visible(a.Message),
-		Since: c.Time(a.CreatedAt), Assignee: kit.Visible(a.Assignee),
+		ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: kit.Escape(a.Message),
+		Since: c.Time(a.CreatedAt), Assignee: kit.Escape(a.Assignee),
 		Origin: Origin{
 			Run:      domain.ShortID(a.Run),
 			RunHref:  "/runs/" + a.Run,
 			Plan:     a.PlanKey,
 			PlanHref: "/plans/" + url.PathEscape(a.PlanKey),
 			Node:     a.Node,
-			Agent:    kit.Visible(a.Agent),
+			Agent:    kit.Escape(a.Agent),
 		},
 		Answering: Answering{
 			Digest: a.Digest,
-			CSRF:   c.Who.CSRF,
+			CSRF:   c.Principal.CSRF,
 			Idem:   kit.NewID(),
 			MayAsk: a.MayAsk,
-			CanAct: c.Who.Role.Includes(domain.RoleOperator),
+			CanAct: c.Principal.Role.Includes(domain.RoleOperator),
 			Typed:  c.Field("comment"),
 		},
 		Decision: Decision{
 			Status:    a.Status,
-			DecidedBy: kit.Visible(a.DecidedBy),
+			DecidedBy: kit.Escape(a.DecidedBy),
 			Comment:   commentOf(c, a),
 			Outcome:   outcomeOf(a),
 			Decided:   c.Time(a.DecidedAt),
 		},
-		Evidence: Evidence{Label: kit.Visible(kit.Cut(a.Label, 80))},
+		Evidence: Evidence{Label: kit.Escape(kit.Truncate(a.Label, 80))},
 	}
 	first := map[bool]bool{true: true, false: true} // of the rejecting and of the other answers
 	for i, x := range a.Answers() {
-		b := Answer{ID: x.ID, Label: kit.Visible(kit.Cut(x.Label, 60)), Rejects: x.Rejects(), Chosen: !x.Rejects() && first[false]}
+		b := Answer{ID: x.ID, Label: kit.Escape(kit.Truncate(x.Label, 60)), Rejects: x.Rejects(), Chosen: !x.Rejects() && first[false]}
 		if i < len(a.Choices) && a.Choices[i].Label == "" || len(a.Choices) == 0 {
 			switch x.ID { // the plan does not name the answer
 			case "approve":
@@ -100,17 +100,17 @@ func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 		v.By = c.T("agent %s", v.Agent)
 	}
 	v.Due, v.HasDeadline = dueWords(c, a), !a.DueAt.IsZero()
-	v.StartedBy = kit.Visible(a.StartedBy)
+	v.StartedBy = kit.Escape(a.StartedBy)
 	if p.TwoPeople() && a.StartedBy != "" {
 		v.Two = c.T("1 of 2: %s started the run; another user must answer", v.StartedBy)
 		var err error
 		if v.OwnRun, err = p.startedIt(c, a.StartedBy); err != nil {
 			return v, err
 		}
-		v.OwnToken = v.OwnRun && a.StartedBy != c.Who.Name
+		v.OwnToken = v.OwnRun && a.StartedBy != c.Principal.Name
 	}
 	if a.Tool != "" {
-		v.Tool, v.Arguments = a.Tool, kit.Visible(value.Pretty(a.Arguments))
+		v.Tool, v.Arguments = a.Tool, kit.Escape(value.Pretty(a.Arguments))
 		v.Facts, _ = Facts(a.Arguments, 20)
 	}
 	if schema := Schema(a); schema != nil {
@@ -143,7 +143,7 @@ func commentOf(c *ui.Context, a domain.Approval) string {
 	if !a.Text.IsZero() {
 		return c.T("Withdrawn: %s", c.Message(a.Text))
 	}
-	return kit.Visible(a.Comment)
+	return kit.Escape(a.Comment)
 }
 
 // outcomeOf returns the outcome of an approval request as a status.
@@ -194,7 +194,7 @@ func Facts(value domain.RawJSON, most int) (facts []kit.Fact, whole bool) {
 		if short := []rune(text); len(short) > factRunes {
 			text, whole = string(short[:factRunes])+"…", false
 		}
-		facts = append(facts, kit.Fact{Term: kit.Visible(k), Text: kit.Visible(text)})
+		facts = append(facts, kit.Fact{Term: kit.Escape(k), Text: kit.Escape(text)})
 	}
 	return facts, whole
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// TogetherMost is the maximum number of requests that one answer decides.
-const TogetherMost = 50
+// MaxGroup is the maximum number of requests that one answer decides.
+const MaxGroup = 50
 
 // Confirmation returns the decisions that the user made on the previous page, or nil.
 func (p Ports) Confirmation(c *ui.Context) (*Confirmation, error) {
 	var out Confirmation
 	ids := c.Echo.QueryParams()["decided"]
-	for _, id := range ids[:min(len(ids), TogetherMost)] {
-		a, err := c.Site.App.Approvals.Get(c, c.Who.Actor(), id)
-		if domain.CodeOf(err) == domain.CodeNotFound || err == nil && (a.Status == "pending" || a.DecidedBy != c.Who.Name) {
+	for _, id := range ids[:min(len(ids), MaxGroup)] {
+		a, err := c.Site.App.Approvals.Get(c, c.Principal.Actor(), id)
+		if domain.CodeOf(err) == domain.CodeNotFound || err == nil && (a.Status == "pending" || a.DecidedBy != c.Principal.Name) {
 			continue
 		}
 		if err != nil {
@@ -38,7 +38,7 @@ func DecidedOf(c *ui.Context, a domain.Approval) Decided {
 	short := domain.ShortID(a.Run)
 	return Decided{
 		Outcome: outcomeOf(a),
-		Request: kit.Link{Text: kit.Visible(kit.Cut(a.Message, 200)), Href: "/approvals/" + a.ID},
+		Request: kit.Link{Text: kit.Escape(kit.Truncate(a.Message, 200)), Href: "/approvals/" + a.ID},
 		Run:     kit.Link{Text: c.T("Run %s of %s", short, a.PlanKey), Href: "/runs/" + a.Run},
 	}
 }

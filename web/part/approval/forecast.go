@@ -25,7 +25,7 @@ func Tail(c *ui.Context, e *domain.Entry, run domain.Run, v *Card) {
 			Text: c.T("Changes in version %d", p.Tail.Version),
 			Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), run.Version, p.Tail.Version),
 		}
-		v.Why = kit.Visible(kit.Cut(p.Tail.Reason, 2000))
+		v.Why = kit.Escape(kit.Truncate(p.Tail.Reason, 2000))
 	}
 }
 
@@ -36,14 +36,14 @@ func (p Ports) Prediction(c *ui.Context, a domain.Approval, v *Card) error {
 		return err
 	}
 	for _, f := range list {
-		v.Ahead = append(v.Ahead, wayOf(c, f, *v))
+		v.Predicted = append(v.Predicted, wayOf(c, f, *v))
 	}
 	return nil
 }
 
 // wayOf describes the predicted effect of an answer.
-func wayOf(c *ui.Context, f domain.Prediction, v Card) Ahead {
-	a := Ahead{Answer: c.T("Request changes")}
+func wayOf(c *ui.Context, f domain.Prediction, v Card) PredictedEffect {
+	a := PredictedEffect{Answer: c.T("Request changes")}
 	approves := false
 	if i := slices.IndexFunc(v.Answers, func(x Answer) bool { return x.ID == f.Answer }); i >= 0 {
 		a.Answer, approves = v.Answers[i].Label, !v.Answers[i].Rejects

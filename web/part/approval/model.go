@@ -66,7 +66,7 @@ type Evidence struct {
 	Why             string     // explanation of the model
 	Basis           []kit.Fact // input of the run and previous outputs, if they are few and plain
 	Seen            []kit.Block
-	Ahead           []Ahead
+	Predicted       []PredictedEffect
 	Changes         []kit.DiffLine // diff between the proposed and the approved values
 	Diff            kit.Link       // diff of a new version of the plan
 }
@@ -81,8 +81,8 @@ type TwoPeople struct {
 	OwnToken bool
 }
 
-// Ahead is the predicted effect of an answer.
-type Ahead struct {
+// PredictedEffect is the predicted effect of an answer.
+type PredictedEffect struct {
 	Answer, Text   string
 	Steps, Effects []string
 }

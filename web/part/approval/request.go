@@ -15,8 +15,8 @@ import (
 const AnswersForm = "once-answer"
 
 const (
-	// factsMost is the maximum number of facts of a request in a list.
-	factsMost = 6
+	// maxFacts is the maximum number of facts of a request in a list.
+	maxFacts = 6
 	// basisRows is the number of journal rows that are read for the facts.
 	basisRows = 30
 )
@@ -31,16 +31,16 @@ type Request struct {
 	Facts                    []kit.Fact
 	// Answers are the answers that require only one click.
 	Answers []kit.Link
-	// Alike are all requests of a group. Together is their summary, and Open expands them.
-	Alike    []Alike
-	Together string
-	Open     bool
-	Next     bool // the next request after a decision
-	Current  bool // the request next to the list
+	// Similar are all requests of a group. Together is their summary, and Open expands them.
+	Similar      []SimilarRequest
+	GroupAnswers string
+	Open         bool
+	Next         bool // the next request after a decision
+	Current      bool // the request next to the list
 }
 
-// Alike is one request of a group.
-type Alike struct {
+// SimilarRequest is one request of a group.
+type SimilarRequest struct {
 	Request kit.Link
 	Run     string
 	Since   kit.Time
@@ -76,17 +76,17 @@ func (p Ports) Request(c *ui.Context, group []domain.Approval) Request {
 	a := group[0]
 	r := Request{
 		Role:  "need",
-		Kind:  kit.Link{Text: kit.Visible(a.PlanKey), Href: "/plans/" + url.PathEscape(a.PlanKey)},
-		Text:  kit.Visible(kit.Cut(a.Message, 200)),
+		Kind:  kit.Link{Text: kit.Escape(a.PlanKey), Href: "/plans/" + url.PathEscape(a.PlanKey)},
+		Text:  kit.Escape(kit.Truncate(a.Message, 200)),
 		Href:  "/approvals/" + a.ID,
-		Risk:  kit.Visible(kit.Cut(a.Label, 80)),
+		Risk:  kit.Escape(kit.Truncate(a.Label, 80)),
 		Since: c.Time(a.CreatedAt),
 	}
 	if n := len(group); n > 1 {
-		r.Together = c.N(n, "%s similar request", "%s similar requests")
+		r.GroupAnswers = c.N(n, "%s similar request", "%s similar requests")
 		for _, a := range group {
-			r.Alike = append(r.Alike, Alike{
-				Request: kit.Link{Text: kit.Visible(kit.Cut(a.Message, 200)), Href: "/approvals/" + a.ID},
+			r.Similar = append(r.Similar, SimilarRequest{
+				Request: kit.Link{Text: kit.Escape(kit.Truncate(a.Message, 200)), Href: "/approvals/" + a.ID},
 				Run:     domain.ShortID(a.Run), Since: c.Time(a.CreatedAt),
 			})
 		}
@@ -100,24 +100,24 @@ func DoubtRequest(c *ui.Context, group []domain.Run) Request {
 	at := doubtAt(run)
 	r := Request{
 		Role:    "doubt",
-		Kind:    kit.Link{Text: c.T("In doubt · %s", kit.Visible(run.PlanKey)), Href: "/plans/" + url.PathEscape(run.PlanKey)},
-		Text:    c.T("Did the call of %s happen?", kit.Visible(run.Node)),
+		Kind:    kit.Link{Text: c.T("In doubt · %s", kit.Escape(run.PlanKey)), Href: "/plans/" + url.PathEscape(run.PlanKey)},
+		Text:    c.T("Did the call of %s happen?", kit.Escape(run.Node)),
 		Href:    at,
 		Since:   c.Time(run.StartedAt),
 		Remark:  part.Headline(c, run),
 		Actions: []kit.Link{{Text: c.T("Look it up"), Href: at}},
 	}
 	if n := len(group); n > 1 {
-		if c.Who.Role.Includes(domain.RoleOperator) {
+		if c.Principal.Role.Includes(domain.RoleOperator) {
 			r.Actions = append(r.Actions, kit.Link{
 				Text: c.T("Decide together…"), Dialog: true,
 				Href: link.With("/doubts", url.Values{"plan": {run.PlanKey}, "node": {run.Node}}),
 			})
 		}
-		r.Together = c.N(n, "%s run alike", "%s runs alike")
+		r.GroupAnswers = c.N(n, "%s run alike", "%s runs alike")
 		for _, run := range group {
 			short := domain.ShortID(run.ID)
-			r.Alike = append(r.Alike, Alike{
+			r.Similar = append(r.Similar, SimilarRequest{
 				Request: kit.Link{Text: c.T("Run %s", short), Href: doubtAt(run)}, Since: c.Time(run.StartedAt),
 			})
 		}
@@ -139,7 +139,7 @@ func (p Ports) OneClick(c *ui.Context, r *Request, a domain.Approval, back url.V
 	}
 	facts, whole, err := p.basis(c, a)
 	r.Facts = facts
-	if err != nil || !whole || r.Text != card.Message || !card.Plain(c.Who.Name) {
+	if err != nil || !whole || r.Text != card.Message || !card.Plain(c.Principal.Name) {
 		return err
 	}
 	for _, x := range card.Answers {
@@ -153,18 +153,18 @@ func (p Ports) OneClick(c *ui.Context, r *Request, a domain.Approval, back url.V
 // basis returns the input of the run and the previous outputs as facts, and whether they are
 // complete.
 func (p Ports) basis(c *ui.Context, a domain.Approval) (facts []kit.Fact, whole bool, err error) {
-	run, err := c.Site.App.Runs.Find(c, c.Who.Actor(), a.Run)
+	run, err := c.Site.App.Runs.Find(c, c.Principal.Actor(), a.Run)
 	if domain.CodeOf(err) == domain.CodeCorrupt {
 		return nil, false, nil // the request's page shows the damage
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	journal, err := c.Site.App.Runs.Journal(c, c.Who.Actor(), a.Run, 0, basisRows)
+	journal, err := c.Site.App.Runs.Journal(c, c.Principal.Actor(), a.Run, 0, basisRows)
 	if err != nil {
 		return nil, false, err
 	}
-	facts, whole = Basis(a, run.Input, journal.Rows, factsMost)
+	facts, whole = Basis(a, run.Input, journal.Rows, maxFacts)
 	return facts, whole && !journal.More && journal.Damage == "", nil
 }
 
@@ -186,7 +186,7 @@ func Basis(a domain.Approval, input domain.RawJSON, rows []domain.Entry, most in
 				continue
 			}
 			known[f] = true
-			f.Term = kit.Visible(e.Node) + "." + f.Term
+			f.Term = kit.Escape(e.Node) + "." + f.Term
 			facts = append(facts, f)
 		}
 		whole = whole && all

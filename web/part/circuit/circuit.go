@@ -27,20 +27,20 @@ func stateOf(s domain.CircuitState) kit.Status {
 // address of the tool or provider.
 func RowOf(c *ui.Context, of domain.Circuit, page string) Row {
 	row := Row{
-		Part:    kit.Visible(of.Part),
+		Part:    kit.Escape(of.Part),
 		State:   stateOf(of.State),
 		Since:   c.Time(of.Since),
 		Failed:  c.Number(int64(of.FailuresInRow)),
-		Error:   kit.Shorten(kit.Visible(of.LastError)),
+		Error:   kit.Shorten(kit.Escape(of.LastError)),
 		ErrorAt: c.Time(of.LastErrorAt),
 	}
 	if left := of.OpenUntil.Sub(c.Site.Now()); of.State == domain.CircuitOpen {
-		row.Until = Countdown{Text: kit.About(max(left+time.Second-1, time.Second)), At: of.OpenUntil.UnixMilli()}
+		row.Until = Countdown{Text: kit.ApproxDuration(max(left+time.Second-1, time.Second)), At: of.OpenUntil.UnixMilli()}
 	}
 	if of.FailuresInRow > 0 {
 		row.Why = c.N(of.FailuresInRow, "%s call in a row has failed", "%s calls in a row have failed")
 	}
-	if of.Disturbed() && c.Who.Role.Includes(domain.RoleOperator) {
+	if of.Disturbed() && c.Principal.Role.Includes(domain.RoleOperator) {
 		row.Action = kit.Link{Text: c.T("Enable…"), Href: enableHref(page, of.Part), Dialog: true}
 	}
 	return row
@@ -71,7 +71,7 @@ func enableHref(page, host string) string {
 
 // Degraded returns the providers whose last call failed, or that are in cooldown after failures.
 func Degraded(c *ui.Context) ([]domain.ProviderInfo, error) {
-	list, err := c.Site.App.Providers.List(c, c.Who.Actor())
+	list, err := c.Site.App.Providers.List(c, c.Principal.Actor())
 	if err != nil {
 		return nil, err
 	}

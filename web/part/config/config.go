@@ -19,7 +19,7 @@ func Source(c *ui.Context, s domain.Settings) string {
 	if s.File == "" {
 		return c.T("No configuration file. Using defaults. To use one, start kairosd with --config FILE.")
 	}
-	return c.T("kairosd reads %s at startup and on SIGHUP.", kit.Visible(s.File))
+	return c.T("kairosd reads %s at startup and on SIGHUP.", kit.Escape(s.File))
 }
 
 var originWords = map[string]string{
@@ -36,8 +36,8 @@ func Rows(c *ui.Context, values []domain.Setting) []Row {
 		out = append(
 			out,
 			Row{
-				Key:     kit.Visible(v.Key),
-				Value:   kit.Visible(v.Value),
+				Key:     kit.Escape(v.Key),
+				Value:   kit.Escape(v.Value),
 				Origin:  c.T(originWords[v.Origin]),
 				Default: v.Origin == "default",
 			},

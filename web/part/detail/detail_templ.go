@@ -243,7 +243,7 @@ func Facts(d Detail) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, kit.Classed("m", f.Mono))
+				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, kit.ClassIf("m", f.Mono))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -31,5 +31,5 @@ func (d Detail) Get(href string) templ.Attributes {
 	if d.Beside == "" || !strings.HasPrefix(href, d.Beside+"?") {
 		return nil
 	}
-	return kit.Get(href)
+	return kit.HXGet(href)
 }

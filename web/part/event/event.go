@@ -13,16 +13,16 @@ import (
 // Row converts an audit event to a row.
 func Row(c *ui.Context, e domain.AuditEvent) kit.EventRow {
 	row := kit.EventRow{
-		Seq:  strconv.FormatInt(e.Seq, 10),
-		At:   c.Time(e.At),
-		Who:  kit.Visible(e.Actor),
-		What: e.Action,
-		Text: kit.Visible(e.Reason),
+		Seq:   strconv.FormatInt(e.Seq, 10),
+		At:    c.Time(e.At),
+		Actor: kit.Escape(e.Actor),
+		Event: e.Action,
+		Text:  kit.Escape(e.Reason),
 	}
-	about := c.About(e)
-	row.Where, row.Href = about.Text, about.Href
+	about := c.ApproxDuration(e)
+	row.Step, row.Href = about.Text, about.Href
 	if e.Result != "ok" {
-		row.What += " (" + e.Result + ")"
+		row.Event += " (" + e.Result + ")"
 	}
 	return row
 }

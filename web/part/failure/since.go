@@ -50,7 +50,7 @@ type Since struct {
 // NewSince describes the difference between the last completed run of the plan and the first run of
 // the failure group. It is empty if nothing changed, or if the plan never completed.
 func (p Ports) NewSince(c *ui.Context, g domain.FailureGroup) (row Since, err error) {
-	o, err := p.App.Failures.Origin(c, c.Who.Actor(), g.Ref())
+	o, err := p.App.Failures.Origin(c, c.Principal.Actor(), g.Ref())
 	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && o.Good == "" {
 		return row, nil
 	} else if err != nil {
@@ -65,7 +65,7 @@ func (p Ports) NewSince(c *ui.Context, g domain.FailureGroup) (row Since, err er
 		if v, err := p.Reader.VersionByNumber(c, g.Plan.ID, o.Version); err == nil {
 			row.New += ", " + c.Time(v.CreatedAt).Text
 			if v.Author != "" {
-				row.New += " · " + kit.Visible(v.Author)
+				row.New += " · " + kit.Escape(v.Author)
 			}
 		} else if domain.CodeOf(err) != domain.CodeNotFound {
 			return row, err
@@ -94,7 +94,7 @@ func (p Ports) ChangedAround(c *ui.Context, g domain.FailureGroup, o domain.Fail
 	uses := func(kind, name string) bool { return slices.Contains(used, domain.Use{Kind: kind, Name: name}) }
 	accepted, err := p.App.Audit.List(
 		c,
-		c.Who.Actor(),
+		c.Principal.Actor(),
 		domain.AuditFilter{Action: "tool.accept", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}},
 	)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p Ports) ChangedAround(c *ui.Context, g domain.FailureGroup, o domain.Fail
 		if name := strings.TrimPrefix(e.Object, "tool:"); uses(domain.UseTool, name) {
 			return c.T(
 					"new since tool %s changed, %s",
-					kit.Visible(name),
+					kit.Escape(name),
 					c.Time(e.At).Text,
 				), kit.Link{
 					Text: c.T("See the tool"),
@@ -114,7 +114,7 @@ func (p Ports) ChangedAround(c *ui.Context, g domain.FailureGroup, o domain.Fail
 	}
 	starts, err := p.App.Audit.List(
 		c,
-		c.Who.Actor(),
+		c.Principal.Actor(),
 		domain.AuditFilter{Action: "daemon.start", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}},
 	)
 	if err != nil || len(starts.Items) == 0 {
@@ -122,7 +122,7 @@ func (p Ports) ChangedAround(c *ui.Context, g domain.FailureGroup, o domain.Fail
 	}
 	before, err := p.App.Audit.List(
 		c,
-		c.Who.Actor(),
+		c.Principal.Actor(),
 		domain.AuditFilter{Action: "daemon.start", Until: o.GoodAt, Page: domain.Page{Limit: 1}},
 	)
 	if err != nil || len(before.Items) == 0 {
@@ -131,19 +131,19 @@ func (p Ports) ChangedAround(c *ui.Context, g domain.FailureGroup, o domain.Fail
 	last := starts.Items[0]
 	see := kit.Link{Text: c.T("See the starts"), Href: "/audit?" + url.Values{"action": {"daemon.start"}}.Encode()}
 	if a, z := strings.TrimPrefix(before.Items[0].Object, "version:"), strings.TrimPrefix(last.Object, "version:"); a != z {
-		return c.T("new since kairosd %s, %s", kit.Visible(z), c.Time(last.At).Text), see, nil
+		return c.T("new since kairosd %s, %s", kit.Escape(z), c.Time(last.At).Text), see, nil
 	}
 	was, is := startedWith(before.Items[0]), startedWith(last)
 	for _, kind := range []string{domain.UseProvider, domain.UseAgent} {
 		for _, name := range slices.Sorted(maps.Keys(is[kind])) {
 			if old, known := was[kind][name]; known && old != is[kind][name] && uses(kind, name) {
-				text := c.T("new since agent %s changed, %s", kit.Visible(name), c.Time(last.At).Text)
+				text := c.T("new since agent %s changed, %s", kit.Escape(name), c.Time(last.At).Text)
 				if kind == domain.UseProvider {
 					text = c.T(
 						"new since %s went from %s to %s, %s",
-						kit.Visible(name),
-						kit.Visible(old),
-						kit.Visible(is[kind][name]),
+						kit.Escape(name),
+						kit.Escape(old),
+						kit.Escape(is[kind][name]),
 						c.Time(last.At).Text,
 					)
 				}

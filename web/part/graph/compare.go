@@ -77,8 +77,8 @@ func Compare(ctx context.Context, of Programs, before, after string) (*Compariso
 	return c, nil
 }
 
-// Gone reports whether a step exists only in the earlier version.
-func (c *Comparison) Gone(node string) bool { return c.nodes[node] == partRemoved }
+// Removed reports whether a step exists only in the earlier version.
+func (c *Comparison) Removed(node string) bool { return c.nodes[node] == partRemoved }
 
 // compared combines two versions.
 func compared(a, b *walk.Program) *Comparison {

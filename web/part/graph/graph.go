@@ -41,7 +41,7 @@ func (g Graph) get(href string) templ.Attributes {
 	if !g.Swaps {
 		return nil
 	}
-	return kit.Get(href)
+	return kit.HXGet(href)
 }
 
 // choices returns the links of a setting.

@@ -872,7 +872,7 @@ func picture(g Graph) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, kit.Current(n.Selected))
+				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, kit.AriaCurrent(n.Selected))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -158,7 +158,7 @@ func (p *Painter) state(c *ui.Context, v *Node, n *diagram.Node) string {
 	st := p.States(n)
 	v.Class, v.Icon, v.Href, v.Detail, v.Heat = st.Status.Key, st.Status.Icon, st.Href, st.Detail, st.Heat
 	if !st.Until.IsZero() {
-		v.Until, v.Left = st.Until.UnixMilli(), kit.About(max(0, st.Until.Sub(c.Site.Now())))
+		v.Until, v.Left = st.Until.UnixMilli(), kit.ApproxDuration(max(0, st.Until.Sub(c.Site.Now())))
 	}
 	if st.Status.Key == "idle" {
 		v.Class = "todo"

@@ -24,7 +24,7 @@ func Of(c *ui.Context, d domain.HandoffDetail, catalog *planner.Catalog) detail.
 	st := Status(d.Status)
 	i := detail.Detail{
 		Key:    "handoff-" + d.ID,
-		Name:   kit.Visible(handoff.Short(d.Handoff)),
+		Name:   kit.Escape(handoff.Short(d.Handoff)),
 		Sub:    Reason(c, d.Reason),
 		Status: st,
 		Page:   "/handoffs/" + url.PathEscape(d.ID),
@@ -36,22 +36,22 @@ func Of(c *ui.Context, d domain.HandoffDetail, catalog *planner.Catalog) detail.
 		}
 	}
 	add(c.T("Result"), c.T(st.Word), "")
-	add(c.T("Given by"), kit.Visible(d.From), agent(catalog, d.From))
+	add(c.T("Given by"), kit.Escape(d.From), agent(catalog, d.From))
 	if d.Giver != nil {
 		name, href := step(d.Run, d.Giver)
 		add(c.T("Given in"), name, href)
 	}
-	add(c.T("Accepted by"), kit.Visible(d.To), agent(catalog, d.To))
+	add(c.T("Accepted by"), kit.Escape(d.To), agent(catalog, d.To))
 	if d.Receiver != nil {
 		name, href := step(d.Run, d.Receiver)
 		add(c.T("Accepted in"), name, href)
 	}
-	add(c.T("Duration"), kit.Took(time.Duration(d.TookMs)*time.Millisecond), "")
+	add(c.T("Duration"), kit.Duration(time.Duration(d.TookMs)*time.Millisecond), "")
 	if !d.Usage.Zero() {
 		add(c.T("Tokens"), c.Number(d.Usage.InputTokens+d.Usage.OutputTokens), "")
 		add(c.T("Cost"), value.Cost(c, d.Usage.Cost), "")
 	}
-	add(c.T("Tools granted"), strings.Join(kit.VisibleAll(d.Tools), ", "), "")
+	add(c.T("Tools granted"), strings.Join(kit.EscapeAll(d.Tools), ", "), "")
 	if d.Size > 0 {
 		add(c.T("Passed on"), c.Size(d.Size), "")
 		add(c.T("Keys"), strings.Join(KeysOf(PassedOn(d)), ", "), "")
@@ -102,7 +102,7 @@ func step(run string, s *domain.HandoffStep) (name, href string) {
 	if s.Item >= 0 {
 		name += fmt.Sprintf(" [%d]", s.Item)
 	}
-	return kit.Visible(name), fmt.Sprintf("/runs/%s?step=%d#inspector", run, s.Seq)
+	return kit.Escape(name), fmt.Sprintf("/runs/%s?step=%d#inspector", run, s.Seq)
 }
 
 // agent returns the address of an agent's page, or an empty string if the agent is not configured.
@@ -128,7 +128,7 @@ func KeysOf(context string) []string {
 	}
 	out := make([]string, 0, len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, kit.Visible(kit.Cut(k, 60)))
+		out = append(out, kit.Escape(kit.Truncate(k, 60)))
 	}
 	return out[:min(len(out), shownKeys)]
 }

@@ -64,7 +64,7 @@ func Draw(list []Pass) Sequence {
 		s.Arrows = append(s.Arrows, arrow(p, laneX(from), laneX(to), headGap+rowGap*len(s.Arrows)+30))
 	}
 	for i, name := range names {
-		s.Lanes = append(s.Lanes, Lane{strconv.Itoa(laneX(i)), kit.Cut(name, shownName)})
+		s.Lanes = append(s.Lanes, Lane{strconv.Itoa(laneX(i)), kit.Truncate(name, shownName)})
 	}
 	s.Width, s.Height = strconv.Itoa(laneGap*len(names)), strconv.Itoa(headGap+rowGap*len(s.Arrows)+12)
 	return s
@@ -74,7 +74,7 @@ func laneX(i int) int { return i*laneGap + laneGap/2 }
 
 // arrow draws a handoff at height y. A handoff to the same agent is a loop.
 func arrow(p Pass, from, to, y int) Arrow {
-	a := Arrow{Class: "pass", Href: p.Href, Label: p.Label, Text: kit.Cut(p.Reason, shownReason), Y: strconv.Itoa(y - 7)}
+	a := Arrow{Class: "pass", Href: p.Href, Label: p.Label, Text: kit.Truncate(p.Reason, shownReason), Y: strconv.Itoa(y - 7)}
 	for class, is := range map[string]bool{"refused": p.Refused, "open": p.Open, "back": p.Back} {
 		if is {
 			a.Class = "pass " + class

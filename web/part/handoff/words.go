@@ -36,5 +36,5 @@ func Reason(c *ui.Context, code string) string {
 	if text := reasons[code]; text != "" {
 		return c.T(text)
 	}
-	return strings.ReplaceAll(kit.Visible(code), "_", " ")
+	return strings.ReplaceAll(kit.Escape(code), "_", " ")
 }

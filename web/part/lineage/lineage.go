@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// most is the maximum number of runs of a tree, and deepest the maximum depth.
-	most    = 200
-	deepest = 60
+	// maxRuns is the maximum number of runs of a tree, and deepest the maximum depth.
+	maxRuns  = 200
+	maxDepth = 60
 	// openSiblings is the number of runs that are shown below one run. Further completed runs are
 	// folded.
 	openSiblings = 8
@@ -75,8 +75,8 @@ func Of(c *ui.Context, from Reader, run domain.Run) (Tree, error) {
 			if _, ok := b.known[o.ID]; ok {
 				continue
 			}
-			if len(order) == most {
-				t.Note = c.T("There are more; only %s are shown.", c.Number(most))
+			if len(order) == maxRuns {
+				t.Note = c.T("There are more; only %s are shown.", c.Number(maxRuns))
 				break
 			}
 			b.known[o.ID] = o
@@ -119,15 +119,15 @@ func (b tree) node(id string, depth int) Node {
 	_, how, icon := b.origin(o)
 	n := Node{
 		Run: o.PlanKey, Short: domain.ShortID(id), Href: "/runs/" + id, Current: id == b.shown.ID, How: how, Icon: icon,
-		Status: part.Status(b.Context, o), At: b.Time(o.CreatedAt), Headline: kit.Cut(part.Headline(b.Context, o), 160),
+		Status: part.Status(b.Context, o), At: b.Time(o.CreatedAt), Headline: kit.Truncate(part.Headline(b.Context, o), 160),
 	}
 	if !o.EndedAt.IsZero() {
-		n.Took = kit.Took(o.EndedAt.Sub(o.CreatedAt))
+		n.Took = kit.Duration(o.EndedAt.Sub(o.CreatedAt))
 	}
 	if !n.Current {
 		n.Compare = "/runs/compare?a=" + b.shown.ID + "&b=" + id
 	}
-	if depth == deepest {
+	if depth == maxDepth {
 		return n
 	}
 	for i, c := range b.children[id] {

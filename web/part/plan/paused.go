@@ -8,9 +8,9 @@ import (
 
 // Paused describes when, by whom, and why a plan was paused.
 func Paused(c *ui.Context, s *domain.Disablement) string {
-	text := c.T("Paused since %s by %s.", c.Time(s.Since).Text, kit.Visible(s.By))
+	text := c.T("Paused since %s by %s.", c.Time(s.Since).Text, kit.Escape(s.By))
 	if s.Reason != "" {
-		text += " " + kit.Visible(s.Reason)
+		text += " " + kit.Escape(s.Reason)
 	}
 	return text
 }

@@ -25,14 +25,14 @@ var measuredReason = regexp.MustCompile(`^(\d+) of (\d+) estimates are medians o
 func Reason(c *ui.Context, text string) string {
 	said, rest, more := strings.Cut(text, "; ")
 	if !slices.Contains(reasons, said) {
-		return kit.Visible(text)
+		return kit.Escape(text)
 	}
 	m := measuredReason.FindStringSubmatch(rest)
 	switch {
 	case m != nil:
 		return c.T(said) + c.T("; %s of %s estimates are medians of runs here", m[1], m[2])
 	case more:
-		return kit.Visible(text)
+		return kit.Escape(text)
 	}
 	return c.T(said)
 }

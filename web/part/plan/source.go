@@ -17,7 +17,7 @@ const MarkLines = 1000
 
 // Lines returns the lines of a document with highlighting.
 func Lines(v domain.Version) [][]Span {
-	lines := strings.Split(strings.TrimRight(kit.Visible(string(v.Source)), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(kit.Escape(string(v.Source)), "\n"), "\n")
 	out := make([][]Span, len(lines))
 	for i, l := range lines {
 		if out[i] = []Span{{Text: l}}; len(lines) <= MarkLines {

@@ -30,7 +30,7 @@ func DiffLines(d plandiff.Diff) []kit.DiffLine {
 	classes := map[plandiff.Sign]string{plandiff.Plus: "ins", plandiff.Minus: "del", plandiff.Cut: "sub"}
 	out := make([]kit.DiffLine, len(d.Lines))
 	for i, l := range d.Lines {
-		out[i] = kit.DiffLine{Sign: string(l.Sign), Text: kit.Visible(l.Text), Class: classes[l.Sign]}
+		out[i] = kit.DiffLine{Sign: string(l.Sign), Text: kit.Escape(l.Text), Class: classes[l.Sign]}
 	}
 	return out
 }

@@ -70,8 +70,8 @@ type ToolCall struct {
 	Arguments string `json:"arguments"`
 }
 
-// asked is the request that a row records.
-type asked struct {
+// request is the request that a row records.
+type request struct {
 	Agent, Model string
 	MaxTokens    int64
 	Temperature  *float64
@@ -80,8 +80,8 @@ type asked struct {
 	Messages     []struct{ Role, Text string }
 }
 
-// answered is the response that a row records.
-type answered struct {
+// response is the response that a row records.
+type response struct {
 	Text, Model, Finish string
 	Calls               []ToolCall
 }
@@ -140,9 +140,9 @@ func (f *folding) part(c *conversation, first bool) {
 			}
 			continue
 		}
-		var q asked
+		var q request
 		if len(e.Input) > 0 && json.Unmarshal(e.Input, &q) != nil {
-			q = asked{} // unknown format
+			q = request{} // unknown format
 		}
 		if first {
 			f.p.Agent, f.p.Model, f.p.MaxTokens, f.p.Temperature, f.p.Structured = q.Agent, q.Model, q.MaxTokens, q.Temperature,
@@ -175,7 +175,7 @@ func (f *folding) answer(e *domain.Entry, agent string, shown map[*domain.Entry]
 		m.Usage = &e.Usage
 		f.p.Usage = f.p.Usage.Add(e.Usage)
 	}
-	var said answered
+	var said response
 	if len(e.Output) > 0 && json.Unmarshal(e.Output, &said) != nil {
 		said.Text = string(e.Output)
 	}

@@ -15,7 +15,7 @@ func Terms(path, q string) []kit.Link {
 	out := make([]kit.Link, len(terms))
 	for i, t := range terms {
 		rest := slices.Delete(slices.Clone(terms), i, i+1)
-		out[i] = kit.Link{Text: kit.Visible(t), Href: link.List(path, strings.Join(rest, " "))}
+		out[i] = kit.Link{Text: kit.Escape(t), Href: link.List(path, strings.Join(rest, " "))}
 	}
 	return out
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Most is the maximum number of suggestions.
-const Most = 12
+// MaxSuggestions is the maximum number of suggestions.
+const MaxSuggestions = 12
 
 // Suggest renders completions of a filter: keys with their descriptions, or values of the key that
 // is being typed.
@@ -47,11 +47,11 @@ func Suggest(c *ui.Context, keys []string, words map[string]string, valuesOf fun
 			return err
 		}
 		for _, v := range values {
-			out = append(out, kit.Link{Text: not + key + ":" + before + kit.Visible(v.Text), Count: v.Count,
+			out = append(out, kit.Link{Text: not + key + ":" + before + kit.Escape(v.Text), Count: v.Count,
 				Href: done + not + key + ":" + before + filter.Quote(v.Text) + " "})
 		}
 	}
-	return c.Render(http.StatusOK, kit.Suggestions(out[:min(len(out), Most)]))
+	return c.Render(http.StatusOK, kit.Suggestions(out[:min(len(out), MaxSuggestions)]))
 }
 
 // Matching returns the values that contain the typed text, first those that begin with it.

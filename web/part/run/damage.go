@@ -54,7 +54,7 @@ func PointName(c *ui.Context, pt domain.ForkPoint) string {
 	if pt.Node == "" {
 		return c.T("input")
 	}
-	name := kit.Visible(pt.Node)
+	name := kit.Escape(pt.Node)
 	if pt.Visit > 1 {
 		name = c.T("%s (iteration %d)", name, pt.Visit)
 	}

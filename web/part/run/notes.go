@@ -8,19 +8,19 @@ import (
 
 // Note is a note of a person about a run.
 type Note struct {
-	Who, Text string
-	At        kit.Time
+	Author, Text string
+	At           kit.Time
 }
 
 // Notes returns the notes about a run, in order.
 func Notes(c *ui.Context, a *app.App, run string) ([]Note, error) {
-	notes, err := a.Runs.Notes(c, c.Who.Actor(), run)
+	notes, err := a.Runs.Notes(c, c.Principal.Actor(), run)
 	if err != nil {
 		return nil, err
 	}
 	var out []Note
 	for _, n := range notes {
-		out = append(out, Note{Who: kit.Visible(n.Actor), Text: kit.Visible(n.Text), At: c.Time(n.At)})
+		out = append(out, Note{Author: kit.Escape(n.Actor), Text: kit.Escape(n.Text), At: c.Time(n.At)})
 	}
 	return out, nil
 }

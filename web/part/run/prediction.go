@@ -14,7 +14,7 @@ import (
 // Consequence describes the effect of resuming a run.
 func Consequence(c *ui.Context, p domain.Preview) string {
 	if !p.Allowed {
-		return strings.TrimSpace(kit.Begun(c.Message(p.Refusal)) + ". " + kit.Begun(c.Message(p.Suggestion)))
+		return strings.TrimSpace(kit.Capitalize(c.Message(p.Refusal)) + ". " + kit.Capitalize(c.Message(p.Suggestion)))
 	}
 	again, fresh := c.N(len(p.Again), "%s step again", "%s steps again"), c.N(len(p.New), "%s that never started", "%s that never started")
 	out := []string{c.T("Resume runs %s and %s.", again, fresh)}
@@ -65,7 +65,7 @@ func Expectation(c *ui.Context, e *domain.Expected, runs int) string {
 	if e == nil {
 		return ""
 	}
-	work := kit.Took(max(e.Took(), time.Millisecond) * time.Duration(max(runs, 1)))
+	work := kit.Duration(max(e.Took(), time.Millisecond) * time.Duration(max(runs, 1)))
 	if e.Cost > 0 {
 		return c.N(
 			e.Runs,

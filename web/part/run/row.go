@@ -83,11 +83,11 @@ func (r Rows) row(c *ui.Context, run domain.Run, known map[string]int) Row {
 		Headline: damagedHeadline(c, run), Started: c.Time(run.CreatedAt)}
 	switch {
 	case !run.EndedAt.IsZero():
-		row.Took = kit.Took(run.EndedAt.Sub(run.CreatedAt))
+		row.Took = kit.Duration(run.EndedAt.Sub(run.CreatedAt))
 	case run.Status == domain.RunRunning:
-		row.Took, row.Since = kit.Took(time.Since(run.CreatedAt)), run.CreatedAt.UnixMilli()
+		row.Took, row.Since = kit.Duration(time.Since(run.CreatedAt)), run.CreatedAt.UnixMilli()
 	default:
-		row.Took = kit.Took(time.Since(run.CreatedAt))
+		row.Took = kit.Duration(time.Since(run.CreatedAt))
 	}
 	row.Strip = strip(run, row.Status, r.nodes(c, known, run))
 	return row

@@ -43,7 +43,7 @@ var triedForm = regexp.MustCompile(`^[A-Za-z0-9_-]+ will be tried again after (\
 // Headline returns the status message of a run, in the user's language and time zone.
 func Headline(c *ui.Context, run domain.Run) string {
 	if run.StatusMessage.IsZero() { // free text without a message is not translated
-		return kit.Visible(run.Headline)
+		return kit.Escape(run.Headline)
 	}
 	return c.Message(run.StatusMessage)
 }

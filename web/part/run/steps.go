@@ -26,10 +26,10 @@ func StepHits(c *ui.Context, hits []domain.StepHit) []StepHit {
 	rows := make([]StepHit, len(hits))
 	for i, h := range hits {
 		rows[i] = StepHit{
-			Node:   kit.Visible(kit.StepName(h.Node, h.Visit)),
+			Node:   kit.Escape(kit.StepName(h.Node, h.Visit)),
 			Href:   fmt.Sprintf("/runs/%s?step=%d", h.Run, h.Seq),
 			Status: ui.StepStatus(h.Status),
-			Plan:   kit.Visible(h.PlanKey),
+			Plan:   kit.Escape(h.PlanKey),
 			PlanHref: "/plans/" + url.PathEscape(
 				h.PlanKey,
 			) + "?" + url.Values{
@@ -37,9 +37,9 @@ func StepHits(c *ui.Context, hits []domain.StepHit) []StepHit {
 			}.Encode(),
 			Run:     domain.ShortID(h.Run),
 			RunHref: "/runs/" + h.Run,
-			Took:    kit.Took(h.Took()),
-			Code:    kit.Visible(h.Code),
-			Message: kit.Visible(kit.Cut(h.Message, 200)),
+			Took:    kit.Duration(h.Took()),
+			Code:    kit.Escape(h.Code),
+			Message: kit.Escape(kit.Truncate(h.Message, 200)),
 			At:      c.Time(h.At),
 		}
 		if h.Version > 0 {

@@ -16,7 +16,7 @@ import (
 // resumed run fails again.
 type Trouble struct {
 	Text string
-	See  kit.Link
+	Link kit.Link
 	// Until contains the form value of the condition that a bulk resume can wait for.
 	Until url.Values
 }
@@ -25,7 +25,7 @@ type Trouble struct {
 // the circuit of a host only if the run's journal contains the host.
 func Troubles(c *ui.Context, a *app.App, uses []domain.Use, journal []domain.Entry) ([]Trouble, error) {
 	used := func(kind, name string) bool { return slices.Contains(uses, domain.Use{Kind: kind, Name: name}) }
-	providers, err := a.Providers.List(c, c.Who.Actor())
+	providers, err := a.Providers.List(c, c.Principal.Actor())
 	if err != nil {
 		return nil, err
 	}
@@ -34,9 +34,9 @@ func Troubles(c *ui.Context, a *app.App, uses []domain.Use, journal []domain.Ent
 		if !used(domain.UseProvider, p.Name) || !p.Degraded() {
 			continue
 		}
-		text := c.T("The provider %s is degraded since %s", kit.Visible(p.Name), c.Time(p.DegradedSince()).Text)
+		text := c.T("The provider %s is degraded since %s", kit.Escape(p.Name), c.Time(p.DegradedSince()).Text)
 		if p.LastError != "" {
-			text += ": " + kit.Visible(kit.Cut(p.LastError, 200))
+			text += ": " + kit.Escape(kit.Truncate(p.LastError, 200))
 		}
 		out = append(
 			out,
@@ -47,7 +47,7 @@ func Troubles(c *ui.Context, a *app.App, uses []domain.Use, journal []domain.Ent
 			},
 		)
 	}
-	tools, err := a.Tools.List(c, c.Who.Actor())
+	tools, err := a.Tools.List(c, c.Principal.Actor())
 	if err != nil {
 		return nil, err
 	}

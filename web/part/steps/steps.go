@@ -39,11 +39,11 @@ var rows = map[app.FirstStep]Row{
 
 // Of returns the checklist for the user, or nil if the user has none.
 func Of(c *ui.Context) (*Card, error) {
-	list, err := c.Site.App.FirstSteps.Get(c, c.Who.Actor())
+	list, err := c.Site.App.FirstSteps.Get(c, c.Principal.Actor())
 	if err != nil || len(list) == 0 || !c.May(app.BeginDemo) {
 		return nil, err
 	}
-	card := &Card{CSRF: c.Who.CSRF, ID: kit.NewID(), Dismissed: "/first-steps"}
+	card := &Card{CSRF: c.Principal.CSRF, ID: kit.NewID(), Dismissed: "/first-steps"}
 	done, next := 0, false
 	for _, s := range list {
 		r := rows[s.Step]

@@ -32,7 +32,7 @@ func Settings(current, title string) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = kit.CrumbRow(kit.Crumbs{Way: []kit.Link{{Text: kit.T(ctx, "Settings"), Href: "/settings/users"}}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = kit.CrumbRow(kit.Crumbs{Path: []kit.Link{{Text: kit.T(ctx, "Settings"), Href: "/settings/users"}}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

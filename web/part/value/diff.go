@@ -36,7 +36,7 @@ func Diff(l *locale.Language, a, z domain.RawJSON) (lines []kit.DiffLine, note s
 	}
 	changes, more := jsondiff.Diff(decode(a), decode(z), shownChanges)
 	for _, c := range changes {
-		path := kit.Visible(kit.Cut(c.Path, 300))
+		path := kit.Escape(kit.Truncate(c.Path, 300))
 		switch c.Op {
 		case jsondiff.Added:
 			lines = append(lines, kit.DiffLine{Sign: "+", Class: "ins", Text: path + "  " + shortValue(c.New)})
@@ -65,5 +65,5 @@ func shortValue(v any) string {
 	if err != nil {
 		return ""
 	}
-	return kit.Visible(kit.Cut(string(j), 400))
+	return kit.Escape(kit.Truncate(string(j), 400))
 }

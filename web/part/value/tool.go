@@ -24,7 +24,7 @@ func Effect(c *ui.Context, e string) string {
 	if w, ok := effectNames[e]; ok {
 		return c.T(w)
 	}
-	return kit.Visible(e)
+	return kit.Escape(e)
 }
 
 // Permissions describe the permissions of a tool.
@@ -44,9 +44,9 @@ func Schema(id, title string, schema map[string]any) kit.Block {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if err := e.Encode(schema); err != nil {
-		return kit.Block{ID: id, Title: title, Text: kit.Visible(err.Error())}
+		return kit.Block{ID: id, Title: title, Text: kit.Escape(err.Error())}
 	}
-	return kit.Block{ID: id, Title: title, Text: kit.Visible(strings.TrimSpace(b.String()))}
+	return kit.Block{ID: id, Title: title, Text: kit.Escape(strings.TrimSpace(b.String()))}
 }
 
 // Money returns an amount with two decimals, or with four if it is below one cent.

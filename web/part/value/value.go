@@ -83,7 +83,7 @@ func (o Reading) Block(id, title string, j domain.RawJSON, raw string) kit.Block
 	}
 	n := kit.Node{}
 	if ok {
-		b.Into = kit.Visible(kit.Cut(o.Into, 200))
+		b.Into = kit.Escape(kit.Truncate(o.Into, 200))
 		n = t.node("", o.Into, part, 0)
 	} else {
 		t.Nth = 0
@@ -144,8 +144,8 @@ var (
 
 // Text sets the text of a block, shortened to PreviewBytes.
 func Text(b kit.Block, s string) kit.Block {
-	short := kit.Cut(s, PreviewBytes)
-	b.Text = kit.Visible(short)
+	short := kit.Truncate(s, PreviewBytes)
+	b.Text = kit.Escape(short)
 	b.Addresses = Addresses(b.Text)
 	if short != s {
 		b.Note = locale.Mark("Only its beginning is shown.")
@@ -229,9 +229,9 @@ type child struct {
 
 func (t *tree) node(key, path string, v any, depth int) kit.Node {
 	t.lines--
-	n := kit.Node{Key: kit.Visible(kit.Cut(key, 100)), Path: kit.Visible(kit.Cut(path, 300)), Open: depth < 2}
+	n := kit.Node{Key: kit.Escape(kit.Truncate(key, 100)), Path: kit.Escape(kit.Truncate(path, 300)), Open: depth < 2}
 	if path != "" && strings.HasSuffix(path, `"]`) { // quotes separate the key from the text around the path
-		n.Key = kit.Visible(strconv.Quote(kit.Cut(key, 100)))
+		n.Key = kit.Escape(strconv.Quote(kit.Truncate(key, 100)))
 	}
 	if path != "" && len(path) <= maxPath {
 		n.At = path
@@ -261,13 +261,13 @@ func (t *tree) node(key, path string, v any, depth int) kit.Node {
 			n.Kind, n.Text = "w", kind
 			break
 		}
-		short := kit.Cut(v, treeString)
+		short := kit.Truncate(v, treeString)
 		if t.lines -= len(strings.Split(short, "\n")) - 1 + len(short)/100; short != v {
 			t.cut = true
 			n.More = ui.SizeIn(t.Lang, len(v))
 		}
-		if n.Text = kit.Visible(strconv.Quote(short)); strings.Contains(v, "\n") {
-			n.Kind, n.Text = "s t", kit.Visible(short)
+		if n.Text = kit.Escape(strconv.Quote(short)); strings.Contains(v, "\n") {
+			n.Kind, n.Text = "s t", kit.Escape(short)
 		}
 	case json.Number:
 		n.Kind, n.Text = "n", string(v)

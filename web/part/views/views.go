@@ -16,7 +16,7 @@ func Common(c *ui.Context, q string) []kit.Link {
 	var out []kit.Link
 	for _, v := range []struct{ word, query string }{{c.T("Failed in 24 h"), "status:failed since:24h"},
 		{c.T("Slow"), "took:>5m since:24h"},
-		{c.T("Mine"), "by:" + filter.Quote(c.Who.Name)}} {
+		{c.T("Mine"), "by:" + filter.Quote(c.Principal.Name)}} {
 		out = append(out, kit.Link{Text: v.word, Href: link.List("/runs", v.query), Current: q == v.query})
 	}
 	return out

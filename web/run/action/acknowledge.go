@@ -16,7 +16,7 @@ import (
 func (r *request) ackRunPage() error { return r.showAckRun(http.StatusOK, "") }
 
 func (r *request) showAckRun(code int, problem string) error {
-	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), r.Param("run"))
+	run, err := r.App.Runs.Find(r.Context, r.Principal.Actor(), r.Param("run"))
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (r *request) showAckRun(code int, problem string) error {
 		Idem:     kit.NewID(),
 		Error:    problem,
 		Post:     "/runs/" + run.ID + "/ack",
-		Headline: kit.Cut(part.Headline(r.Context, run), 500),
+		Headline: kit.Truncate(part.Headline(r.Context, run), 500),
 		Note:     r.Field("note"),
 		Crumb:    kit.Link{Text: short, Href: "/runs/" + run.ID},
 	}
@@ -47,7 +47,7 @@ func (r *request) showAckRun(code int, problem string) error {
 
 // ackRun acknowledges a run.
 func (r *request) ackRun() error {
-	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), r.Param("run"))
+	run, err := r.App.Runs.Find(r.Context, r.Principal.Actor(), r.Param("run"))
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *request) ackRun() error {
 func (r *request) acknowledged(run string, err error) error {
 	switch domain.CodeOf(err) {
 	case "":
-		return r.To(part.At(r.Context, run, nil))
+		return r.RedirectTo(part.At(r.Context, run, nil))
 	case domain.CodeInvalid:
 		return r.showAckRun(http.StatusUnprocessableEntity, r.Sentence(err))
 	case domain.CodeConflict:

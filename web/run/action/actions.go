@@ -194,7 +194,7 @@ func (r *request) previewPage() error {
 }
 
 func (r *request) preview(code int, v actionText, req domain.ActionRequest, problem string) error {
-	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), req.Run)
+	run, err := r.App.Runs.Find(r.Context, r.Principal.Actor(), req.Run)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (r *request) preview(code int, v actionText, req domain.ActionRequest, prob
 		Shell: r.Shell(
 			"runs",
 			r.T(v.button, short),
-		), Way: kit.Crumbs{Way: part.Way(r.Context, run)},
+		), Way: kit.Crumbs{Path: part.Way(r.Context, run)},
 		Action: string(v.action), Button: r.T(v.button, short), Run: short, RunHref: "/runs/" + run.ID,
 		Form: Form{
 			Post:   "/runs/" + run.ID + "/" + string(v.action),
@@ -227,23 +227,23 @@ func (r *request) preview(code int, v actionText, req domain.ActionRequest, prob
 	}
 	var pre domain.Preview
 	if !v.preview { // no list of steps, but whether the action is possible now
-		now, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.ActionRequest{Run: run.ID, Action: v.action})
+		now, err := r.App.Runs.Preview(r.Context, r.Principal.Actor(), domain.ActionRequest{Run: run.ID, Action: v.action})
 		if err != nil {
 			return err
 		}
 		if p.Rev = strconv.FormatInt(now.Rev, 10); !now.Allowed {
-			p.Allowed, p.Refusal, p.Suggestion = false, kit.Begun(r.Message(now.Refusal)), kit.Begun(r.Message(now.Suggestion))
+			p.Allowed, p.Refusal, p.Suggestion = false, kit.Capitalize(r.Message(now.Refusal)), kit.Capitalize(r.Message(now.Suggestion))
 		}
 	}
 	if v.preview {
-		pre, err = r.App.Runs.Preview(r.Context, r.Who.Actor(), req)
+		pre, err = r.App.Runs.Preview(r.Context, r.Principal.Actor(), req)
 		if domain.CodeOf(err) == domain.CodeInvalid && (req.Input != nil || len(req.Edits) > 0 || len(req.Instead) > 0 || asksMore(req)) {
 			// The submitted value is invalid, so show the error next to it, and preview without it.
 			p.Error, p.InputError, code = r.Sentence(err), true, http.StatusUnprocessableEntity
 			without := req
 			without.Input, without.Edits, without.Instead = nil, nil, nil
 			without.Only, without.Timeout, without.Attempts = "", 0, 0
-			pre, err = r.App.Runs.Preview(r.Context, r.Who.Actor(), without)
+			pre, err = r.App.Runs.Preview(r.Context, r.Principal.Actor(), without)
 		}
 		if err != nil {
 			return err
@@ -341,9 +341,9 @@ func nonZero(n int64) string {
 
 // fill copies the engine's preview to the page.
 func (r *request) fill(p *PreviewPage, pre domain.Preview) {
-	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, kit.Begun(
+	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, kit.Capitalize(
 		r.Message(pre.Refusal),
-	), kit.Begun(
+	), kit.Capitalize(
 		r.Message(pre.Suggestion),
 	), pre.Digest
 	p.Rev = strconv.FormatInt(pre.Rev, 10)
@@ -404,7 +404,7 @@ func (r *request) fill(p *PreviewPage, pre domain.Preview) {
 		if d.Condition != "" {
 			text += " (" + d.Condition + ")"
 		}
-		p.Decisions = append(p.Decisions, kit.Visible(text))
+		p.Decisions = append(p.Decisions, kit.Escape(text))
 	}
 }
 
@@ -437,9 +437,9 @@ func (r *request) act() error {
 	}
 	run, err := r.App.Runs.Act(r.Context, app.ActRequest{Meta: r.Meta(), ActionRequest: req})
 	if err == nil && v.action == domain.ActionDelete {
-		return r.To("/runs")
+		return r.RedirectTo("/runs")
 	} else if err == nil {
-		return r.To(part.At(r.Context, run.ID, nil))
+		return r.RedirectTo(part.At(r.Context, run.ID, nil))
 	}
 	switch domain.CodeOf(err) {
 	case domain.CodeStale, domain.CodeConflict:
@@ -486,5 +486,5 @@ func (r *request) resolve() error {
 	if err != nil {
 		return err
 	}
-	return r.To("/runs/" + url.PathEscape(run.ID))
+	return r.RedirectTo("/runs/" + url.PathEscape(run.ID))
 }

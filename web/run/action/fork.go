@@ -45,7 +45,7 @@ func (r *request) beforeFailure(req domain.ActionRequest) (int64, error) {
 	if failed == 0 {
 		return 0, nil
 	}
-	pre, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.ActionRequest{Run: req.Run, Action: req.Action})
+	pre, err := r.App.Runs.Preview(r.Context, r.Principal.Actor(), domain.ActionRequest{Run: req.Run, Action: req.Action})
 	at := int64(0)
 	for _, p := range pre.Points {
 		if p.Closed && p.Seq < failed {
@@ -158,7 +158,7 @@ func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest
 		}
 	}
 	p.Reset = strings.TrimSuffix("/runs/"+run.ID+"/"+string(v.action)+"?"+back.Encode(), "?")
-	latest, err := r.App.Plans.Get(r.Context, r.Who.Actor(), run.PlanID)
+	latest, err := r.App.Plans.Get(r.Context, r.Principal.Actor(), run.PlanID)
 	if err != nil {
 		return err
 	}

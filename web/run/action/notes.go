@@ -14,7 +14,7 @@ import (
 func (r *request) notePage() error { return r.showNote(http.StatusOK, "") }
 
 func (r *request) showNote(code int, problem string) error {
-	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), r.Param("run"))
+	run, err := r.App.Runs.Find(r.Context, r.Principal.Actor(), r.Param("run"))
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (r *request) showNote(code int, problem string) error {
 	}
 	p := NotePage{
 		Shell:   r.Shell("runs", r.T("Note about run %s", domain.ShortID(run.ID))),
-		Way:     kit.Crumbs{Way: part.Way(r.Context, run)},
+		Way:     kit.Crumbs{Path: part.Way(r.Context, run)},
 		Run:     domain.ShortID(run.ID),
 		RunHref: "/runs/" + run.ID,
 		Text:    r.Field("text"),
@@ -37,14 +37,14 @@ func (r *request) showNote(code int, problem string) error {
 
 // note adds a note.
 func (r *request) note() error {
-	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), r.Param("run"))
+	run, err := r.App.Runs.Find(r.Context, r.Principal.Actor(), r.Param("run"))
 	if err != nil {
 		return err
 	}
 	_, err = r.App.Runs.AddNote(r.Context, app.NoteRequest{Meta: r.Meta(), Run: run.ID, Text: r.Field("text")})
 	switch domain.CodeOf(err) {
 	case "":
-		return r.To("/runs/" + run.ID)
+		return r.RedirectTo("/runs/" + run.ID)
 	case domain.CodeInvalid:
 		return r.showNote(http.StatusUnprocessableEntity, r.Sentence(err))
 	case domain.CodeConflict:

@@ -45,7 +45,7 @@ func (r *request) resumeChoices(p *PreviewPage, req domain.ActionRequest, run do
 	if run.Status != domain.RunFailed && run.Status != domain.RunCancelled || !p.Allowed {
 		return nil
 	}
-	plain, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.ActionRequest{Run: run.ID, Action: domain.ActionResume})
+	plain, err := r.App.Runs.Preview(r.Context, r.Principal.Actor(), domain.ActionRequest{Run: run.ID, Action: domain.ActionResume})
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (r *request) resumeChoices(p *PreviewPage, req domain.ActionRequest, run do
 		return err
 	}
 	p.Resume, p.Check = &o, r.T("Show what would happen")
-	latest, err := r.App.Plans.Get(r.Context, r.Who.Actor(), run.PlanID)
+	latest, err := r.App.Plans.Get(r.Context, r.Principal.Actor(), run.PlanID)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (r *request) resumeChoices(p *PreviewPage, req domain.ActionRequest, run do
 			Href: fmt.Sprintf("/plans/%s/diff/%d/%d", key, run.Version, latest.Latest),
 		},
 	)
-	if r.Who.Role.Includes(domain.RoleAuthor) {
+	if r.Principal.Role.Includes(domain.RoleAuthor) {
 		p.NewerLinks = append(
 			p.NewerLinks,
 			kit.Link{

@@ -14,13 +14,13 @@ import (
 func (r *request) unackPage() error { return r.showUnack(http.StatusOK, "") }
 
 func (r *request) showUnack(code int, problem string) error {
-	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), r.Param("run"))
+	run, err := r.App.Runs.Find(r.Context, r.Principal.Actor(), r.Param("run"))
 	if err != nil {
 		return err
 	}
 	short := domain.ShortID(run.ID)
 	p := failure.AckPage{Idem: kit.NewID(), Error: problem, Back: true, Post: "/runs/" + run.ID + "/unack",
-		Headline: kit.Cut(part.Headline(r.Context, run), 500), Crumb: kit.Link{Text: short, Href: "/runs/" + run.ID},
+		Headline: kit.Truncate(part.Headline(r.Context, run), 500), Crumb: kit.Link{Text: short, Href: "/runs/" + run.ID},
 		Heading: r.T("Withdraw the acknowledgment of run %s", short), Button: r.T("Withdraw the acknowledgment"),
 		Text: r.T("The run returns to the home page and its counts."), NoAck: run.Status != domain.RunFailed}
 	p.Shell = r.Shell("runs", p.Heading)
@@ -32,7 +32,7 @@ func (r *request) unack() error {
 	run, err := r.App.Runs.Unacknowledge(r.Context, app.RunRequest{Meta: r.Meta(), Run: r.Param("run")})
 	switch domain.CodeOf(err) {
 	case "":
-		return r.To(part.At(r.Context, run.ID, nil))
+		return r.RedirectTo(part.At(r.Context, run.ID, nil))
 	case domain.CodeConflict:
 		return r.showUnack(http.StatusConflict, r.Sentence(err))
 	}

@@ -88,7 +88,7 @@ func (r request) page() error {
 			same = append(same, name)
 			return
 		}
-		p.Facts = append(p.Facts, Row{Name: name, A: kit.Visible(cmp.Or(x, "–")), B: kit.Visible(cmp.Or(y, "–")), Differs: true})
+		p.Facts = append(p.Facts, Row{Name: name, A: kit.Escape(cmp.Or(x, "–")), B: kit.Escape(cmp.Or(y, "–")), Differs: true})
 	}
 	fact(r.T("Plan"), fmt.Sprintf("%s v%d", a.PlanKey, a.Version), fmt.Sprintf("%s v%d", b.PlanKey, b.Version))
 	if a.PlanKey == b.PlanKey && a.Version != b.Version {
@@ -121,7 +121,7 @@ func (r request) page() error {
 	fact(r.T("Steps"), strconv.FormatInt(a.Steps, 10), strconv.FormatInt(b.Steps, 10))
 	// Times always differ, so they are not marked as differences.
 	p.Facts = append(p.Facts,
-		Row{Name: r.T("Duration"), A: kit.Took(r.ranFor(a)), B: kit.Took(r.ranFor(b)), Delta: delta(r.ranFor(a) - r.ranFor(b))},
+		Row{Name: r.T("Duration"), A: kit.Duration(r.ranFor(a)), B: kit.Duration(r.ranFor(b)), Delta: delta(r.ranFor(a) - r.ranFor(b))},
 		Row{Name: r.T("Started"), A: r.Time(a.CreatedAt).Text, B: r.Time(b.CreatedAt).Text})
 	if d.Input.Same {
 		same = append(same, r.T("Input"))
@@ -137,7 +137,7 @@ func (r request) page() error {
 	r.difference(&p, "output", r.T("Output"), d.Output)
 	p.Input = r.inputDiffers(d)
 	r.aligned(&p)
-	p.Way = kit.Crumbs{Way: []kit.Link{
+	p.Way = kit.Crumbs{Path: []kit.Link{
 		{Text: r.T("Runs"), Href: "/runs"},
 		{Text: a.PlanKey, Href: "/plans/" + url.PathEscape(a.PlanKey)},
 		{Text: p.A.Run.Text, Href: p.A.Run.Href, Class: "m"},
@@ -152,7 +152,7 @@ func (r request) inputDiffers(d rundiff.Comparison) string {
 		if c.Volatile() {
 			continue
 		}
-		short := func(text string) string { return kit.Visible(kit.Cut(text, 100)) }
+		short := func(text string) string { return kit.Escape(kit.Truncate(text, 100)) }
 		path, a, b := short(c.Path), short(string(c.A)), short(string(c.B))
 		runA, runB := domain.ShortID(d.A.Detail.Run.ID), domain.ShortID(d.B.Detail.Run.ID)
 		switch {
@@ -209,7 +209,7 @@ func (r request) difference(p *Page, id, title string, d rundiff.Value) {
 		if j == nil && c.Cut {
 			return r.T("too long to show here")
 		}
-		return kit.Visible(kit.Cut(cmp.Or(string(j), "–"), pairBytes))
+		return kit.Escape(kit.Truncate(cmp.Or(string(j), "–"), pairBytes))
 	}
 	if d.BytesA == 0 || d.BytesB == 0 {
 		has := p.A
@@ -222,7 +222,7 @@ func (r request) difference(p *Page, id, title string, d rundiff.Value) {
 	}
 	volatile := 0
 	for _, c := range d.Changes {
-		pair := Pair{A: short(c, c.A), Path: kit.Visible(kit.Cut(cmp.Or(c.Path, r.T("the whole")), pairBytes)), B: short(c, c.B)}
+		pair := Pair{A: short(c, c.A), Path: kit.Escape(kit.Truncate(cmp.Or(c.Path, r.T("the whole")), pairBytes)), B: short(c, c.B)}
 		switch {
 		case c.Volatile():
 			volatile++
@@ -291,7 +291,7 @@ func (r request) steps(p *Page, d rundiff.Comparison) {
 		if st == nil {
 			return r.T("not there"), "", kit.Status{}
 		}
-		return kit.Took(
+		return kit.Duration(
 				time.Duration(st.TookMs) * time.Millisecond,
 			), fmt.Sprintf(
 				"/runs/%s?step=%d#inspector",
@@ -302,7 +302,7 @@ func (r request) steps(p *Page, d rundiff.Comparison) {
 	for i := range d.Steps {
 		st := &d.Steps[i]
 		row := Row{
-			Name:    kit.Visible(st.Step),
+			Name:    kit.Escape(st.Step),
 			Differs: st.Differs(), Volatile: st.Volatile(),
 			First: st == d.First,
 			Delta: delta(time.Duration(st.LongerMs) * time.Millisecond),
@@ -313,10 +313,10 @@ func (r request) steps(p *Page, d rundiff.Comparison) {
 			row.Output = address(st.Step)
 		}
 		if st.Output != nil && st.Step == chosen {
-			r.difference(p, "difference", r.T("Output of %s", kit.Visible(st.Step)), *st.Output)
+			r.difference(p, "difference", r.T("Output of %s", kit.Escape(st.Step)), *st.Output)
 		}
 		if row.First {
-			p.Parted, p.First = true, r.T("They first differ at %s: %s", kit.Visible(st.Step), r.partWhy(st, row))
+			p.Parted, p.First = true, r.T("They first differ at %s: %s", kit.Escape(st.Step), r.partWhy(st, row))
 		}
 		p.Steps = append(p.Steps, row)
 	}
@@ -335,8 +335,8 @@ func (r request) partWhy(st *rundiff.Step, row Row) string {
 	case rundiff.WhyEdge:
 		return r.T(
 			"it went to %s in one and to %s in the other",
-			cmp.Or(kit.Visible(st.A.To), r.T("its end")),
-			cmp.Or(kit.Visible(st.B.To), r.T("its end")),
+			cmp.Or(kit.Escape(st.A.To), r.T("its end")),
+			cmp.Or(kit.Escape(st.B.To), r.T("its end")),
 		)
 	case rundiff.WhyOutput:
 		return r.T("its output differs")
@@ -346,7 +346,7 @@ func (r request) partWhy(st *rundiff.Step, row Row) string {
 
 // failedWith describes the failure of a step.
 func failedWith(st *rundiff.Seen) string {
-	return kit.Visible(st.Code) + " (" + kit.Visible(kit.Cut(st.Message, 200)) + ")"
+	return kit.Escape(st.Code) + " (" + kit.Escape(kit.Truncate(st.Message, 200)) + ")"
 }
 
 // ranFor returns the duration of a run, until now if it has not ended.
@@ -361,9 +361,9 @@ func (r request) ranFor(run domain.Run) time.Duration {
 func delta(d time.Duration) string {
 	switch {
 	case d >= 100*time.Millisecond:
-		return "+" + kit.Took(d)
+		return "+" + kit.Duration(d)
 	case d <= -100*time.Millisecond:
-		return "−" + kit.Took(-d)
+		return "−" + kit.Duration(-d)
 	}
 	return ""
 }

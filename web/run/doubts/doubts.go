@@ -130,15 +130,15 @@ func (r doubts) show(code int, problem string, outcomes []approval.Decided) erro
 		return err
 	}
 	p := DoubtsPage{
-		Plan: kit.Visible(r.Field("plan")), Node: kit.Visible(r.Field("node")), Run: r.Field("run"), Error: problem, Outcomes: outcomes,
+		Plan: kit.Escape(r.Field("plan")), Node: kit.Escape(r.Field("node")), Run: r.Field("run"), Error: problem, Outcomes: outcomes,
 		Idem: kit.NewID(), Output: cmp.Or(r.Field("output"), "null"), Reason: r.Field("reason"),
 		Heading: r.N(len(list), "%s call in doubt", "%s calls in doubt"),
 		Back:    kit.Link{Text: r.T("Back"), Href: "/approvals"},
 	}
-	p.Way.Way = []kit.Link{{Text: r.T("Inbox"), Href: "/approvals"}}
+	p.Way.Path = []kit.Link{{Text: r.T("Inbox"), Href: "/approvals"}}
 	if p.Run != "" {
 		p.Back = kit.Link{Text: r.T("Back to the run"), Href: "/runs/" + url.PathEscape(p.Run)}
-		p.Way.Way = []kit.Link{{Text: r.T("Runs"), Href: "/runs"}, {Text: domain.ShortID(p.Run), Href: p.Back.Href, Class: "m"}}
+		p.Way.Path = []kit.Link{{Text: r.T("Runs"), Href: "/runs"}, {Text: domain.ShortID(p.Run), Href: p.Back.Href, Class: "m"}}
 	}
 	if n := len(outcomes); n > 0 && problem == "" {
 		p.Heading = r.N(n, "%s call resolved", "%s calls resolved")
@@ -166,7 +166,7 @@ func (r doubts) item(d inDoubt) DoubtItem {
 		v.Text = record.Brief(d.attempt.Input)
 	}
 	for _, c := range d.calls {
-		v.Calls = append(v.Calls, kit.Fact{Term: kit.Visible(c.Tool), Text: record.Brief(c.Arguments) + " · " + c.IdempotencyKey})
+		v.Calls = append(v.Calls, kit.Fact{Term: kit.Escape(c.Tool), Text: record.Brief(c.Arguments) + " · " + c.IdempotencyKey})
 	}
 	return v
 }
@@ -234,7 +234,7 @@ func (r doubts) resolveOne(
 			numbers[i], err = strconv.Atoi(parts[1+i])
 		}
 		if len(parts) != 5 || err != nil {
-			return out, domain.Errorf(domain.CodeInvalid, "%q names no call in doubt", kit.Cut(address, 80))
+			return out, domain.Errorf(domain.CodeInvalid, "%q names no call in doubt", kit.Truncate(address, 80))
 		}
 	}
 	id := parts[0]

@@ -179,7 +179,7 @@ func (b *Part) readActions() ([]domain.AuditEvent, error) {
 	f := domain.AuditFilter{Run: b.Detail.Run.ID, Exclude: domain.AuditExclusion{Actions: []string{"checkpoint"}},
 		Page: domain.Page{Limit: 200}}
 	for len(out) < manyActs {
-		list, err := b.App.Audit.List(b.Context, b.Who.Actor(), f)
+		list, err := b.App.Audit.List(b.Context, b.Principal.Actor(), f)
 		if err != nil {
 			return nil, err
 		}
@@ -267,21 +267,21 @@ func (b *Part) event(e *domain.Entry) kit.EventRow {
 	row := kit.EventRow{
 		Seq:   strconv.FormatInt(e.Seq, 10),
 		At:    b.Time(e.At),
-		What:  Word(b.Record, e),
-		Where: e.Node,
-		Who:   kit.Visible(e.Actor),
-		Text:  kit.Visible(e.Reason),
+		Event: Word(b.Record, e),
+		Step:  e.Node,
+		Actor: kit.Escape(e.Actor),
+		Text:  kit.Escape(e.Reason),
 
 		Status: eventMark(e),
 	}
 	if e.Visit > 1 {
-		row.Where += " " + b.T("iteration %d", e.Visit)
+		row.Step += " " + b.T("iteration %d", e.Visit)
 	}
 	if e.Item >= 0 && e.Node != "" {
-		row.Where += fmt.Sprintf(" [%d]", e.Item)
+		row.Step += fmt.Sprintf(" [%d]", e.Item)
 	}
 	if e.Attempt > 1 {
-		row.Where += " " + b.T("attempt %d", e.Attempt)
+		row.Step += " " + b.T("attempt %d", e.Attempt)
 	}
 	if e.Kind == domain.EntryWait {
 		row.Text = cmp.Or(b.Reason(domain.WaitReason(e.Reason)), row.Text)
@@ -290,11 +290,11 @@ func (b *Part) event(e *domain.Entry) kit.EventRow {
 		}
 	}
 	if e.Failure != nil {
-		row.Text = kit.Visible(e.Failure.Message)
+		row.Text = kit.Escape(e.Failure.Message)
 	} else if d := record.DecisionOf(e.Decision); e.Final && d.To != "" {
 		row.Text = "→ " + d.To
 	}
-	row.Text = kit.Cut(row.Text, 500)
+	row.Text = kit.Truncate(row.Text, 500)
 	return row
 }
 
@@ -335,20 +335,20 @@ func actionName(r *record.Request, code string) string {
 	if w, ok := eventWords[code]; ok {
 		return r.T(w)
 	}
-	return kit.Visible(code)
+	return kit.Escape(code)
 }
 
 // actionEvent converts an audit event to a row.
 func (b *Part) actionEvent(a *domain.AuditEvent) kit.EventRow {
 	row := kit.EventRow{
-		Href: fmt.Sprintf("/audit/%d", a.Seq),
-		At:   b.Time(a.At),
-		Who:  kit.Visible(a.Actor),
-		Text: kit.Visible(kit.Cut(a.Reason, 500)),
+		Href:  fmt.Sprintf("/audit/%d", a.Seq),
+		At:    b.Time(a.At),
+		Actor: kit.Escape(a.Actor),
+		Text:  kit.Escape(kit.Truncate(a.Reason, 500)),
 
 		Status: kit.Status{Key: "idle", Icon: "i-user"},
 	}
-	row.What = actionName(b.Request, strings.TrimPrefix(a.Action, "run."))
+	row.Event = actionName(b.Request, strings.TrimPrefix(a.Action, "run."))
 	if a.Action == "run.status" {
 		var d struct {
 			Status     domain.RunStatus
@@ -358,12 +358,12 @@ func (b *Part) actionEvent(a *domain.AuditEvent) kit.EventRow {
 		}
 		if json.Unmarshal(a.Detail, &d) == nil {
 			st := ui.RunStatus(d.Status, d.WaitReason)
-			row.What, row.Who, row.Status = b.T(st.Word), "", st
+			row.Event, row.Actor, row.Status = b.T(st.Word), "", st
 			row.Text = b.Message(domain.DecodeMessage(&d.Message, d.Headline))
 		}
 	}
 	if a.Result != "ok" {
-		row.What += " · " + b.T(event.Result(a.Result).Word)
+		row.Event += " · " + b.T(event.Result(a.Result).Word)
 	}
 	return row
 }

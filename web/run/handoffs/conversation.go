@@ -28,8 +28,8 @@ func (b conversationPart) build(said []domain.AgentMessage) Conversation {
 		}
 		row := ConversationMessage{
 			Type: string(m.Type),
-			From: kit.Visible(m.From),
-			To:   kit.Visible(m.To),
+			From: kit.Escape(m.From),
+			To:   kit.Escape(m.To),
 			Node: m.Node,
 			At:   b.Time(m.Metadata.Timestamp),
 			Text: record.Brief(m.Payload),
@@ -108,8 +108,8 @@ func (b conversationPart) calls(t *Conversation) {
 		}
 		c := ConversationCall{
 			Seq:    strconv.FormatInt(e.Seq, 10),
-			What:   kit.Visible(what),
-			Agent:  kit.Visible(e.Agent),
+			What:   kit.Escape(what),
+			Agent:  kit.Escape(e.Agent),
 			Step:   b.StepLink(st),
 			Status: record.StepStatus(e.Status),
 			At:     b.Time(e.At),
@@ -120,7 +120,7 @@ func (b conversationPart) calls(t *Conversation) {
 			continue
 		}
 		if !e.StartedAt.IsZero() {
-			c.Took = kit.Took(e.At.Sub(e.StartedAt))
+			c.Took = kit.Duration(e.At.Sub(e.StartedAt))
 		}
 		if !e.Usage.Zero() {
 			c.In, c.Out, c.Cost = b.Number(e.Usage.InputTokens), b.Number(e.Usage.OutputTokens), value.Cost(b.Context, e.Usage.Cost)
@@ -137,7 +137,7 @@ func (b conversationPart) calls(t *Conversation) {
 }
 
 func (b conversationPart) node(u *usedBy) ConversationNode {
-	return ConversationNode{Agent: kit.Visible(u.agent), Models: b.Number(int64(u.models)), Tools: b.Number(int64(u.tools)),
+	return ConversationNode{Agent: kit.Escape(u.agent), Models: b.Number(int64(u.models)), Tools: b.Number(int64(u.tools)),
 		In: b.Number(u.usage.InputTokens), Out: b.Number(u.usage.OutputTokens), Cost: value.Cost(b.Context, u.usage.Cost)}
 }
 
@@ -145,7 +145,7 @@ func (b conversationPart) node(u *usedBy) ConversationNode {
 // tools.
 func callText(e *domain.Entry) string {
 	if e.Failure != nil {
-		return kit.Shorten(kit.Visible(e.Failure.Message))
+		return kit.Shorten(kit.Escape(e.Failure.Message))
 	}
 	var answer struct {
 		Text  string
@@ -159,7 +159,7 @@ func callText(e *domain.Entry) string {
 		for _, c := range answer.Calls {
 			parts = append(parts, c.Tool+" "+c.Arguments)
 		}
-		return kit.Shorten(kit.Visible(strings.Join(parts, " · ")))
+		return kit.Shorten(kit.Escape(strings.Join(parts, " · ")))
 	}
 	if e.Output == nil {
 		return record.Brief(e.Input)

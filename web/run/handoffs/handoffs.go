@@ -56,25 +56,25 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 			Seq:     h.Seq,
 			Keys:    words.KeysOf(words.PassedOn(d)),
 			Hash:    words.ShortHash(d),
-			Tools:   kit.VisibleAll(d.Tools),
+			Tools:   kit.EscapeAll(d.Tools),
 			At:      b.Time(h.At),
-			From:    kit.Visible(h.From),
-			To:      kit.Visible(h.To),
+			From:    kit.Escape(h.From),
+			To:      kit.Escape(h.To),
 			Reason:  words.Reason(b.Context, h.Reason),
-			Context: kit.Visible(kit.Cut(words.PassedOn(d), shownContext)),
+			Context: kit.Escape(kit.Truncate(words.PassedOn(d), shownContext)),
 			Size:    b.Size(d.Size),
 			Back:    back,
 			Result: words.Status(
 				d.Status,
 			),
 			Open:   d.Status == "open",
-			Took:   kit.Took(time.Duration(d.TookMs) * time.Millisecond),
+			Took:   kit.Duration(time.Duration(d.TookMs) * time.Millisecond),
 			Cost:   value.Cost(b.Context, d.Usage.Cost),
 			Href:   b.handoffHref(h.ID),
 			Chosen: h.ID == b.Query("handoff"),
 		}
 		if h.Context != "" {
-			row.Context = kit.Visible(kit.Cut(h.Context, shownContext))
+			row.Context = kit.Escape(kit.Truncate(h.Context, shownContext))
 		}
 		if st := b.StepAt(h.Seq, h.Node); st != nil {
 			row.Step = b.StepLink(st)
@@ -110,12 +110,12 @@ func (b handoffsPart) refused(h handoff.Refused) HandoffRow {
 	row := HandoffRow{
 		Seq:     h.Seq,
 		At:      b.Time(h.At),
-		From:    kit.Visible(h.From),
-		To:      kit.Visible(h.To),
+		From:    kit.Escape(h.From),
+		To:      kit.Escape(h.To),
 		Reason:  words.Reason(b.Context, h.Reason),
-		Context: kit.Visible(kit.Cut(h.Explanation, shownContext)),
+		Context: kit.Escape(kit.Truncate(h.Explanation, shownContext)),
 		Result:  words.Status("refused"),
-		Refused: kit.Visible(kit.Cut(h.Failure.Message, 300)) + " (" + h.Failure.Code + ")",
+		Refused: kit.Escape(kit.Truncate(h.Failure.Message, 300)) + " (" + h.Failure.Code + ")",
 	}
 	if st := b.StepAt(h.Seq, h.Node); st != nil {
 		row.Step = b.StepLink(st)

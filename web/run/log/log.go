@@ -146,7 +146,7 @@ func (b logPart) log() *Log {
 			row.At.Text = "+0 ms"
 			if i+from > 0 {
 				before := all[i+from-1]
-				row.At.Text = "+" + kit.Took(record.TimeOr(f.l.At, f.e.At).Sub(record.TimeOr(before.l.At, before.e.At)))
+				row.At.Text = "+" + kit.Duration(record.TimeOr(f.l.At, f.e.At).Sub(record.TimeOr(before.l.At, before.e.At)))
 			}
 		}
 		row.Number, row.Step = strconv.Itoa(f.number), kit.StepName(f.e.Node, f.e.Visit)
@@ -197,10 +197,10 @@ func lineRange(text string) (from, to int) {
 
 // LineOf converts a log line. Colors become CSS classes, and nothing is interpreted as markup.
 func LineOf(b *record.Record, l domain.LogLine, e *domain.Entry) LogLine {
-	row := LogLine{Level: kit.Visible(kit.Cut(l.Level, 20)), At: b.Time(record.TimeOr(l.At, e.At))}
+	row := LogLine{Level: kit.Escape(kit.Truncate(l.Level, 20)), At: b.Time(record.TimeOr(l.At, e.At))}
 	row.At.Text = record.TimeOr(l.At, e.At).In(b.Display.Zone).Format("15:04:05.000")
-	for _, part := range ansi.Split(kit.Cut(l.Message, lineBytes)) {
-		row.Text = append(row.Text, Span{Class: part.Class, Text: kit.Visible(part.Text)})
+	for _, part := range ansi.Split(kit.Truncate(l.Message, lineBytes)) {
+		row.Text = append(row.Text, Span{Class: part.Class, Text: kit.Escape(part.Text)})
 	}
 	switch levelRank(l.Level) {
 	case 3:

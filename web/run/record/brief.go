@@ -13,9 +13,9 @@ func Brief(raw domain.RawJSON) string {
 	}
 	v, err := jsonvalue.Decode(raw)
 	if err != nil {
-		return kit.Shorten(kit.Visible(string(raw)))
+		return kit.Shorten(kit.Escape(string(raw)))
 	}
-	return kit.Shorten(kit.Visible(jsonvalue.Text(v)))
+	return kit.Shorten(kit.Escape(jsonvalue.Text(v)))
 }
 
 // Short returns a value as one line.
@@ -24,5 +24,5 @@ func Short(v any) string {
 	if err != nil {
 		return "…"
 	}
-	return kit.Visible(kit.Cut(string(j), 60))
+	return kit.Escape(kit.Truncate(string(j), 60))
 }

@@ -10,7 +10,7 @@ import (
 func (r *Request) DamagedParts(parts []domain.DamagedPart) []string {
 	out := make([]string, len(parts))
 	for i, p := range parts {
-		out[i] = r.T(part.Damaged[p.Part]) + ": " + kit.Visible(p.Message)
+		out[i] = r.T(part.Damaged[p.Part]) + ": " + kit.Escape(p.Message)
 	}
 	return out
 }

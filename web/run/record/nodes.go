@@ -136,7 +136,7 @@ func (b *Record) ahead() map[int]bool {
 // is the reason, or empty for Todo.
 func (b *Record) NoStep(node string) (state, why string) {
 	if e := b.Detail.Run.Error; b.Detail.Run.Status == domain.RunFailed && e != nil && e.Node == node {
-		return "failed", kit.Visible(kit.Cut(e.Message, 120))
+		return "failed", kit.Escape(kit.Truncate(e.Message, 120))
 	}
 	if why, not := b.notTaken(node); not {
 		return Passed, why
@@ -167,7 +167,7 @@ func (b *Record) notTaken(node string) (string, bool) {
 				if e.Saw != "" {
 					text = b.T("not taken: %s saw %s", e.Condition, e.Saw)
 				}
-				return kit.Visible(kit.Cut(text, 120)), true
+				return kit.Escape(kit.Truncate(text, 120)), true
 			}
 		}
 		if to := st.Led(); to != "" && to != node {
@@ -231,14 +231,14 @@ func (b *Record) TargetOf(node string) string {
 			if in, ok := v.(map[string]any); ok {
 				if text, ok := in["url"].(string); ok {
 					if u, err := url.Parse(text); err == nil && u.Host != "" {
-						return kit.Visible(kit.Cut(u.Host, 80))
+						return kit.Escape(kit.Truncate(u.Host, 80))
 					}
 				}
 			}
 		}
 	}
 	if i, ok := b.Program.Index[node]; ok && b.Program.Nodes[i].Tool != "" {
-		return kit.Visible(b.Program.Nodes[i].Tool)
+		return kit.Escape(b.Program.Nodes[i].Tool)
 	}
 	return ""
 }

@@ -37,7 +37,7 @@ type Record struct {
 
 // Open reads a run, and selects the view and the step of its page.
 func (r *Request) Open(id string) (*Record, error) {
-	d, resume, err := r.Engine.Look(r.Context, r.Who.Actor(), id)
+	d, resume, err := r.Engine.Look(r.Context, r.Principal.Actor(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (r *Request) Open(id string) (*Record, error) {
 	}
 	if resume == nil {
 		resume = func() (domain.Preview, error) {
-			return r.Engine.Preview(r.Context, r.Who.Actor(), domain.ActionRequest{Run: id, Action: domain.ActionResume})
+			return r.Engine.Preview(r.Context, r.Principal.Actor(), domain.ActionRequest{Run: id, Action: domain.ActionResume})
 		}
 	}
 	b := &Record{Request: r, past: r.past(d.Run), Detail: d, Program: program, Effects: effects, Preview: sync.OnceValues(resume),
@@ -70,7 +70,7 @@ func (b *Record) Refresh() Refresh {
 // Resumable reports whether the run has failed or was cancelled, and the user may resume it.
 func (b *Record) Resumable() bool {
 	run := b.Detail.Run
-	return b.Detail.Damage == nil && b.Who.Role.Includes(domain.RoleOperator) &&
+	return b.Detail.Damage == nil && b.Principal.Role.Includes(domain.RoleOperator) &&
 		(run.Status == domain.RunFailed && run.Error != nil || run.Status == domain.RunCancelled && run.PurgedAt.IsZero())
 }
 
@@ -120,7 +120,7 @@ func (b *Record) StepAt(seq int64, node string) *Step {
 func (b *Record) StepOf(number string) (*Step, error) {
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || seq < 1 || seq > int64(len(b.Detail.Journal)) {
-		return nil, domain.Errorf(domain.CodeNotFound, "run %s has no step %s", domain.ShortID(b.Detail.Run.ID), kit.Cut(number, 40))
+		return nil, domain.Errorf(domain.CodeNotFound, "run %s has no step %s", domain.ShortID(b.Detail.Run.ID), kit.Truncate(number, 40))
 	}
 	e := &b.Detail.Journal[seq-1]
 	for _, st := range b.Steps {

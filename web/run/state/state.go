@@ -212,7 +212,7 @@ func (b statePart) state() StateView {
 	if v.Heading == "" {
 		v.Heading = b.T("State at checkpoint %d", at)
 	}
-	if b.Who.Role.Includes(domain.RoleOperator) {
+	if b.Principal.Role.Includes(domain.RoleOperator) {
 		v.Fork = fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, at)
 	}
 	return v
@@ -311,7 +311,7 @@ func (b statePart) stateDiff(v *StateView, points []domain.Entry, from, to int64
 		v.Blocks = append(v.Blocks, c)
 	}
 	if n := len(same); n > 0 {
-		v.Same = b.N(n, "%s output is the same: %s", "%s outputs are the same: %s", kit.Cut(strings.Join(same, ", "), 300))
+		v.Same = b.N(n, "%s output is the same: %s", "%s outputs are the same: %s", kit.Truncate(strings.Join(same, ", "), 300))
 	}
 	if len(v.Blocks) == 0 {
 		v.Same = strings.TrimSpace(b.T("Nothing differs.") + " " + v.Same)
@@ -350,7 +350,7 @@ func At(r *record.Request) error {
 	number, whole := strings.CutSuffix(r.Param("cp"), ".json")
 	at, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || at < 0 {
-		return domain.Errorf(domain.CodeNotFound, "%q is not a checkpoint", kit.Cut(r.Param("cp"), 40))
+		return domain.Errorf(domain.CodeNotFound, "%q is not a checkpoint", kit.Truncate(r.Param("cp"), 40))
 	}
 	if !whole {
 		return r.Echo.Redirect(

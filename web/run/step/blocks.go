@@ -118,12 +118,12 @@ func (b inspectorPart) decisionBlocks(st *record.Step) []kit.Block {
 			return []kit.Block{{ID: "dec", Title: b.T("Who decided"), Text: b.T("No decision yet.")}}
 		}
 		if st.Final.Actor != "" {
-			lines = append(lines, b.T("Decided by %s", kit.Visible(st.Final.Actor)))
+			lines = append(lines, b.T("Decided by %s", kit.Escape(st.Final.Actor)))
 		}
 		t := b.Time(st.Final.At)
 		lines = append(lines, t.Title+" · "+t.UTC)
 		if st.Final.Reason != "" {
-			lines = append(lines, kit.Visible(kit.Cut(st.Final.Reason, 2000)))
+			lines = append(lines, kit.Escape(kit.Truncate(st.Final.Reason, 2000)))
 		}
 		out := []kit.Block{{ID: "dec", Title: b.T("Who decided"), Text: strings.Join(lines, "\n")}}
 		if st.Final.Output != nil {
@@ -135,7 +135,7 @@ func (b inspectorPart) decisionBlocks(st *record.Step) []kit.Block {
 	for _, e := range d.Evaluated {
 		line := fmt.Sprintf("%-9s %s  → %s", e.Result, e.Condition, e.To)
 		if e.Saw != "" {
-			line += "\n          " + b.T("it saw %s", kit.Cut(e.Saw, 300))
+			line += "\n          " + b.T("it saw %s", kit.Truncate(e.Saw, 300))
 		}
 		lines = append(lines, line)
 	}
@@ -149,7 +149,7 @@ func (b inspectorPart) decisionBlocks(st *record.Step) []kit.Block {
 		lines = append(lines, b.T("ended: %s", b.Constant(d.Ended)))
 	}
 	return []kit.Block{
-		{ID: "dec", Title: b.T("Why did it go there?"), Text: kit.Visible(kit.Cut(strings.Join(lines, "\n"), value.PreviewBytes))},
+		{ID: "dec", Title: b.T("Why did it go there?"), Text: kit.Escape(kit.Truncate(strings.Join(lines, "\n"), value.PreviewBytes))},
 	}
 }
 
@@ -173,9 +173,9 @@ func (b inspectorPart) callBlocks(st *record.Step) []kit.Block {
 			break
 		}
 		what, _ := part.Call(c)
-		title := []string{fmt.Sprintf("%d · %s", n+1, kit.Visible(what)), b.T(record.StepStatus(c.Status).Word)}
+		title := []string{fmt.Sprintf("%d · %s", n+1, kit.Escape(what)), b.T(record.StepStatus(c.Status).Word)}
 		if !c.StartedAt.IsZero() {
-			title = append(title, kit.Took(c.At.Sub(c.StartedAt)))
+			title = append(title, kit.Duration(c.At.Sub(c.StartedAt)))
 		}
 		if !c.Usage.Zero() {
 			title = append(
@@ -227,7 +227,7 @@ func (b inspectorPart) logProgress(l domain.AttemptLog) string {
 		if p.Total > 0 {
 			text = b.T("%s of %s", b.Number(p.Done), b.Number(p.Total))
 		}
-		out = append(out, b.T("Progress: %s", text)+" "+kit.Visible(kit.Cut(p.Message, 200)))
+		out = append(out, b.T("Progress: %s", text)+" "+kit.Escape(kit.Truncate(p.Message, 200)))
 	}
 	if l.Dropped > 0 {
 		out = append(out, b.N(l.Dropped, "%s more line was not kept.", "%s more lines were not kept."))
@@ -346,7 +346,7 @@ func (b inspectorPart) markDifferences(blocks []kit.Block, st *record.Step, a *r
 // markNode marks the value at a path.
 func markNode(n *kit.Node, path, was string) {
 	if n.Path == path {
-		n.Was = was
+		n.Previously = was
 		return
 	}
 	for i := range n.Children {

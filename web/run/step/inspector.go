@@ -82,7 +82,7 @@ func (b inspectorPart) inspector() Inspector {
 	}
 	b.inspectorFacts(&i, st, a)
 	i.Resume = b.fate(st)
-	if st.Status == domain.NodeInDoubt && a != nil && b.Who.Role.Includes(domain.RoleOperator) {
+	if st.Status == domain.NodeInDoubt && a != nil && b.Principal.Role.Includes(domain.RoleOperator) {
 		what := b.doubtOf(st, a)
 		together := doubts.Together(b.Record, st.Node)
 		i.Doubt = &DoubtForm{
@@ -90,7 +90,7 @@ func (b inspectorPart) inspector() Inspector {
 			What:     what,
 			Together: together,
 			Action:   fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.Detail.Run.ID, url.PathEscape(st.Node)),
-			CSRF:     b.Who.CSRF,
+			CSRF:     b.Principal.CSRF,
 			Idem:     kit.NewID(),
 			Rev: strconv.FormatInt(
 				b.Detail.Run.LastSeq,
@@ -135,7 +135,7 @@ func (b inspectorPart) inspector() Inspector {
 		i.Advice = b.T(failure.Meaning(a.Entry.Failure.Code))
 		b.markDifferences(i.Blocks, st, a)
 		if id := a.Entry.Failure.Request; id != "" {
-			i.Facts = append(i.Facts, kit.Fact{Term: b.T("Provider request"), Text: kit.Visible(id)})
+			i.Facts = append(i.Facts, kit.Fact{Term: b.T("Provider request"), Text: kit.Escape(id)})
 		}
 		i.Facts = append(i.Facts, kit.Fact{Term: b.T("Trace"), Text: fmt.Sprintf("%x", domain.TraceOf(b.Detail.Run.ID))})
 		i.Find = b.FindForm(i.Blocks)
@@ -162,7 +162,7 @@ func (b inspectorPart) inspector() Inspector {
 			},
 		)
 	}
-	if b.Who.Role.Includes(domain.RoleOperator) && st.Final != nil {
+	if b.Principal.Role.Includes(domain.RoleOperator) && st.Final != nil {
 		before := int64(0)
 		for _, e := range b.Detail.Journal[:min(int(st.Seq-1), len(b.Detail.Journal))] {
 			if part.IsCheckpoint(&e) {
@@ -199,7 +199,7 @@ func (b inspectorPart) doubtOf(st *record.Step, a *record.Attempt) string {
 			a.Number,
 			st.Node,
 			what,
-			kit.Visible(kit.Cut(f.Message, 300)),
+			kit.Escape(kit.Truncate(f.Message, 300)),
 		)
 		how = strings.TrimSuffix(how, ".") + "."
 	}
@@ -218,7 +218,7 @@ func (b inspectorPart) callsInDoubt(st *record.Step) []DoubtCall {
 		for _, c := range w.Calls {
 			out = append(
 				out,
-				DoubtCall{Tool: kit.Visible(c.Tool), Arguments: record.Brief(c.Arguments), Key: c.IdempotencyKey,
+				DoubtCall{Tool: kit.Escape(c.Tool), Arguments: record.Brief(c.Arguments), Key: c.IdempotencyKey,
 					Sent: b.Time(c.Since).Title},
 			)
 		}
@@ -295,13 +295,13 @@ func (b inspectorPart) inspectorFacts(i *Inspector, st *record.Step, a *record.A
 			until = a.Ended
 		}
 		if st.Status != record.NodeLost {
-			main(b.T("Duration"), kit.Took(until.Sub(from)))
-			main(b.T("Total"), kit.Took(st.Took(b.Site.Now())))
+			main(b.T("Duration"), kit.Duration(until.Sub(from)))
+			main(b.T("Total"), kit.Duration(st.Took(b.Site.Now())))
 		}
 	}
 	if flow, err := b.Flow(); err == nil { // omit the median on an error
 		if n := flow.Nodes[st.Node]; n != nil && n.Settled > n.Failed {
-			main(b.T("Usually"), kit.Took(n.P50))
+			main(b.T("Usually"), kit.Duration(n.P50))
 		}
 	}
 	if n, ok := b.Program.Index[st.Node]; ok {

@@ -54,9 +54,9 @@ func Show(r *record.Request) error {
 // wayTo returns the breadcrumb of a step's page, with a link to the next step.
 func wayTo(b *record.Record, st *record.Step) kit.Crumbs {
 	at := func(st *record.Step) string { return fmt.Sprintf("/runs/%s/steps/%d", b.Detail.Run.ID, st.Seq) }
-	way := kit.Crumbs{Way: append(b.WayHere(), kit.Link{Text: st.Label(), Href: at(st)})}
+	way := kit.Crumbs{Path: append(b.WayHere(), kit.Link{Text: st.Label(), Href: at(st)})}
 	if i := slices.Index(b.Steps, st); len(b.Steps) > 1 {
-		way.Beside = b.T("%s of %s", b.Number(int64(i+1)), b.Number(int64(len(b.Steps))))
+		way.Siblings = b.T("%s of %s", b.Number(int64(i+1)), b.Number(int64(len(b.Steps))))
 		way.Next = kit.Link{Text: b.T("Next step"), Href: at(b.Steps[(i+1)%len(b.Steps)])}
 	}
 	return way
@@ -92,7 +92,7 @@ func (b inspectorPart) window(e *domain.Entry, part string) (kit.Block, error) {
 	v := kit.Block{
 		ID:    part,
 		Title: b.T("Bytes %s to %s of %s", b.Number(int64(min(start+1, len(j)))), b.Number(int64(end)), b.Number(int64(len(j)))),
-		Text:  kit.Visible(string(j[start:end])),
+		Text:  kit.Escape(string(j[start:end])),
 		Raw:   fmt.Sprintf("/runs/%s/raw/%d/%s", b.Detail.Run.ID, e.Seq, part),
 	}
 	link := func(text string, at int) {

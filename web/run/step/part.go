@@ -71,7 +71,8 @@ func RawPart(r *record.Request) error {
 			data = []byte(text.String())
 		}
 	default:
-		return domain.Errorf(domain.CodeNotFound, "a step has no part %q", kit.Cut(part, 40)).Suggest("input, output, prompt, error or log")
+		return domain.Errorf(domain.CodeNotFound, "a step has no part %q", kit.Truncate(part, 40)).
+			Suggest("input, output, prompt, error or log")
 	}
 	h := r.Echo.Response().Header()
 	h.Set(

@@ -79,7 +79,7 @@ func (b inspectorPart) promptTab(i *Inspector, st *record.Step, a *record.Attemp
 	}
 	add := func(term, text string) {
 		if text != "" {
-			v.Facts = append(v.Facts, kit.Fact{Term: term, Text: kit.Visible(text)})
+			v.Facts = append(v.Facts, kit.Fact{Term: term, Text: kit.Escape(text)})
 		}
 	}
 	add(b.T("Model"), p.Model)
@@ -107,7 +107,7 @@ func (b inspectorPart) promptTab(i *Inspector, st *record.Step, a *record.Attemp
 	}
 	add(b.T("Finish reason"), p.Finish)
 	for n, t := range p.Tools {
-		text := strconv.Itoa(n+1) + " " + kit.Visible(t.Name)
+		text := strconv.Itoa(n+1) + " " + kit.Escape(t.Name)
 		if t.Called > 0 {
 			text += " · " + b.N(t.Called, "called %s time", "called %s times")
 		}
@@ -137,7 +137,7 @@ func (b inspectorPart) messageBlock(p *prompt.Conversation, n int) kit.Block {
 	var says []string
 	switch m.Role {
 	case "tool":
-		name := kit.Visible(m.Tool)
+		name := kit.Escape(m.Tool)
 		if k := p.Number(m.Tool); k > 0 {
 			name = strconv.Itoa(k) + " " + name
 		}
@@ -148,7 +148,7 @@ func (b inspectorPart) messageBlock(p *prompt.Conversation, n int) kit.Block {
 			v = b.ValueOf(id, "", m.Result, m.Row.Seq, "output")
 		}
 		if m.Args != "" {
-			says = append(says, b.T("Arguments: %s", kit.Visible(kit.Cut(m.Args, 2000))))
+			says = append(says, b.T("Arguments: %s", kit.Escape(kit.Truncate(m.Args, 2000))))
 		}
 	case "assistant":
 		var text strings.Builder
@@ -169,7 +169,7 @@ func (b inspectorPart) messageBlock(p *prompt.Conversation, n int) kit.Block {
 		}
 		v = value.Text(kit.Block{ID: id}, text.String())
 		if m.Agent != "" && m.Agent != p.Agent {
-			title = append(title, kit.Visible(m.Agent))
+			title = append(title, kit.Escape(m.Agent))
 		}
 		if m.Usage != nil {
 			says = append(
@@ -179,19 +179,19 @@ func (b inspectorPart) messageBlock(p *prompt.Conversation, n int) kit.Block {
 			)
 		}
 		if m.Finish != "" {
-			says = append(says, b.T("finish reason %s", kit.Visible(m.Finish)))
+			says = append(says, b.T("finish reason %s", kit.Escape(m.Finish)))
 		}
 	case "handoff":
-		title = append(title, "→ "+kit.Visible(m.Agent))
+		title = append(title, "→ "+kit.Escape(m.Agent))
 		v = value.Text(kit.Block{ID: id}, m.Text)
 		if m.Failed != nil {
-			says = append(says, kit.Visible(m.Failed.Message))
+			says = append(says, kit.Escape(m.Failed.Message))
 		}
 	default:
 		v = value.Text(kit.Block{ID: id}, m.Text)
 	}
 	if m.Row != nil && m.Role != "handoff" {
-		title = append(title, kit.Took(m.Row.At.Sub(record.TimeOr(m.Row.StartedAt, m.Row.At))))
+		title = append(title, kit.Duration(m.Row.At.Sub(record.TimeOr(m.Row.StartedAt, m.Row.At))))
 	}
 	v.Title, v.Explanation = strings.Join(title, " · "), strings.Join(says, " · ")
 	return v

@@ -65,7 +65,7 @@ func partOf(j domain.RawJSON, path string) (domain.RawJSON, error) {
 	}
 	v, ok := value.At(v, path)
 	if !ok {
-		return nil, domain.Errorf(domain.CodeNotFound, "the value has no part %s", kit.Cut(path, 100))
+		return nil, domain.Errorf(domain.CodeNotFound, "the value has no part %s", kit.Truncate(path, 100))
 	}
 	if s, ok := v.(string); ok {
 		return domain.RawJSON(s), nil

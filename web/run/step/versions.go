@@ -25,7 +25,7 @@ func (b inspectorPart) activeAt(at time.Time) (f activeVersions) {
 	for _, action := range []string{"daemon.start", "config.reload"} {
 		list, err := b.App.Audit.List(
 			b.Context,
-			b.Who.Actor(),
+			b.Principal.Actor(),
 			domain.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: domain.Page{Limit: 1}},
 		)
 		if err != nil {
@@ -65,15 +65,15 @@ func (b inspectorPart) participants(st *record.Step, a *record.Attempt, agent st
 	}
 	f := b.activeAt(began)
 	if version := f.agents[agent]; version != "" {
-		add(b.T("Agent"), b.T("%s, version %s", kit.Visible(agent), kit.Visible(version)))
+		add(b.T("Agent"), b.T("%s, version %s", kit.Escape(agent), kit.Escape(version)))
 	} else {
-		add(b.T("Agent"), kit.Visible(agent))
+		add(b.T("Agent"), kit.Escape(agent))
 	}
 	if b.Conversations(st.Node) {
 		var models []string
 		for _, m := range promptOf(st, a).Messages {
-			if m.Model != "" && !slices.Contains(models, kit.Visible(m.Model)) {
-				models = append(models, kit.Visible(m.Model))
+			if m.Model != "" && !slices.Contains(models, kit.Escape(m.Model)) {
+				models = append(models, kit.Escape(m.Model))
 			}
 		}
 		add(b.T("Model"), strings.Join(models, ", "))
@@ -87,16 +87,16 @@ func (b inspectorPart) participants(st *record.Step, a *record.Attempt, agent st
 // is built in.
 func (b inspectorPart) toolVersion(name string, f activeVersions) string {
 	source := ""
-	if tools, err := b.App.Tools.List(b.Context, b.Who.Actor()); err == nil {
+	if tools, err := b.App.Tools.List(b.Context, b.Principal.Actor()); err == nil {
 		if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {
 			source = tools[i].Source
 		}
 	}
 	switch {
 	case source == "built-in" && f.kairosd != "":
-		return b.T("%s of kairosd %s", kit.Visible(name), kit.Visible(f.kairosd))
+		return b.T("%s of kairosd %s", kit.Escape(name), kit.Escape(f.kairosd))
 	case source != "" && source != "built-in":
-		return b.T("%s of the MCP server %s", kit.Visible(name), kit.Visible(source))
+		return b.T("%s of the MCP server %s", kit.Escape(name), kit.Escape(source))
 	}
-	return kit.Visible(name)
+	return kit.Escape(name)
 }

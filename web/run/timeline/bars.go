@@ -186,13 +186,13 @@ func (t *timelinePage) waitText(st *record.Step, w record.Pause) (text string, d
 	left := w.Due.Sub(t.now)
 	switch open := left > 0 && !w.To.Before(t.now); {
 	case w.Reason == domain.WaitRetry && open:
-		text, due = t.T("retry in %s", ""), &Countdown{Until: w.Due.UnixMilli(), Left: kit.About(left)}
+		text, due = t.T("retry in %s", ""), &Countdown{Until: w.Due.UnixMilli(), Left: kit.ApproxDuration(left)}
 	case w.Reason == domain.WaitRetry:
-		text = t.T("retry after %s", kit.Took(w.Len()))
+		text = t.T("retry after %s", kit.Duration(w.Len()))
 	case w.Reason == domain.WaitTimer && open:
 		return t.T("timer: until %s", t.Time(w.Due).Text), nil
 	case w.Reason == domain.WaitTimer:
-		return t.T("timer: %s", kit.Took(w.Len())), nil
+		return t.T("timer: %s", kit.Duration(w.Len())), nil
 	case w.Reason == domain.WaitPaused, w.Reason == domain.WaitQuarantined, w.Reason == domain.WaitHeld, w.Reason == domain.WaitInDoubt:
 		return t.Reason(w.Reason), nil
 	default:

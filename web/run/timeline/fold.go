@@ -37,7 +37,7 @@ func (t *timelinePage) single(st *record.Step, child bool) line {
 		if t.open[l.fold] != 0 {
 			for _, c := range st.Calls {
 				what, _ := part.Call(c)
-				l.below = append(l.below, line{steps: l.steps, name: kit.Visible(what), child: true, call: c})
+				l.below = append(l.below, line{steps: l.steps, name: kit.Escape(what), child: true, call: c})
 			}
 		}
 	}

@@ -192,13 +192,13 @@ func (t *timelinePage) notes(st *record.Step) (string, *Countdown) {
 		}
 	}
 	if st.Status == domain.NodeCompleted && st.Final != nil && st.Final.Kind == domain.EntryResult && st.Final.Reason != "" && !st.Reused {
-		out = append(out, kit.Visible(kit.Cut(st.Final.Reason, 80)))
+		out = append(out, kit.Escape(kit.Truncate(st.Final.Reason, 80)))
 	}
 	if st.Status == domain.NodeSkipped && st.Final != nil && st.Final.Failure != nil {
-		out = append(out, kit.Visible(kit.Cut(st.Final.Failure.Message, 80)))
+		out = append(out, kit.Escape(kit.Truncate(st.Final.Failure.Message, 80)))
 	}
 	if st.Status == domain.NodeSkipped && st.Last.Reason != "" {
-		out = append(out, kit.Cut(t.Constant(st.Last.Reason), 80))
+		out = append(out, kit.Truncate(t.Constant(st.Last.Reason), 80))
 	}
 	var due *Countdown
 	if pauses := st.Pauses(t.now); st.Status == domain.NodeWaiting && len(pauses) > 0 {

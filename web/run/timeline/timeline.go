@@ -189,7 +189,7 @@ func roundTime(d time.Duration) string {
 	case d < time.Minute:
 		return strings.TrimSuffix(strconv.FormatFloat(d.Seconds(), 'f', 1, 64), ".0") + " s"
 	}
-	text := kit.Took(d)
+	text := kit.Duration(d)
 	for _, zero := range []string{" 0s", " 0m", " 0h"} {
 		text = strings.TrimSuffix(text, zero)
 	}
@@ -210,7 +210,7 @@ func (t *timelinePage) cuts(v *Timeline, idle bool) {
 	}
 	lastX := -20.0
 	for _, c := range t.axis.Cuts() {
-		text := t.T("%s idle", kit.Took(c.Len()))
+		text := t.T("%s idle", kit.Duration(c.Len()))
 		var most time.Duration
 		for _, w := range waits {
 			from, to := w.From, w.To
@@ -221,12 +221,12 @@ func (t *timelinePage) cuts(v *Timeline, idle bool) {
 				to = c.To
 			}
 			if d := to.Sub(from); d > most {
-				most, text = d, t.T("%s waiting for %s at %s", kit.Took(c.Len()), t.Reason(w.Reason), w.node)
+				most, text = d, t.T("%s waiting for %s at %s", kit.Duration(c.Len()), t.Reason(w.Reason), w.node)
 			}
 		}
 		cut := Cut{X: kit.Percent(c.X), W: kit.Percent(c.W), Text: text}
 		if c.X-lastX >= 10 {
-			cut.Label, lastX = kit.Took(c.Len()), c.X
+			cut.Label, lastX = kit.Duration(c.Len()), c.X
 		}
 		v.Cuts = append(v.Cuts, cut)
 	}
@@ -263,7 +263,7 @@ func (t *timelinePage) critical(v *Timeline) {
 	if n := len(names); n > 8 {
 		names = slices.Concat(names[:3], []string{"…"}, names[n-4:])
 	}
-	v.Chain = t.T("%s: %s of work in a run of %s.", strings.Join(names, " → "), kit.Took(sum), kit.Took(t.all.Len()))
+	v.Chain = t.T("%s: %s of work in a run of %s.", strings.Join(names, " → "), kit.Duration(sum), kit.Duration(t.all.Len()))
 }
 
 // counts adds the number of steps in each state, with links that filter by it. A foreach counts as
@@ -391,5 +391,5 @@ func (t *timelinePage) tookText(l line) string {
 	if l.call == nil && len(l.steps) == 1 && l.steps[0].Status == record.NodeLost {
 		return "–"
 	}
-	return kit.Took(t.tookOf(l))
+	return kit.Duration(t.tookOf(l))
 }
