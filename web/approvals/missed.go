@@ -12,7 +12,7 @@ import (
 // missedSlots returns the entries of schedules with missed slots that wait for a decision. plan, if
 // not empty, restricts them to a plan.
 func (s *section) missedSlots(c *ui.Context, plan string) (out []approval.Request, err error) {
-	list, err := s.App.Schedules.List(c, c.Who.Actor(), domain.ScheduleFilter{State: "missed", Page: domain.Page{Limit: questionsMax}})
+	list, err := s.App.Schedules.List(c, c.Principal.Actor(), domain.ScheduleFilter{State: "missed", Page: domain.Page{Limit: maxQuestions}})
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (s *section) missedSlots(c *ui.Context, plan string) (out []approval.Reques
 			Role: "need", Kind: kit.Link{Text: c.T("Missed slots · %s", x.PlanKey), Href: link.Plan(x.PlanKey)},
 			Text: schedule.Missed(c, *x.Missed), Href: at, Since: c.Time(x.Missed.CreatedAt), Remark: x.Key,
 		}
-		if c.Who.Role.Includes(domain.RoleOperator) {
+		if c.Principal.Role.Includes(domain.RoleOperator) {
 			r.Actions = []kit.Link{{Text: c.T("Decide…"), Href: at + "/missed", Dialog: true}}
 		}
 		out = append(out, r)

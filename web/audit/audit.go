@@ -219,7 +219,7 @@ func (s *section) auditLine(c *ui.Context, q string, e domain.AuditEvent) AuditR
 		At:     c.Time(e.At),
 		Actor:  s.auditTerm(c, q, "actor", e.Actor),
 		Action: s.auditTerm(c, q, "action", e.Action),
-		Object: c.ApproxDuration(e),
+		Object: c.EventObject(e),
 		Icon:   "i-user",
 		Result: event.Result(e.Result),
 		Reason: kit.Escape(kit.Truncate(e.Reason, 300)),

@@ -48,7 +48,7 @@ func (s *section) auditEvent(c *ui.Context) error {
 	add(c.T("Time"), kit.Link{Text: at.Title + " · " + at.UTC}, false)
 	add(c.T("Person"), s.auditTerm(c, "", "actor", e.Actor), false)
 	add(c.T("Action"), s.auditTerm(c, "", "action", e.Action), true)
-	add(c.T("About"), c.ApproxDuration(e), false)
+	add(c.T("About"), c.EventObject(e), false)
 	add(c.T("Object"), text(e.Object), true)
 	add(c.T("Reason"), text(e.Reason), false)
 	add(c.T("Source"), s.auditTerm(c, "", "source", e.Source), false)
@@ -72,7 +72,7 @@ func (s *section) auditEvent(c *ui.Context) error {
 				c.T("What changed"),
 				kit.Link{
 					Text: c.T("from version %d to %d", d.Version-1, d.Version),
-					Href: fmt.Sprintf("%s/diff/%d/%d", c.ApproxDuration(e).Href, d.Version-1, d.Version),
+					Href: fmt.Sprintf("%s/diff/%d/%d", c.EventObject(e).Href, d.Version-1, d.Version),
 				},
 				false,
 			)

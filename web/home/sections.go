@@ -137,7 +137,7 @@ func (s *section) read(c *ui.Context, b homeSection) (v HomeSection) {
 	}()
 	ctx, cancel := context.WithTimeout(c, sectionDeadline)
 	defer cancel()
-	content, err := b.build(s, c.WithinDuration(ctx))
+	content, err := b.build(s, c.WithContext(ctx))
 	if err != nil {
 		failed(err)
 		return v

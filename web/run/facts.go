@@ -74,7 +74,7 @@ func (b *headPart) facts() (out []kit.Fact) {
 		add(b.T("Forked from"), domain.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
 	}
 	if slot := run.Slot; !slot.IsZero() {
-		mark("i-clock", b.T("Slot"), kit.Visible(slot.Schedule)+" · "+b.Time(slot.At).Text, schedule.Address(slot.Schedule))
+		mark("i-clock", b.T("Slot"), kit.Escape(slot.Schedule)+" · "+b.Time(slot.At).Text, schedule.Address(slot.Schedule))
 	}
 	if run.RerunOf != "" {
 		add(b.T("Rerun of"), domain.ShortID(run.RerunOf), "/runs/"+run.RerunOf)

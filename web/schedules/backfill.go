@@ -32,7 +32,7 @@ func (s *section) showBackfill(c *ui.Context, code int, problem string) error {
 	req, err := rangeOf(c, x)
 	if err == nil {
 		var pre app.BackfillPreview
-		if pre, err = s.App.Schedules.PreviewBackfill(c, c.Who.Actor(), req); err == nil {
+		if pre, err = s.App.Schedules.PreviewBackfill(c, c.Principal.Actor(), req); err == nil {
 			preview(c, &p, pre)
 		}
 	}
@@ -79,12 +79,12 @@ func rangeOf(c *ui.Context, x domain.Schedule) (app.Backfill, error) {
 			continue
 		}
 		if *to, err = time.ParseInLocation("2006-01-02T15:04", text, zone); err != nil {
-			return req, domain.Errorf(domain.CodeInvalid, "%q is not a date and time", kit.Cut(text, 40)).Suggest("write 2030-01-31T02:30")
+			return req, domain.Errorf(domain.CodeInvalid, "%q is not a date and time", kit.Truncate(text, 40)).Suggest("write 2030-01-31T02:30")
 		}
 	}
 	if text := c.Field("rate"); text != "" {
 		if req.Rate, err = strconv.Atoi(text); err != nil {
-			return req, domain.Errorf(domain.CodeInvalid, "%q is not a number of slots per minute", kit.Cut(text, 40))
+			return req, domain.Errorf(domain.CodeInvalid, "%q is not a number of slots per minute", kit.Truncate(text, 40))
 		}
 	}
 	return req, nil
@@ -103,7 +103,7 @@ func (s *section) backfill(c *ui.Context) error {
 		}
 		var b domain.Bulk
 		if b, err = s.App.Schedules.Backfill(c, req); err == nil {
-			return c.To("/bulk/" + b.ID)
+			return c.RedirectTo("/bulk/" + b.ID)
 		}
 	}
 	if domain.CodeOf(err) == domain.CodeStale {

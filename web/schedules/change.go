@@ -57,14 +57,14 @@ func (s *section) change(c *ui.Context, do func(context.Context, app.ScheduleCha
 	if err != nil {
 		return err
 	}
-	return c.To(schedule.Address(x.Key))
+	return c.RedirectTo(schedule.Address(x.Key))
 }
 
 func (s *section) delete(c *ui.Context) error {
 	if _, err := s.App.Schedules.Delete(c, s.requested(c)); err != nil {
 		return err
 	}
-	return c.To("/schedules")
+	return c.RedirectTo("/schedules")
 }
 
 // requested is the change that a form requests.

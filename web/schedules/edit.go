@@ -57,19 +57,19 @@ func (s *section) newPage(c *ui.Context) error {
 
 func (s *section) showNew(c *ui.Context, code int, p EditPage, problem string) error {
 	p.New, p.Heading, p.Button, p.Post, p.Back = true, c.T("New schedule"), c.T("Create"), "/schedules/new", "/schedules"
-	p.Way = kit.Crumbs{Way: []kit.Link{{Text: c.T("Schedules"), Href: "/schedules"}}}
+	p.Way = kit.Crumbs{Path: []kit.Link{{Text: c.T("Schedules"), Href: "/schedules"}}}
 	return s.showEdit(c, code, p, problem)
 }
 
 // showEdit shows the form with the next times, if the expression is valid.
 func (s *section) showEdit(c *ui.Context, code int, p EditPage, problem string) error {
 	p.Shell, p.Idem, p.Error = c.Shell("plans", p.Heading), kit.NewID(), problem
-	if times, err := s.App.Schedules.Next(c, c.Who.Actor(), p.Cron, p.Zone, 3); err == nil {
+	if times, err := s.App.Schedules.Next(c, c.Principal.Actor(), p.Cron, p.Zone, 3); err == nil {
 		for _, at := range times {
 			p.Times = append(p.Times, c.Time(at))
 		}
 	}
-	plans, err := s.App.Plans.List(c, c.Who.Actor(), domain.PlanFilter{Page: domain.Page{Limit: 100}})
+	plans, err := s.App.Plans.List(c, c.Principal.Actor(), domain.PlanFilter{Page: domain.Page{Limit: 100}})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *section) create(c *ui.Context) error {
 	if err == nil && c.Field("do") != "check" {
 		var x domain.Schedule
 		if x, err = s.App.Schedules.Create(c, app.NewSchedule{Meta: c.Meta(), Key: p.Key, ScheduleFields: fields}); err == nil {
-			return c.To(schedule.Address(x.Key))
+			return c.RedirectTo(schedule.Address(x.Key))
 		}
 	}
 	if err == nil {
@@ -110,12 +110,12 @@ func fieldsOf(c *ui.Context, p EditPage) (f app.ScheduleFields, err error) {
 	version, jitter := 0, time.Duration(0)
 	if p.Version != "" {
 		if version, err = strconv.Atoi(strings.TrimPrefix(p.Version, "v")); err != nil {
-			return f, domain.Errorf(domain.CodeInvalid, "%q is not a version", kit.Cut(p.Version, 40))
+			return f, domain.Errorf(domain.CodeInvalid, "%q is not a version", kit.Truncate(p.Version, 40))
 		}
 	}
 	if p.Jitter != "" {
 		if jitter, err = time.ParseDuration(p.Jitter); err != nil {
-			return f, domain.Errorf(domain.CodeInvalid, "%q is not a duration", kit.Cut(p.Jitter, 40)).Suggest("write 30s or 5m")
+			return f, domain.Errorf(domain.CodeInvalid, "%q is not a duration", kit.Truncate(p.Jitter, 40)).Suggest("write 30s or 5m")
 		}
 	}
 	var input domain.RawJSON
@@ -170,7 +170,7 @@ func (s *section) edit(c *ui.Context) error {
 		}
 		if _, err = s.App.Schedules.Update(c, app.ScheduleEdit{Meta: c.Meta(), Schedule: x.Key, Rev: revision(c),
 			ScheduleFields: fields}); err == nil {
-			return c.To(schedule.Address(x.Key))
+			return c.RedirectTo(schedule.Address(x.Key))
 		}
 	}
 	if err == nil {

@@ -33,7 +33,7 @@ func (s *section) list(c *ui.Context) error {
 			p.EmptyText = c.T(st.empty)
 		}
 	}
-	found, err := s.App.Schedules.List(c, c.Who.Actor(), domain.ScheduleFilter{Text: p.Find, State: p.State, Page: c.Page()})
+	found, err := s.App.Schedules.List(c, c.Principal.Actor(), domain.ScheduleFilter{Text: p.Find, State: p.State, Page: c.Page()})
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ var slotStatus = map[string]kit.Status{
 }
 
 func slotRow(c *ui.Context, slot domain.Slot) SlotRow {
-	r := SlotRow{At: c.Time(slot.At), Status: slotStatus[slot.State], Reason: kit.Visible(kit.Cut(c.Constant(slot.Reason), 300))}
+	r := SlotRow{At: c.Time(slot.At), Status: slotStatus[slot.State], Reason: kit.Escape(kit.Truncate(c.Constant(slot.Reason), 300))}
 	if slot.Run != "" {
 		r.Run = kit.Link{Text: domain.ShortID(slot.Run), Href: "/runs/" + slot.Run}
 		if slot.RunStatus != "" {

@@ -61,7 +61,7 @@ func (s *section) decide(c *ui.Context) error {
 		return err
 	}
 	if b.ID != "" {
-		return c.To("/bulk/" + b.ID)
+		return c.RedirectTo("/bulk/" + b.ID)
 	}
-	return c.To(schedule.Address(c.Param("schedule")))
+	return c.RedirectTo(schedule.Address(c.Param("schedule")))
 }

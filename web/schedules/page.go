@@ -39,7 +39,7 @@ var catchUpWords = map[domain.CatchUp]string{
 
 // find is the schedule that the address names.
 func (s *section) find(c *ui.Context) (domain.Schedule, error) {
-	return s.App.Schedules.Get(c, c.Who.Actor(), c.Param("schedule"))
+	return s.App.Schedules.Get(c, c.Principal.Actor(), c.Param("schedule"))
 }
 
 // schedule is the page of one schedule.
@@ -50,21 +50,21 @@ func (s *section) schedule(c *ui.Context) error {
 	}
 	p := SchedulePage{Shell: c.Shell("plans", x.Key), Heading: x.Key, Status: status(x), Way: way(c, x),
 		Runs: link.List("/runs", "schedule:"+x.Key), Facts: facts(c, x), Actions: actions(c, x)}
-	effective, err := s.App.Schedules.CatchUp(c, c.Who.Actor(), x)
+	effective, err := s.App.Schedules.CatchUp(c, c.Principal.Actor(), x)
 	if err != nil {
 		return err
 	}
 	p.Rules = []string{c.T(overlapWords[x.Overlap]), c.T(catchUpWords[effective])}
 	if x.Paused != nil {
-		p.Notes = append(p.Notes, c.T("Paused by %s at %s: no slot starts a run.", kit.Visible(x.Paused.By), c.Time(x.Paused.Since).Text))
+		p.Notes = append(p.Notes, c.T("Paused by %s at %s: no slot starts a run.", kit.Escape(x.Paused.By), c.Time(x.Paused.Since).Text))
 		if x.Paused.Reason != "" {
-			p.Notes = append(p.Notes, kit.Visible(x.Paused.Reason))
+			p.Notes = append(p.Notes, kit.Escape(x.Paused.Reason))
 		}
 	}
 	if x.PlanStopped {
 		p.Notes = append(p.Notes, c.T("Plan %s is paused or archived: no slot starts a run, and slots count as missed.", x.PlanKey))
 	}
-	times, err := s.App.Schedules.Next(c, c.Who.Actor(), x.Cron, x.Zone, shownTimes)
+	times, err := s.App.Schedules.Next(c, c.Principal.Actor(), x.Cron, x.Zone, shownTimes)
 	if err != nil {
 		p.Problem = c.Sentence(err)
 	}
@@ -72,7 +72,7 @@ func (s *section) schedule(c *ui.Context) error {
 		p.Times = append(p.Times, c.Time(at))
 	}
 	if len(x.Input) > 0 {
-		p.Input = kit.Visible(kit.Cut(string(x.Input), 2000))
+		p.Input = kit.Escape(kit.Truncate(string(x.Input), 2000))
 	}
 	if err := s.addMissed(c, &p, x); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *section) schedule(c *ui.Context) error {
 }
 
 func way(c *ui.Context, x domain.Schedule) kit.Crumbs {
-	return kit.Crumbs{Way: []kit.Link{{Text: c.T("Schedules"), Href: "/schedules"}, {Text: x.Key, Href: schedule.Address(x.Key)}}}
+	return kit.Crumbs{Path: []kit.Link{{Text: c.T("Schedules"), Href: "/schedules"}, {Text: x.Key, Href: schedule.Address(x.Key)}}}
 }
 
 func facts(c *ui.Context, x domain.Schedule) []kit.Fact {
@@ -92,10 +92,10 @@ func facts(c *ui.Context, x domain.Schedule) []kit.Fact {
 	out := []kit.Fact{
 		{Icon: "i-plan", Term: c.T("Plan"), Text: x.PlanKey + " · " + version, Href: link.Plan(x.PlanKey)},
 		{Icon: "i-clock", Term: c.T("Times"), Text: x.Cron + " · " + x.Zone},
-		{Icon: "i-user", Term: c.T("Actor of its runs"), Text: kit.Visible(x.Actor)},
+		{Icon: "i-user", Term: c.T("Actor of its runs"), Text: kit.Escape(x.Actor)},
 	}
 	if x.Jitter > 0 {
-		out = append(out, kit.Fact{Term: c.T("Longest delay"), Text: kit.Took(x.Jitter)})
+		out = append(out, kit.Fact{Term: c.T("Longest delay"), Text: kit.Duration(x.Jitter)})
 	}
 	return out
 }
@@ -117,7 +117,7 @@ func actions(c *ui.Context, x domain.Schedule) (out []kit.Link) {
 
 // addMissed adds the missed slots that wait for a decision, and those that were decided.
 func (s *section) addMissed(c *ui.Context, p *SchedulePage, x domain.Schedule) error {
-	list, err := s.App.Schedules.Missed(c, c.Who.Actor(), x.Key, shownMissed)
+	list, err := s.App.Schedules.Missed(c, c.Principal.Actor(), x.Key, shownMissed)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *section) addMissed(c *ui.Context, p *SchedulePage, x domain.Schedule) e
 		}
 		v.Sub = c.T(decisions[m.Decision])
 		if m.DecidedBy != "" {
-			v.Sub += " · " + kit.Visible(m.DecidedBy)
+			v.Sub += " · " + kit.Escape(m.DecidedBy)
 		}
 		p.Past = append(p.Past, v)
 	}
@@ -145,7 +145,7 @@ func (s *section) addSlots(c *ui.Context, p *SchedulePage, x domain.Schedule) er
 	if n, err := strconv.ParseInt(c.Query("before"), 10, 64); err == nil {
 		before = time.Unix(n, 0)
 	}
-	slots, err := s.App.Schedules.Slots(c, c.Who.Actor(), x.Key, before, shownSlots+1)
+	slots, err := s.App.Schedules.Slots(c, c.Principal.Actor(), x.Key, before, shownSlots+1)
 	if err != nil {
 		return err
 	}

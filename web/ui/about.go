@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/link"
 )
 
-// ApproxDuration returns a link to the object of an event.
-func (c *Context) ApproxDuration(e domain.AuditEvent) kit.Link {
+// EventObject returns a link to the object of an event.
+func (c *Context) EventObject(e domain.AuditEvent) kit.Link {
 	if e.Run != "" {
 		l := kit.Link{Text: c.T("run %s", domain.ShortID(e.Run)), Href: "/runs/" + e.Run}
 		kind, name, _ := strings.Cut(e.Object, ":")

@@ -117,7 +117,7 @@ func (c *Context) SetDisplay() error {
 		}
 		given.Set("zone", name)
 	}
-	displayRetention(c, given)
+	setDisplayCookies(c, given)
 	if err := keepDisplay(c, given); err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func knownZone(name string) bool {
 	return err == nil && name != "Local" && len(name) <= 64
 }
 
-// displayRetention sets the cookies that apply the settings to later requests.
-func displayRetention(c *Context, chosen url.Values) {
+// setDisplayCookies sets the cookies that apply the settings to later requests.
+func setDisplayCookies(c *Context, chosen url.Values) {
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
 		k := &http.Cookie{
 			Name:     name,
@@ -187,7 +187,7 @@ func keptDisplay(c *Context, who Principal) url.Values {
 // RestoreDisplay applies the stored settings of a user at login. They override those of the
 // browser.
 func (c *Context) RestoreDisplay(u domain.User) {
-	displayRetention(c, keptDisplay(c, Principal{User: u}))
+	setDisplayCookies(c, keptDisplay(c, Principal{User: u}))
 }
 
 // ZoneSet returns the time zone that the reader chose, or "" for the time zone of the server.

@@ -137,8 +137,8 @@ func (s *Site) Open(ctx context.Context, e echo.Context, op app.Operation) *Cont
 	return c
 }
 
-// WithinDuration returns a copy of c with a context derived from it.
-func (c *Context) WithinDuration(ctx context.Context) *Context {
+// WithContext returns a copy of c with a context derived from it.
+func (c *Context) WithContext(ctx context.Context) *Context {
 	return &Context{Context: ctx, Site: c.Site, Echo: c.Echo, Principal: c.Principal, Op: c.Op, Display: c.Display,
 		Start: c.Start, At: c.At}
 }

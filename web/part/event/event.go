@@ -19,7 +19,7 @@ func Row(c *ui.Context, e domain.AuditEvent) kit.EventRow {
 		Event: e.Action,
 		Text:  kit.Escape(e.Reason),
 	}
-	about := c.ApproxDuration(e)
+	about := c.EventObject(e)
 	row.Step, row.Href = about.Text, about.Href
 	if e.Result != "ok" {
 		row.Event += " (" + e.Result + ")"
