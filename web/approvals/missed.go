@@ -12,7 +12,8 @@ import (
 // missedSlots returns the entries of schedules with missed slots that wait for a decision. plan, if
 // not empty, restricts them to a plan.
 func (s *section) missedSlots(c *ui.Context, plan string) (out []approval.Request, err error) {
-	list, err := s.App.Schedules.List(c, c.Principal.Actor(), domain.ScheduleFilter{State: "missed", Page: domain.Page{Limit: maxQuestions}})
+	list, err := s.App.Schedules.List(c, c.Principal.Actor(),
+		domain.ScheduleFilter{State: "missed", Page: domain.Page{Limit: maxQuestions}})
 	if err != nil {
 		return nil, err
 	}

@@ -155,7 +155,8 @@ func (b *planPage) found() error {
 	if err != nil {
 		return err
 	}
-	list, err := b.App.Schedules.List(b, b.Principal.Actor(), domain.ScheduleFilter{Plan: b.stored.ID, Page: domain.Page{Limit: shownSchedules}})
+	list, err := b.App.Schedules.List(b, b.Principal.Actor(),
+		domain.ScheduleFilter{Plan: b.stored.ID, Page: domain.Page{Limit: shownSchedules}})
 	for _, x := range list.Items {
 		b.page.Schedules = append(b.page.Schedules, Scheduled{kit.Link{Text: x.Key, Href: schedule.Address(x.Key)}, b.Time(x.Next)})
 	}

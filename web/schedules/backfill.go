@@ -79,7 +79,8 @@ func rangeOf(c *ui.Context, x domain.Schedule) (app.Backfill, error) {
 			continue
 		}
 		if *to, err = time.ParseInLocation("2006-01-02T15:04", text, zone); err != nil {
-			return req, domain.Errorf(domain.CodeInvalid, "%q is not a date and time", kit.Truncate(text, 40)).Suggest("write 2030-01-31T02:30")
+			return req, domain.Errorf(domain.CodeInvalid, "%q is not a date and time", kit.Truncate(text, 40)).
+				Suggest("write 2030-01-31T02:30")
 		}
 	}
 	if text := c.Field("rate"); text != "" {
