@@ -42,6 +42,7 @@ type agentHandler struct {
 }
 
 func (h agentHandler) routes(a *API) {
+	h.spendRoutes(a)
 	tags := []string{"agents"}
 	mount(a, huma.Operation{OperationID: "list-agents", Method: http.MethodGet, Path: "/agents", Tags: tags,
 		Summary: "List agents with their models and tools"},

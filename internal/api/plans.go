@@ -202,8 +202,11 @@ func (h planHandler) checkPlan(ctx context.Context, in *documentIn) (*checkedOut
 	out := &checkedOut{Body: apitypes.PlanCheck{Valid: problems.Err() == nil, Problems: orEmpty(problems)}}
 	if doc != nil {
 		out.Body.Key, out.Body.Hash = doc.ID, doc.Hash
+		if out.Body.Valid {
+			out.Body.Steps, err = h.plans.Settings(doc)
+		}
 	}
-	return out, nil
+	return out, err
 }
 
 func orEmpty(p planner.Problems) planner.Problems {

@@ -28,6 +28,7 @@ type runHandler struct {
 func (h runHandler) routes(a *API) {
 	h.noteRoutes(a)
 	h.handoffRoutes(a)
+	h.doubtRoutes(a)
 	h.exportRoutes(a)
 	h.compareRoutes(a)
 	h.stepRoutes(a)

@@ -88,6 +88,8 @@ type PlanCheck struct {
 	Key      string           `json:"key,omitempty" doc:"The plan's key."`
 	Hash     string           `json:"hash,omitempty" doc:"SHA-256 of the definition."`
 	Problems planner.Problems `json:"problems" doc:"Errors and warnings."`
+	// Steps is empty if the document has errors.
+	Steps []domain.StepSettings `json:"steps,omitempty" doc:"The steps of a valid document, with the defaults of the plan and of kairosd."`
 }
 
 // AlternativeAccept accepts a generated plan, or one of its alternatives.

@@ -89,6 +89,7 @@ type Store interface {
 	auditStore
 	failureStore
 	memoryStore
+	spendStore
 }
 
 // App contains the operations by subject.

@@ -81,22 +81,24 @@ const (
 	ListHandoffs Operation = "list-handoffs"
 	// ListRunHandoffs lists the handoffs of one run.
 	ListRunHandoffs Operation = "list-run-handoffs"
-	GetHandoff      Operation = "get-handoff"
-	GetRunEvents    Operation = "get-run-events"
-	PreviewRun      Operation = "preview-action"
-	ActOnRun        Operation = "act-on-run"
-	ResumeRun       Operation = "resume-run"
-	RerunRun        Operation = "rerun-run"
-	ForkRun         Operation = "fork-run"
-	CancelRun       Operation = "cancel-run"
-	PauseRun        Operation = "pause-run"
-	UnpauseRun      Operation = "unpause-run"
-	RetryNow        Operation = "retry-run-now"
-	StartNow        Operation = "start-run-now"
-	ReleaseRun      Operation = "release-run"
-	UpdateRun       Operation = "update-run"
-	ResolveNode     Operation = "resolve-node"
-	DeleteRun       Operation = "delete-run"
+	// ListDoubts lists attempts in doubt of all runs.
+	ListDoubts   Operation = "list-doubts"
+	GetHandoff   Operation = "get-handoff"
+	GetRunEvents Operation = "get-run-events"
+	PreviewRun   Operation = "preview-action"
+	ActOnRun     Operation = "act-on-run"
+	ResumeRun    Operation = "resume-run"
+	RerunRun     Operation = "rerun-run"
+	ForkRun      Operation = "fork-run"
+	CancelRun    Operation = "cancel-run"
+	PauseRun     Operation = "pause-run"
+	UnpauseRun   Operation = "unpause-run"
+	RetryNow     Operation = "retry-run-now"
+	StartNow     Operation = "start-run-now"
+	ReleaseRun   Operation = "release-run"
+	UpdateRun    Operation = "update-run"
+	ResolveNode  Operation = "resolve-node"
+	DeleteRun    Operation = "delete-run"
 )
 
 // Notes, labels, and views of runs.
@@ -166,6 +168,7 @@ const (
 	GetProvider     Operation = "get-provider"
 	DisableProvider Operation = "disable-provider"
 	EnableProvider  Operation = "enable-provider"
+	GetSpend        Operation = "get-spend"
 	ListTools       Operation = "list-tools"
 	GetTool         Operation = "get-tool"
 	AcceptTool      Operation = "accept-tool"
@@ -283,6 +286,7 @@ var policy = map[Operation]Rule{
 	ListHandoffs: {Query, domain.RoleViewer, "runs:read", ""},
 
 	ListRunHandoffs: {Query, domain.RoleViewer, "runs:read", ""},
+	ListDoubts:      {Query, domain.RoleViewer, "runs:read", ""},
 	GetHandoff:      {Query, domain.RoleViewer, "runs:read", ""},
 	GetRunEvents:    {Query, domain.RoleViewer, "runs:read", ""},
 	PreviewRun:      {Query, domain.RoleViewer, "runs:read", ""},
@@ -350,6 +354,7 @@ var policy = map[Operation]Rule{
 	GetProvider:     {Query, domain.RoleViewer, "plans:read", ""},
 	DisableProvider: {Entity, domain.RoleOperator, "runs:write", ""},
 	EnableProvider:  {Entity, domain.RoleOperator, "runs:write", ""},
+	GetSpend:        {Query, domain.RoleViewer, "runs:read", ""},
 	ListTools:       {Query, domain.RoleViewer, "plans:read", ""},
 	GetTool:         {Query, domain.RoleViewer, "plans:read", ""},
 	AcceptTool:      {Entity, domain.RoleAdmin, "admin", ""},

@@ -19,6 +19,17 @@ func (p *Plans) Check(ctx context.Context, by domain.Actor, source []byte, f pla
 	return doc, problems, nil
 }
 
+// Settings lists the settings of the steps of a valid document after all defaults, with the tools
+// and agents of the server.
+func (p *Plans) Settings(doc *planner.Document) ([]domain.StepSettings, error) {
+	catalog := p.engine.Catalog()
+	program, err := doc.Program(catalog)
+	if err != nil {
+		return nil, err
+	}
+	return domain.StepSettingsOf(program, catalog.EffectOf), nil
+}
+
 // PlanDocument is a document to store.
 type PlanDocument struct {
 	Meta   `json:"-"`

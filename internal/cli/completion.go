@@ -43,3 +43,18 @@ The script for bash requires the package bash-completion.`, program),
 		},
 	}
 }
+
+// ArgumentAt returns the name of an argument in a usage line, or "" if the command has no such
+// argument.
+func ArgumentAt(use string, at int) string {
+	words := strings.Fields(use)[1:]
+	if len(words) > 0 && strings.HasSuffix(words[0], "…") { // all arguments are of one kind
+		at = 0
+	}
+	if at >= len(words) || words[at] == "|" {
+		return ""
+	}
+	name := strings.Trim(words[at], "[]….")
+	name, _, _ = strings.Cut(name, "[@")
+	return name
+}

@@ -52,7 +52,7 @@ var renamed = map[string]string{
 func TestEveryCommandHasItsPlace(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{"status": true, "server status": true, "schedules": true, "signals": true,
-		"signals send": true, "signals show": true} // new
+		"signals send": true, "signals show": true, "spend": true, "runs doubts": true, "runs doubts resolve": true} // new
 	for _, verb := range strings.Fields("show create update delete pause resume next decide backfill") {
 		used["schedules "+verb] = true
 	}
@@ -86,7 +86,7 @@ func TestTheTopLevel(t *testing.T) {
 		got[cmd.GroupID] = append(got[cmd.GroupID], cmd.Name())
 	}
 	for group, want := range map[string]string{
-		"verbs":  "ask run status validate version",
+		"verbs":  "ask run spend status validate version",
 		"groups": "agents approvals audit drafts failures operations plans providers runs schedules server sessions signals tools views",
 		"short":  "approve cancel fork logs rerun resume reject show",
 	} {

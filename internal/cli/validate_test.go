@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -29,6 +30,27 @@ nodes:
 	steps := s.file("steps.yaml", "steps: [{id: a, tool: datetime}]")
 	if out, _ := s.expect(0, "validate", steps); !strings.Contains(out, "3 (waits 1s, 2s)") || !strings.Contains(out, "1m0s") {
 		t.Error(out)
+	}
+}
+
+// With --server, the output is the same as with the same configuration.
+func TestValidatePrintsTheStepsOfTheServer(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	plan := s.file("plan.yaml", `
+nodes:
+  fetch: {type: http, input: {url: "http://api.example/"}, retry: {max_attempts: 4, backoff: [1s, 5s]}, timeout: 30s,
+    on_error: [{code: timeout, retry: {max_attempts: 2}}]}
+  nap: {type: wait, needs: [fetch], input: {for: 1s}}
+`)
+	data := filepath.Join(shortDir(t), "data")
+	serve(t, data)
+	for _, args := range [][]string{{"validate", plan}, {"validate", plan, "--json"}} {
+		local, _ := s.expect(0, args...)
+		served, _ := s.expect(0, append(args, "--server", "unix:"+filepath.Join(data, "kairosd.sock"))...)
+		if local != served || !strings.Contains(local, "1s, 5s") {
+			t.Errorf("%v:\n%s\nwith --server:\n%s", args, local, served)
+		}
 	}
 }
 

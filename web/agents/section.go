@@ -31,8 +31,6 @@ type Reader interface {
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	// HandoffsOf lists handoffs of all runs with their outcomes, newest first.
 	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error)
-	// Spend returns the usage of model calls since a time, by period.
-	Spend(ctx context.Context, since time.Time, period time.Duration) ([]domain.Spend, error)
 	// JournalPage returns journal rows with Seq > after in order, at most limit.
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
 }

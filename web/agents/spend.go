@@ -2,13 +2,12 @@ package agents
 
 import (
 	"cmp"
-	"encoding/csv"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
@@ -35,6 +34,9 @@ func (r spendRange) from(now time.Time) time.Time {
 	return now.Truncate(r.column).Add(-time.Duration(r.columns-1) * r.column)
 }
 
+// allKeys sums spend by each plan, agent, and model.
+var allKeys = domain.SpendKeys{Plan: true, Agent: true, Model: true}
+
 // spend returns the selected range and the usage of model calls in it.
 func (s *section) spend(c *ui.Context) (spendRange, []domain.Spend, error) {
 	r := spendRanges[0]
@@ -43,7 +45,7 @@ func (s *section) spend(c *ui.Context) (spendRange, []domain.Spend, error) {
 			r = other
 		}
 	}
-	list, err := s.Reader.Spend(c, r.from(c.Site.Now()), r.column)
+	list, err := s.App.Providers.Spend(c, c.Who.Actor(), app.SpendQuery{Since: r.from(c.Site.Now()), Period: r.column, By: allKeys})
 	return r, list, err
 }
 
@@ -241,12 +243,5 @@ func (s *section) spendCSV(c *ui.Context) error {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="spend.csv"`)
 	w.WriteHeader(http.StatusOK)
-	out := csv.NewWriter(w)
-	rows := [][]string{{"from", "plan", "agent", "model", "calls", "input_tokens", "output_tokens", "cost"}}
-	for _, e := range list {
-		rows = append(rows, []string{e.From.Format(time.RFC3339), ui.CSVCell(e.PlanKey), ui.CSVCell(e.Agent), ui.CSVCell(e.Model),
-			strconv.FormatInt(e.Calls, 10), strconv.FormatInt(e.Usage.InputTokens, 10), strconv.FormatInt(e.Usage.OutputTokens, 10),
-			strconv.FormatFloat(e.Usage.Cost, 'f', 6, 64)})
-	}
-	return out.WriteAll(rows)
+	return app.WriteSpendCSV(w, allKeys, list)
 }

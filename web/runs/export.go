@@ -38,7 +38,7 @@ func (s *section) exportRuns(c *ui.Context) error {
 	out := csv.NewWriter(w)
 	record := func(cells ...string) error {
 		for i := range cells {
-			cells[i] = ui.CSVCell(cells[i])
+			cells[i] = domain.CSVCell(cells[i])
 		}
 		return out.Write(cells)
 	}

@@ -16,6 +16,7 @@ var apiNames = map[app.Operation]map[string]string{
 	app.SearchSteps:   {"q": "filter", "sort": "sort"},
 	app.ListHandoffs:  {"q": "filter"},
 	app.ListAudit:     {"q": "filter"},
+	app.GetSpend:      {"by": "by", "range": "since"},
 }
 
 var pathParameter = regexp.MustCompile(`\{[^}]+\}`)

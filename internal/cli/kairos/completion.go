@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/datadir"
@@ -30,11 +31,14 @@ var listers = map[string]lister{
 	"AGENT": agentIDs, "TOOL": toolNames, "PROVIDER": providerNames, "SERVER": toolServers, "SESSION": sessionNames,
 	"STEP": stepsInDoubt, "VERSION": planVersions, "FROM": planVersions, "TO": planVersions,
 	"SCHEDULE": scheduleKeys, "views NAME": viewNames, "tools NAME": toolNames, "providers NAME": providerNames,
+	"approvals NAME": userNames, "EVENT": auditEvents, "doubts STEP": stepsInDoubtOfPlan,
 }
 
-// flagListers are the words that complete a flag, by its name.
+// flagListers are the words that complete a flag, by the command and its name, or by its name.
 var flagListers = map[string]lister{
-	"plan": planKeys, "view": viewNames, "provider": providerNames, "agent": agentIDs,
+	"plan": planKeys, "view": viewNames, "provider": providerNames, "agent": agentIDs, "tool": toolNames, "session": sessionNames,
+	"for": userNames, "owner": userNames, "kairos runs doubts step": allStepsInDoubt, "kairos failures ack step": failedSteps,
+	"kairos failures unack step": failedSteps,
 }
 
 // flagWords are the fixed words that complete a flag. They need no database.
@@ -42,6 +46,8 @@ var flagWords = map[string][]string{
 	"kairos runs status": runStatuses(), "kairos runs list status": runStatuses(),
 	"kairos approvals status": approvalStates, "kairos approvals list status": approvalStates,
 	"kairos server logs level": {"DEBUG", "INFO", "WARN", "ERROR"}, "kairos runs steps sort": {"took"},
+	"kairos spend by": apitypes.SpendBy, "kairos spend period": spendPeriods,
+	"kairos schedules status": scheduleStates, "kairos schedules list status": scheduleStates,
 	"kairos plans graph format": {"mermaid", "dot", "svg"}, "kairos plans convert to": {"yaml", "json"},
 	"kairos operations show status": {"pending", "acted", "refused"},
 	"kairos ask priority":           {"low", "medium", "high"}, "kairos run on-conflict": {"queue", "skip", "cancel_oldest"},
@@ -66,7 +72,10 @@ func (c completer) completed(cmd *cobra.Command) {
 			}))
 			return
 		}
-		list, ok := flagListers[f.Name]
+		list, ok := flagListers[cmd.CommandPath()+" "+f.Name]
+		if !ok {
+			list, ok = flagListers[f.Name]
+		}
 		if !ok || f.Value.Type() != "string" {
 			return
 		}
@@ -95,7 +104,7 @@ func withPrefix(words []string, prefix string) []string {
 
 // completeArgument completes the next argument of a command.
 func (c completer) completeArgument(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	name := argumentAt(cmd.Use, len(args))
+	name := cli.ArgumentAt(cmd.Use, len(args))
 	list, ok := listers[cmd.Parent().Name()+" "+name]
 	if !ok {
 		list = listers[name]
@@ -105,20 +114,6 @@ func (c completer) completeArgument(cmd *cobra.Command, args []string, prefix st
 		directive = cobra.ShellCompDirectiveDefault
 	}
 	return c.complete(cmd, list, args, prefix), directive
-}
-
-// argumentAt is the name of an argument in a usage line; empty: it has none.
-func argumentAt(use string, at int) string {
-	words := strings.Fields(use)[1:]
-	if len(words) > 0 && strings.HasSuffix(words[0], "…") { // all arguments are of one kind
-		at = 0
-	}
-	if at >= len(words) || words[at] == "|" {
-		return ""
-	}
-	name := strings.Trim(words[at], "[]….")
-	name, _, _ = strings.Cut(name, "[@")
-	return name
 }
 
 // complete lists the words with a prefix. If they cannot be listed in time, there are none.
@@ -217,6 +212,49 @@ func stepsInDoubt(ctx context.Context, b *client.Client, args []string) (out []s
 		}
 	}
 	return out, err
+}
+
+// userNames lists users. Only an admin can read them.
+func userNames(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, err := b.Users(ctx)
+	for _, u := range list {
+		out = append(out, described(u.Name, string(u.Role)))
+	}
+	return out, err
+}
+
+func auditEvents(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, err := b.AuditEvents(ctx, domain.AuditFilter{Page: domain.Page{Limit: completions}})
+	for _, e := range list.Items {
+		out = append(out, described(strconv.FormatInt(e.Seq, 10), e.Action+" "+e.Object))
+	}
+	return out, err
+}
+
+// stepsInDoubtOfPlan lists the steps in doubt of the plan in the first argument.
+func stepsInDoubtOfPlan(ctx context.Context, b *client.Client, args []string) (out []string, err error) {
+	list, err := b.Doubts(ctx, domain.DoubtFilter{Plan: args[0], Page: domain.Page{Limit: completions}})
+	for _, d := range list.Items {
+		out = append(out, described(d.Node, d.Plan.Key))
+	}
+	return distinct(out), err
+}
+
+func allStepsInDoubt(ctx context.Context, b *client.Client, _ []string) ([]string, error) {
+	return stepsInDoubtOfPlan(ctx, b, []string{""})
+}
+
+func failedSteps(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, err := b.FailureGroups(ctx, completions)
+	for _, g := range list {
+		out = append(out, described(g.Node, g.Plan.Key))
+	}
+	return distinct(out), err
+}
+
+func distinct(words []string) []string {
+	slices.Sort(words)
+	return slices.Compact(words)
 }
 
 func agentIDs(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {

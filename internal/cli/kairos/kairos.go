@@ -62,7 +62,7 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 		commands []*cobra.Command
 	}{
 		{"verbs", []*cobra.Command{run.runCommand(), draft.askCommand(), checkCommands{c}.validateCommand(),
-			statusCommands{c}.statusCommand(), cli.VersionCommand(c.Streams)}},
+			statusCommands{c}.statusCommand(), spendCommands{c}.command(), cli.VersionCommand(c.Streams)}},
 		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), scheduleCommands{c}.group(),
 			signalCommands{c}.group(), draft.group(),
 			approval.group(), failureCommands{c}.group(),
@@ -147,6 +147,7 @@ type (
 	statusCommands    struct{ *program }
 	startCommands     struct{ *program }
 	checkCommands     struct{ *program }
+	spendCommands     struct{ *program }
 )
 
 func (c *program) flags(root *cobra.Command) {

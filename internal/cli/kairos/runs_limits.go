@@ -94,36 +94,22 @@ func limitOf(req *domain.ActionRequest, flag, text string) error {
 }
 
 func (c runCommands) resolveCommand() *cobra.Command {
-	var happened string
-	var retry, skip, fail bool
-	req := domain.ResolveRequest{Item: -1, Visit: 1}
+	var o outcomeFlags
+	visit, item, attempt := 1, -1, 0
 	cmd := &cobra.Command{
 		Use: "resolve RUN STEP", Short: "Resolve an in-doubt step", Args: cobra.ExactArgs(2),
 		Long: `A step that is not idempotent is in doubt if kairosd crashed while the step ran: its
 outcome is unknown. Check the other system. Then state the outcome with --happened,
-or run the step again, skip it, or fail it.`,
+or run the step again, skip it, or fail it. "kairos runs doubts resolve" resolves the
+same step of several runs.`,
 		Example: "  kairos runs resolve 7qx2 post_ledger --happened '{\"id\": 4711}' --reason \"found in the ledger\"\n" +
 			"  kairos runs resolve 7qx2 post_ledger --retry",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			given := 0
-			for _, o := range []struct {
-				set    bool
-				action string
-			}{{cmd.Flags().Changed("happened"), "happened"}, {retry, "retry"}, {skip, "skip"}, {fail, "fail"}} {
-				if o.set {
-					given++
-					req.Action = o.action
-				}
+			req, err := o.request(c.program, cmd)
+			if err != nil {
+				return err
 			}
-			if given != 1 {
-				return exit.Usage("use exactly one of --happened JSON, --retry, --skip, and --fail")
-			}
-			var err error
-			if req.Action == "happened" {
-				if req.Output, err = c.jsonArgument("--happened", happened); err != nil {
-					return err
-				}
-			}
+			req.Visit, req.Item, req.Attempt = visit, item, attempt
 			return c.with(cmd, func(b *client.Client) error {
 				r, err := findRun(cmd.Context(), b, args[0])
 				if err != nil {
@@ -142,15 +128,11 @@ or run the step again, skip it, or fail it.`,
 			})
 		},
 	}
+	o.add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&happened, "happened", "", "the step happened, with this output as JSON, or @FILE")
-	f.BoolVar(&retry, "retry", false, "the step did not happen: run it again")
-	f.BoolVar(&skip, "skip", false, "skip the step")
-	f.BoolVar(&fail, "fail", false, "fail the step")
-	f.StringVar(&req.Reason, "reason", "", "reason, for the audit log")
-	f.IntVar(&req.Visit, "visit", 1, "iteration of the step")
-	f.IntVar(&req.Item, "item", -1, "item of a foreach, from 0")
-	f.IntVar(&req.Attempt, "attempt", 0, "attempt (default: the latest)")
+	f.IntVar(&visit, "visit", visit, "iteration of the step")
+	f.IntVar(&item, "item", item, "item of a foreach, from 0")
+	f.IntVar(&attempt, "attempt", attempt, "attempt (default: the latest)")
 	return cmd
 }
 

@@ -31,6 +31,7 @@ func (c runCommands) group() *cobra.Command {
 		c.pauseCommand(),
 		c.limitsCommand(),
 		c.resolveCommand(),
+		c.doubtsCommand(),
 		c.labelCommand(),
 		c.noteCommand(),
 		c.compareCommand(),

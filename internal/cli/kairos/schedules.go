@@ -20,6 +20,9 @@ func (c scheduleCommands) group() *cobra.Command {
 		c.pauseCommand(false), c.deleteCommand(), c.nextCommand(), c.decideCommand(), c.backfillCommand())
 }
 
+// scheduleStates are the values of --status.
+var scheduleStates = []string{"active", "paused", "missed"}
+
 func (c scheduleCommands) listCommand() *cobra.Command {
 	var l listFlags
 	var f domain.ScheduleFilter

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -23,44 +24,51 @@ type validated struct {
 	Problems planner.Problems `json:"problems"`
 	// Effects are the side-effect classes of the steps, by step.
 	Effects map[string]walk.Effect `json:"effects,omitempty"`
-	Steps   []validatedStep        `json:"steps,omitempty"`
+	Steps   []domain.StepSettings  `json:"steps,omitempty"`
 }
 
-// validatedStep has the settings of a step after the defaults of the plan and of the language.
-type validatedStep struct {
-	ID       string      `json:"id"`
-	Type     string      `json:"type"`
-	Effect   walk.Effect `json:"effect"`
-	Attempts string      `json:"attempts"`
-	Timeout  string      `json:"timeout"` // for one attempt
-}
-
-// validatedSteps lists the steps in the order of the file.
-func validatedSteps(p *walk.Program, catalog *planner.Catalog) []validatedStep {
-	steps := make([]validatedStep, len(p.Nodes))
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		steps[i] = validatedStep{n.ID, n.TypeName, catalog.EffectOf(n), attempts(n.MaxAttempts, n.Backoff), "none"}
-		for _, r := range n.Rules {
-			if r.MaxAttempts > 0 {
-				steps[i].Attempts += fmt.Sprintf("; %s: %s", cmp.Or(strings.Join(r.Codes, ", "), "other errors"),
-					attempts(r.MaxAttempts, r.Backoff))
-			}
-		}
-		if n.Timeout > 0 {
-			steps[i].Timeout = n.Timeout.String()
-		}
+// attempts describes the attempts of a step, also those after failures with certain codes.
+func attempts(s domain.StepSettings) string {
+	text := retries(s.Retries)
+	for _, r := range s.Rules {
+		text += fmt.Sprintf("; %s: %s", cmp.Or(strings.Join(r.Codes, ", "), "other errors"), retries(r.Retries))
 	}
-	return steps
+	return text
 }
 
-// attempts describes a number of attempts and the waits between them.
-func attempts(most int, waits walk.Backoff) string {
-	s := strconv.Itoa(most)
-	if text := waits.String(); text != "" && most > 1 {
-		s += fmt.Sprintf(" (waits %s)", text)
+// retries describes a number of attempts and the waits between them.
+func retries(r domain.Retries) string {
+	text := strconv.Itoa(r.MaxAttempts)
+	if r.Backoff != "" {
+		text += fmt.Sprintf(" (waits %s)", r.Backoff)
 	}
-	return s
+	return text
+}
+
+// valid prints that a file is valid, with a table of its steps.
+func (c checkCommands) valid(file, plan, hash string, steps []domain.StepSettings) {
+	c.Printf("%s: valid, plan %s, %s, hash %s\n", file, plan, counted(len(steps), "step"), hash[:12])
+	rows := make([][]string, len(steps))
+	for i, s := range steps {
+		effect, timeout := string(s.Effect), "none"
+		if s.Effect == walk.EffectControl {
+			effect = "waits"
+		}
+		if s.Timeout > 0 {
+			timeout = s.Timeout.String()
+		}
+		rows[i] = []string{s.ID, s.Type, effect, attempts(s), timeout}
+	}
+	c.Table([]string{"STEP", "TYPE", "EFFECT", "ATTEMPTS", "TIMEOUT"}, rows)
+}
+
+// effects returns the side-effect classes of steps, by step.
+func effects(steps []domain.StepSettings) map[string]walk.Effect {
+	out := map[string]walk.Effect{}
+	for _, s := range steps {
+		out[s.ID] = s.Effect
+	}
+	return out
 }
 
 func (c checkCommands) validateCommand() *cobra.Command {
@@ -151,10 +159,10 @@ func (c checkCommands) checker(ctx context.Context) (check func(file string) (va
 		if !c.json {
 			c.problems(file, got.Problems)
 			if got.Valid {
-				c.Printf("%s: valid, plan %s, hash %s\n", file, got.Key, got.Hash[:12])
+				c.valid(file, got.Key, got.Hash, got.Steps)
 			}
 		}
-		return validated{File: file, Hash: got.Hash, Problems: got.Problems}, nil
+		return validated{File: file, Hash: got.Hash, Problems: got.Problems, Effects: effects(got.Steps), Steps: got.Steps}, nil
 	}, &planner.Catalog{}, nil
 }
 
@@ -169,34 +177,20 @@ func (c checkCommands) validate(file string, catalog *planner.Catalog) (validate
 		v.Hash = d.Hash
 	}
 	v.Problems = problems
-	if d != nil && problems.Err() == nil {
-		p, err := d.Program(catalog)
-		if err != nil {
-			return v, err
-		}
-		v.Effects, v.Steps = map[string]walk.Effect{}, validatedSteps(p, catalog)
-		for _, s := range v.Steps {
-			v.Effects[s.ID] = s.Effect
-		}
-		if !c.json {
-			c.problems(file, problems)
-			count := "1 step"
-			if n := len(p.Nodes); n != 1 {
-				count = fmt.Sprintf("%d steps", n)
-			}
-			c.Printf("%s: valid, plan %s, %s, hash %s\n", file, d.ID, count, d.Hash[:12])
-			rows := make([][]string, len(v.Steps))
-			for i, s := range v.Steps {
-				effect := string(s.Effect)
-				if s.Effect == walk.EffectControl {
-					effect = "waits"
-				}
-				rows[i] = []string{s.ID, s.Type, effect, s.Attempts, s.Timeout}
-			}
-			c.Table([]string{"STEP", "TYPE", "EFFECT", "ATTEMPTS", "TIMEOUT"}, rows)
-		}
-	} else if !c.json {
+	if !c.json {
 		c.problems(file, problems)
+	}
+	if d == nil || problems.Err() != nil {
+		return v, nil
+	}
+	p, err := d.Program(catalog)
+	if err != nil {
+		return v, err
+	}
+	v.Steps = domain.StepSettingsOf(p, catalog.EffectOf)
+	v.Effects = effects(v.Steps)
+	if !c.json {
+		c.valid(file, d.ID, d.Hash, v.Steps)
 	}
 	return v, nil
 }

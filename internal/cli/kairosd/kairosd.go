@@ -22,6 +22,7 @@ type program struct {
 	data   string
 	config string
 	json   bool
+	quiet  bool // print no progress and no notes on stderr
 	// opens the database for serve; nil: the default. Tests of the start set it.
 	open assemble.Opening
 }
@@ -73,10 +74,12 @@ Exit codes of the other commands: 0 success, 1 a check failed, 2 invalid usage,
 		"configuration file (default $KAIROSD_CONFIG, else kairos/kairos.yaml in your configuration directory)")
 	cli.PlainDefaults(f, "data", "config")
 	f.BoolVar(&d.json, "json", false, "print JSON")
+	f.BoolVarP(&d.quiet, "quiet", "q", false, "print no progress and no notes")
 	root.AddCommand(d.serveCommand(), d.migrateCommand(), d.userCommand(), d.tokenCommand(), d.auditCommand(), d.doctorCommand(),
 		d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), d.demoCommand(), cli.VersionCommand(d.Streams),
 		cli.CompletionCommand(d.Streams, "kairosd"))
 	cli.Versioned(root)
+	d.completed(root)
 	return root
 }
 
@@ -90,6 +93,13 @@ func (d *program) confirm(yes bool, question string) error {
 
 func addYes(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask for confirmation")
+}
+
+// notef prints progress or a note on stderr, unless --quiet or --json is set.
+func (d *program) notef(format string, args ...any) {
+	if !d.quiet && !d.json {
+		d.Errorf(format, args...)
+	}
 }
 
 // done prints the change that a command made: a line, or an object with --json.
