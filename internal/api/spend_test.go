@@ -22,13 +22,13 @@ func TestSpend(t *testing.T) {
 	s.world.Engine.Registry.Handle("call", walk.EffectRead, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		in := c.Input.(map[string]any)
 		cost, err := in["cost"].(json.Number).Float64()
-		return engine.Result{Output: map[string]any{"model": in["model"]},
+		return engine.Result{Output: map[string]any{"model": in["model"]}, Agent: in["agent"].(string),
 			Usage: domain.Usage{InputTokens: 10, OutputTokens: 5, Cost: cost}}, err
 	})
 	for _, plan := range []string{
 		"{id: alpha, nodes: {a: {type: call, input: {agent: clerk, model: large, cost: 3}}, " +
 			"b: {type: call, needs: [a], input: {agent: writer, model: small, cost: 1}}}}",
-		"{id: beta, nodes: {a: {type: call, input: {agent: clerk, model: small, cost: 2}}}}",
+		"{id: beta, nodes: {a: {type: call, input: {agent: clerk, model: small, cost: 1.5}}}}",
 	} {
 		s.world.Engine.Settle(s.world.Engine.Run(plan, "").ID)
 	}
