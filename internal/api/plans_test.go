@@ -29,7 +29,8 @@ func TestPlans(t *testing.T) {
 	if check.status != 200 || check.json["valid"] != false {
 		t.Errorf("check returned %d %s", check.status, check.text)
 	}
-	checked := s.ask(t, "viewer", "POST /plan-checks", "id: x\nnodes: {a: {type: noop, retry: {max_attempts: 2, backoff: [1s]}, timeout: 5s}}\n", yaml)
+	checked := s.ask(t, "viewer", "POST /plan-checks",
+		"id: x\nnodes: {a: {type: noop, retry: {max_attempts: 2, backoff: [1s]}, timeout: 5s}}\n", yaml)
 	if step, ok := checked.json["steps"].([]any); !ok || len(step) != 1 || !strings.Contains(checked.text, `"effect":"pure"`) ||
 		!strings.Contains(checked.text, `"maxAttempts":2,"backoff":"1s"`) || !strings.Contains(checked.text, `"timeoutMs":5000`) {
 		t.Errorf("the steps of a valid document: %s", checked.text)

@@ -6,7 +6,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Doubt is an attempt in doubt: kairosd stopped during it, so its outcome is unknown.
+// Doubt is an attempt in doubt: its outcome is unknown, for example after a crash or a lost
+// connection.
 type Doubt struct {
 	Run            string            `json:"run" doc:"The run's id."`
 	Plan           domain.PlanRef    `json:"plan"`

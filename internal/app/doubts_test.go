@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/app/apptest"
@@ -13,6 +14,22 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner/walk"
 )
+
+// startOf returns the start of the attempt in the journal of a run.
+func startOf(t *testing.T, w *apptest.World, run string) time.Time {
+	t.Helper()
+	facts, err := w.Runs.Get(t.Context(), apptest.Viewer, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range facts.Journal {
+		if e.Attempt == 1 && !e.StartedAt.IsZero() {
+			return e.StartedAt
+		}
+	}
+	t.Fatal("no attempt has a start")
+	return time.Time{}
+}
 
 // Attempts in doubt are listed with everything that a resolution requires, by plan, step, and run.
 // A resolved one leaves the list.
@@ -47,7 +64,7 @@ func TestDoubtsAreListed(t *testing.T) {
 	list(domain.DoubtFilter{Plan: "refunds", Run: first.ID})
 	d := list(domain.DoubtFilter{Run: first.ID}, first.ID)[0]
 	if d.Node != "a" || d.Visit != 1 || d.Item != -1 || d.Attempt != 1 || d.IdempotencyKey == "" || string(d.Input) != `{"amount":7}` ||
-		d.Plan.Key != "pays" || d.StartedAt.IsZero() {
+		d.Plan.Key != "pays" || !d.StartedAt.Equal(startOf(t, w, first.ID)) {
 		t.Errorf("%+v", d)
 	}
 	if _, err := w.Runs.Resolve(t.Context(), app.ResolveRequest{Meta: meta(apptest.Operator, ""), ResolveRequest: domain.ResolveRequest{

@@ -61,7 +61,8 @@ func TestDoubtsOfAStepAreResolvedTogether(t *testing.T) {
 	for _, id := range runs {
 		d.until(t, id, func(r domain.Run) bool { return r.Status == domain.RunCompleted })
 	}
-	if _, stderr := s.expect(2, "runs", "doubts", "resolve", "pay", "pay", "--retry"); !strings.Contains(stderr, "not in doubt in any run") {
+	_, stderr := s.expect(2, "runs", "doubts", "resolve", "pay", "pay", "--retry")
+	if !strings.Contains(stderr, "not in doubt in any run") {
 		t.Error(stderr)
 	}
 	if _, stderr := s.expect(0, "runs", "doubts"); !strings.Contains(stderr, "no step is in doubt") {

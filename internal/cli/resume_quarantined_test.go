@@ -65,7 +65,8 @@ func TestResumeAQuarantinedRun(t *testing.T) {
 	s.env["KAIROS_DB"] = filepath.Join(data, "kairos.db")
 	d := serve(t, data, "--config", config, "--crash-loop", "0")
 	t.Cleanup(func() { close(over) }) // before the daemons stop
-	id := s.detached("put", "id: put\nnodes:\n  put: {type: http, effect: idempotent, input: {method: PUT, url: \""+bank.URL+"\", body: 1}}\n")
+	id := s.detached("put", "id: put\nnodes:\n  put: {type: http, effect: idempotent, "+
+		"input: {method: PUT, url: \""+bank.URL+"\", body: 1}}\n")
 	for range 3 {
 		select {
 		case <-called:

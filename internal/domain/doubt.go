@@ -2,7 +2,8 @@ package domain
 
 import "time"
 
-// Doubt is an attempt in doubt: kairosd stopped during it, so its outcome is unknown.
+// Doubt is an attempt in doubt: its outcome is unknown, for example after a crash or a lost
+// connection.
 type Doubt struct {
 	Run     string
 	Plan    PlanRef
@@ -39,7 +40,12 @@ func DoubtsIn(d RunDetail, node string) []Doubt {
 			if e.Node != w.Node || e.Visit != w.Visit || e.Item != w.Item || e.Attempt == 0 || e.Substep != 0 {
 				continue
 			}
-			x.Attempt = e.Attempt
+			if e.Attempt != x.Attempt {
+				x.Attempt, x.StartedAt = e.Attempt, e.At
+			}
+			if !e.StartedAt.IsZero() {
+				x.StartedAt = e.StartedAt
+			}
 			if len(e.Input) > 0 {
 				x.Input = e.Input
 			}

@@ -23,9 +23,9 @@ func (c runCommands) doubtsCommand() *cobra.Command {
 	var f domain.DoubtFilter
 	cmd := &cobra.Command{
 		Use: "doubts", Short: "List steps in doubt", Args: cobra.NoArgs,
-		Long: `Lists steps in doubt: kairosd stopped while they ran, so their outcome is unknown. Check
-the other system with the idempotency key. "kairos runs doubts resolve" resolves the
-steps of several runs together, and "kairos runs resolve" a single one.`,
+		Long: `Lists steps in doubt: their outcome is unknown, for example after a crash or a lost
+connection. Check the other system with the idempotency key. "kairos runs doubts
+resolve" resolves the steps of several runs together, and "kairos runs resolve" one.`,
 		Example: "  kairos runs doubts\n  kairos runs doubts --plan invoice --step post_ledger --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Page = l.page()
@@ -36,8 +36,8 @@ steps of several runs together, and "kairos runs resolve" a single one.`,
 				}
 				rows := [][]string{}
 				for _, d := range list.Items {
-					rows = append(rows, []string{domain.ShortID(d.Run), d.Plan.Key, doubtLabel(d), strconv.Itoa(d.Attempt), cli.Stamp(d.StartedAt),
-						d.IdempotencyKey, valueLine(d.Input)})
+					rows = append(rows, []string{domain.ShortID(d.Run), d.Plan.Key, doubtLabel(d), strconv.Itoa(d.Attempt),
+						cli.Stamp(d.StartedAt), d.IdempotencyKey, valueLine(d.Input)})
 				}
 				return c.listed(append([]apitypes.Doubt{}, list.Items...), list.Next,
 					[]string{"RUN", "PLAN", "STEP", "ATTEMPT", "STARTED", "IDEMPOTENCY KEY", "INPUT"}, rows, "no step is in doubt")

@@ -28,7 +28,7 @@ count for its own plan.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range q.By {
 				if !slices.Contains(apitypes.SpendBy, name) {
-					return exit.Usage("unknown --by %q\n  use %s", name, strings.Join(apitypes.SpendBy, ", "))
+					return exit.Usage("unknown --by %q\n  use plan, agent, or model", name)
 				}
 			}
 			if q.Period != "" && !slices.Contains(spendPeriods, q.Period) {
@@ -52,7 +52,7 @@ count for its own plan.`,
 				}
 				return c.listed(append([]apitypes.Spend{}, list.Items...), list.Next,
 					[]string{"FROM", "PLAN", "AGENT", "MODEL", "CALLS", "INPUT TOKENS", "OUTPUT TOKENS", "COST"}, rows,
-					"no model was called since "+q.Since)
+					"no model calls found")
 			})
 		},
 	}

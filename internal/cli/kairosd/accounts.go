@@ -66,7 +66,11 @@ func (d *program) withAccounts(ctx context.Context, f func(accounts) error) erro
 
 // listed prints a whole list: as one object, or as a table.
 func (d *program) listed(items any, headings []string, rows [][]string, nothing string) error {
-	return d.Listed(d.json, items, "", headings, rows, nothing, d.notef)
+	note := d.Errorf
+	if d.quiet {
+		note = func(string, ...any) {}
+	}
+	return d.Listed(d.json, items, "", headings, rows, nothing, note)
 }
 
 func parseRole(s string) (domain.Role, error) {

@@ -21,28 +21,32 @@ import (
 const completionTimeout = 2 * time.Second
 
 // lister lists the words that complete an argument or a flag.
-type lister func(d *program, ctx context.Context) []string
+type lister func(c completer, ctx context.Context) []string
+
+// completer completes words for a shell.
+type completer struct{ *program }
 
 // listers complete arguments, by command and name in the usage line.
 var listers = map[string]lister{
-	"user passwd NAME": (*program).userNames, "user role NAME": (*program).userNames, "user role ROLE": (*program).roles,
-	"user link NAME": (*program).userNames, "user login-link NAME": (*program).userNames, "user sign-out NAME": (*program).userNames,
-	"user second-factor-off NAME": (*program).userNames, "user disable NAME": (*program).userNames, "user enable NAME": (*program).userNames,
-	"token revoke ID": (*program).tokenIDs,
+	"user passwd NAME": completer.userNames, "user role NAME": completer.userNames, "user role ROLE": completer.roles,
+	"user link NAME": completer.userNames, "user login-link NAME": completer.userNames, "user sign-out NAME": completer.userNames,
+	"user second-factor-off NAME": completer.userNames, "user disable NAME": completer.userNames,
+	"user enable NAME": completer.userNames,
+	"token revoke ID":  completer.tokenIDs,
 }
 
 // flagListers complete flags, by name.
 var flagListers = map[string]lister{
-	"role": (*program).roles, "scope": (*program).scopes, "answer": (*program).demoAnswers, "recipient": (*program).recipients,
+	"role": completer.roles, "scope": completer.scopes, "answer": completer.demoAnswers, "recipient": completer.recipients,
 }
 
 // completed adds completion of arguments and flags to a tree of commands.
-func (d *program) completed(cmd *cobra.Command) {
+func (c completer) completed(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
-		d.completed(sub)
+		c.completed(sub)
 	}
 	if cmd.HasParent() && len(cmd.ValidArgs) == 0 && cmd.ValidArgsFunction == nil {
-		cmd.ValidArgsFunction = d.completeArgument
+		cmd.ValidArgsFunction = c.completeArgument
 	}
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		list, ok := flagListers[f.Name]
@@ -51,7 +55,7 @@ func (d *program) completed(cmd *cobra.Command) {
 		}
 		if err := cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, prefix string) ([]string,
 			cobra.ShellCompDirective) {
-			return d.complete(cmd, list, prefix), cobra.ShellCompDirectiveNoFileComp
+			return c.complete(cmd, list, prefix), cobra.ShellCompDirectiveNoFileComp
 		}); err != nil {
 			panic(err) // only a flag that does not exist causes an error
 		}
@@ -60,51 +64,51 @@ func (d *program) completed(cmd *cobra.Command) {
 
 // completeArgument completes the next argument of a command. Arguments that are files are completed
 // by the shell.
-func (d *program) completeArgument(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (c completer) completeArgument(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	name := cli.ArgumentAt(cmd.Use, len(args))
 	list, ok := listers[strings.TrimPrefix(cmd.CommandPath(), "kairosd ")+" "+name]
 	switch {
 	case ok:
-		return d.complete(cmd, list, prefix), cobra.ShellCompDirectiveNoFileComp
+		return c.complete(cmd, list, prefix), cobra.ShellCompDirectiveNoFileComp
 	case name == "FILE" || name == "BACKUP" || name == "DIRECTORY":
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (d *program) complete(cmd *cobra.Command, list lister, prefix string) []string {
+func (c completer) complete(cmd *cobra.Command, list lister, prefix string) []string {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
-	return slices.DeleteFunc(list(d, ctx), func(w string) bool { return !strings.HasPrefix(w, prefix) })
+	return slices.DeleteFunc(list(c, ctx), func(w string) bool { return !strings.HasPrefix(w, prefix) })
 }
 
 // stored reads from the daemon that has the database open, or else from the database without
 // changing it. Errors leave the list empty, because a completion cannot report them.
-func (d *program) stored(ctx context.Context, daemon func(*client.Client) error, database func(*store.Store) error) {
-	if datadir.IsSocket(d.dir().Socket()) {
-		c := client.Unix(d.dir().Socket())
-		err := daemon(c)
-		_ = c.Close()
+func (c completer) stored(ctx context.Context, daemon func(*client.Client) error, database func(*store.Store) error) {
+	if datadir.IsSocket(c.dir().Socket()) {
+		b := client.Unix(c.dir().Socket())
+		err := daemon(b)
+		_ = b.Close()
 		if err == nil {
 			return
 		}
 	}
-	_ = d.withStore(ctx, true, database)
+	_ = c.withStore(ctx, true, database)
 }
 
-func (d *program) userNames(ctx context.Context) (out []string) {
+func (c completer) userNames(ctx context.Context) (out []string) {
 	add := func(list []domain.User, err error) error {
 		for _, u := range list {
 			out = append(out, u.Name+"\t"+string(u.Role))
 		}
 		return err
 	}
-	d.stored(ctx, func(c *client.Client) error { return add(c.Users(ctx)) }, func(s *store.Store) error { return add(s.Users(ctx)) })
+	c.stored(ctx, func(b *client.Client) error { return add(b.Users(ctx)) }, func(s *store.Store) error { return add(s.Users(ctx)) })
 	return out
 }
 
 // tokenIDs lists the tokens that can be revoked.
-func (d *program) tokenIDs(ctx context.Context) (out []string) {
+func (c completer) tokenIDs(ctx context.Context) (out []string) {
 	add := func(list []domain.Token, err error) error {
 		for _, t := range list {
 			if t.RevokedAt.IsZero() {
@@ -113,24 +117,24 @@ func (d *program) tokenIDs(ctx context.Context) (out []string) {
 		}
 		return err
 	}
-	d.stored(ctx, func(c *client.Client) error { return add(c.Tokens(ctx)) }, func(s *store.Store) error { return add(s.Tokens(ctx)) })
+	c.stored(ctx, func(b *client.Client) error { return add(b.Tokens(ctx)) }, func(s *store.Store) error { return add(s.Tokens(ctx)) })
 	return out
 }
 
-func (d *program) roles(context.Context) (out []string) {
+func (c completer) roles(context.Context) (out []string) {
 	for _, r := range domain.Roles {
 		out = append(out, string(r))
 	}
 	return out
 }
 
-func (d *program) scopes(context.Context) []string { return slices.Clone(domain.Scopes) }
+func (c completer) scopes(context.Context) []string { return slices.Clone(domain.Scopes) }
 
-func (d *program) demoAnswers(context.Context) []string { return []string{"happened", "again"} }
+func (c completer) demoAnswers(context.Context) []string { return []string{"happened", "again"} }
 
 // recipients lists the configured recipients of backups.
-func (d *program) recipients(context.Context) []string {
-	cfg, err := config.Load(d.config)
+func (c completer) recipients(context.Context) []string {
+	cfg, err := config.Load(c.config)
 	if err != nil {
 		return nil
 	}

@@ -79,7 +79,7 @@ Exit codes of the other commands: 0 success, 1 a check failed, 2 invalid usage,
 		d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), d.demoCommand(), cli.VersionCommand(d.Streams),
 		cli.CompletionCommand(d.Streams, "kairosd"))
 	cli.Versioned(root)
-	d.completed(root)
+	completer{d}.completed(root)
 	return root
 }
 
@@ -93,13 +93,6 @@ func (d *program) confirm(yes bool, question string) error {
 
 func addYes(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask for confirmation")
-}
-
-// notef prints progress or a note on stderr, unless --quiet or --json is set.
-func (d *program) notef(format string, args ...any) {
-	if !d.quiet && !d.json {
-		d.Errorf(format, args...)
-	}
 }
 
 // done prints the change that a command made: a line, or an object with --json.

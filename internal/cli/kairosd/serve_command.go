@@ -31,8 +31,8 @@ starts automatically after three starts within five minutes that each crashed
 within 30 seconds.`,
 		Example: "  kairosd serve\n  kairosd serve --data /var/lib/kairos --listen 127.0.0.1:9000 --config kairos.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if d.Interactive {
-				d.notef("kairosd is starting with the data in %s. The log follows as JSON lines.\n", d.data)
+			if d.Interactive && !d.quiet {
+				d.Errorf("kairosd is starting with the data in %s. The log follows as JSON lines.\n", d.data)
 			}
 			o.Dir, o.ConfigFile, o.Open, o.Env, o.Out, o.Err = d.dir(), d.config, d.open, d.Env, d.Out, d.Err
 			return daemon.Serve(cmd.Context(), o)
