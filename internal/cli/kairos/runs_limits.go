@@ -100,8 +100,8 @@ func (c runCommands) resolveCommand() *cobra.Command {
 		Use: "resolve RUN STEP", Short: "Resolve an in-doubt step", Args: cobra.ExactArgs(2),
 		Long: `A step that is not idempotent is in doubt if its outcome is unknown, for example after
 a crash or a lost connection. Check the other system. Then state the outcome with
---happened, or run the step again, skip it, or fail it. "kairos runs doubts resolve" resolves the
-same step of several runs.`,
+--happened, or run the step again, skip it, or fail it. "kairos runs doubts resolve"
+resolves the same step of several runs.`,
 		Example: "  kairos runs resolve 7qx2 post_ledger --happened '{\"id\": 4711}' --reason \"found in the ledger\"\n" +
 			"  kairos runs resolve 7qx2 post_ledger --retry",
 		RunE: func(cmd *cobra.Command, args []string) error {
