@@ -45,7 +45,7 @@ func (s *section) spend(c *ui.Context) (spendRange, []domain.Spend, error) {
 			r = other
 		}
 	}
-	list, err := s.App.Providers.Spend(c, c.Who.Actor(), app.SpendQuery{Since: r.from(c.Site.Now()), Period: r.column, By: allKeys})
+	list, err := s.App.Providers.Spend(c, c.Principal.Actor(), app.SpendQuery{Since: r.from(c.Site.Now()), Period: r.column, By: allKeys})
 	return r, list, err
 }
 
