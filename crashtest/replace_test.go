@@ -22,11 +22,11 @@ func TestKillAroundAReplacement(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			h := &house{bin: bin, dir: filepath.Join(in, point)}
-			if err := os.MkdirAll(h.data(), 0o700); err != nil {
+			inst := &instance{bin: bin, dir: filepath.Join(in, point)}
+			if err := os.MkdirAll(inst.data(), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(h.dir, "kairos.yaml"), nil, 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(inst.dir, "kairos.yaml"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			must := func(err error) {
@@ -35,50 +35,50 @@ func TestKillAroundAReplacement(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			must(h.open(""))
+			must(inst.open(""))
 			text := "id: till\nconcurrency: {key: till, on_conflict: cancel_oldest}\n" +
 				"nodes:\n  a: {type: approval, input: {message: go on?}}\n"
-			_, _, _, _, err := h.api.SavePlan(ctx, []byte(text), planner.FormatYAML, "", "")
+			_, _, _, _, err := inst.api.SavePlan(ctx, []byte(text), planner.FormatYAML, "", "")
 			must(err)
-			old, err := h.api.Start(ctx, domain.StartRequest{Plan: "till"})
+			old, err := inst.api.Start(ctx, domain.StartRequest{Plan: "till"})
 			must(err)
-			must(h.until(ctx, old.ID, domain.RunWaiting))
-			must(h.end())
+			must(inst.until(ctx, old.ID, domain.RunWaiting))
+			must(inst.end())
 
-			must(h.open("kill=" + point + ":1"))
-			if _, err := h.api.Start(ctx, domain.StartRequest{Plan: "till", Key: "next"}); err == nil {
+			must(inst.open("kill=" + point + ":1"))
+			if _, err := inst.api.Start(ctx, domain.StartRequest{Plan: "till", Key: "next"}); err == nil {
 				t.Fatalf("the daemon did not die at %s", point)
 			}
-			must(h.end())
+			must(inst.end())
 
-			must(h.open(""))
+			must(inst.open(""))
 			if !replaced {
-				run, err := h.api.FindRun(ctx, old.ID)
+				run, err := inst.api.FindRun(ctx, old.ID)
 				if err != nil || run.Status != domain.RunWaiting {
 					t.Errorf("the old run is %s, %v", run.Status, err)
 				}
 			}
-			next, err := h.api.Start(ctx, domain.StartRequest{Plan: "till", Key: "next"}) // the same run, if it exists
+			next, err := inst.api.Start(ctx, domain.StartRequest{Plan: "till", Key: "next"}) // the same run, if it exists
 			must(err)
-			must(h.until(ctx, old.ID, domain.RunCancelled))
-			must(h.until(ctx, next.ID, domain.RunWaiting))
-			list, err := h.api.Runs(ctx, domain.RunFilter{PlanKey: "till", Page: domain.Page{Limit: 10}})
+			must(inst.until(ctx, old.ID, domain.RunCancelled))
+			must(inst.until(ctx, next.ID, domain.RunWaiting))
+			list, err := inst.api.Runs(ctx, domain.RunFilter{PlanKey: "till", Page: domain.Page{Limit: 10}})
 			if err != nil || len(list.Items) != 2 {
 				t.Errorf("runs: %+v, %v", list.Items, err)
 			}
-			must(h.end())
-			must(h.examine(ctx))
+			must(inst.end())
+			must(inst.verify(ctx))
 		})
 	}
 }
 
 // until waits until a run has a status.
-func (h *house) until(ctx context.Context, run string, status domain.RunStatus) error {
-	for _, err := range h.api.Events(ctx, "", "0") {
+func (inst *instance) until(ctx context.Context, run string, status domain.RunStatus) error {
+	for _, err := range inst.api.Events(ctx, "", "0") {
 		if err != nil {
 			return err
 		}
-		if r, err := h.api.FindRun(ctx, run); err != nil || r.Status == status {
+		if r, err := inst.api.FindRun(ctx, run); err != nil || r.Status == status {
 			return err
 		}
 	}

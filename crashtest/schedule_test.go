@@ -27,30 +27,30 @@ func TestKillAroundASlot(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			h := &house{bin: bin, dir: filepath.Join(in, point)}
-			if err := os.MkdirAll(h.data(), 0o700); err != nil {
+			inst := &instance{bin: bin, dir: filepath.Join(in, point)}
+			if err := os.MkdirAll(inst.data(), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(h.dir, "kairos.yaml"), nil, 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(inst.dir, "kairos.yaml"), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			slot := h.dueSchedule(ctx, t)
+			slot := inst.dueSchedule(ctx, t)
 
 			// The daemon starts the slot as soon as it runs, and dies at the point.
-			cmd := exec.Command(bin, "serve", "--data", h.data(), "--listen", "127.0.0.1:0", "--crash-loop", "0")
+			cmd := exec.Command(bin, "serve", "--data", inst.data(), "--listen", "127.0.0.1:0", "--crash-loop", "0")
 			cmd.Env = append(os.Environ(), failpoint.Env+"=kill="+point+":1")
 			if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() != -1 {
 				t.Fatalf("the daemon did not die at %s: %v\n%s", point, err, out)
 			}
 
-			if err := h.open(""); err != nil {
+			if err := inst.open(""); err != nil {
 				t.Fatal(err)
 			}
-			for _, err := range h.api.Events(ctx, "", "0") {
+			for _, err := range inst.api.Events(ctx, "", "0") {
 				if err != nil {
 					t.Fatal(err)
 				}
-				list, err := h.api.Runs(ctx, domain.RunFilter{Schedule: "daily", Page: domain.Page{Limit: 10}})
+				list, err := inst.api.Runs(ctx, domain.RunFilter{Schedule: "daily", Page: domain.Page{Limit: 10}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,24 +59,24 @@ func TestKillAroundASlot(t *testing.T) {
 				}
 			}
 			// Another start finds the slot settled.
-			if err := h.end(); err != nil {
+			if err := inst.end(); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.open(""); err != nil {
+			if err := inst.open(""); err != nil {
 				t.Fatal(err)
 			}
-			list, err := h.api.Runs(ctx, domain.RunFilter{Schedule: "daily", Page: domain.Page{Limit: 10}})
+			list, err := inst.api.Runs(ctx, domain.RunFilter{Schedule: "daily", Page: domain.Page{Limit: 10}})
 			if err != nil || len(list.Items) != 1 || list.Items[0].Status != domain.RunCompleted {
 				t.Errorf("runs of the schedule: %+v, %v", list.Items, err)
 			}
-			slots, err := h.api.ScheduleSlots(ctx, "daily", 10)
+			slots, err := inst.api.ScheduleSlots(ctx, "daily", 10)
 			if err != nil || len(slots) != 1 || !slots[0].At.Equal(slot) {
 				t.Errorf("slots: %+v, %v; want %s", slots, err, slot)
 			}
-			if err := h.end(); err != nil {
+			if err := inst.end(); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.examine(ctx); err != nil {
+			if err := inst.verify(ctx); err != nil {
 				t.Error(err)
 			}
 		})
@@ -85,25 +85,25 @@ func TestKillAroundASlot(t *testing.T) {
 
 // dueSchedule creates a schedule whose slot is due at once, and returns this slot. The next one is a
 // day later.
-func (h *house) dueSchedule(ctx context.Context, t *testing.T) time.Time {
+func (inst *instance) dueSchedule(ctx context.Context, t *testing.T) time.Time {
 	t.Helper()
-	if err := h.open(""); err != nil {
+	if err := inst.open(""); err != nil {
 		t.Fatal(err)
 	}
 	text := "id: report\nnodes:\n  say: {type: set, input: \"${run.slot}\"}\n"
-	if _, _, _, problems, err := h.api.SavePlan(ctx, []byte(text), planner.FormatYAML, "", ""); err != nil {
+	if _, _, _, problems, err := inst.api.SavePlan(ctx, []byte(text), planner.FormatYAML, "", ""); err != nil {
 		t.Fatal(err, problems)
 	}
 	slot := time.Now().UTC().Truncate(time.Minute)
 	plan, cron := "report", fmt.Sprintf("%d %d * * *", slot.Minute(), slot.Hour())
-	if _, err := h.api.CreateSchedule(ctx, apitypes.ScheduleCreate{Key: "daily",
+	if _, err := inst.api.CreateSchedule(ctx, apitypes.ScheduleCreate{Key: "daily",
 		ScheduleChange: apitypes.ScheduleChange{Plan: &plan, Cron: &cron}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.end(); err != nil {
+	if err := inst.end(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.Open(ctx, filepath.Join(h.data(), "kairos.db"), store.Options{})
+	s, err := store.Open(ctx, filepath.Join(inst.data(), "kairos.db"), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
