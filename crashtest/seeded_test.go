@@ -409,7 +409,7 @@ var bugs = []bug{
 	seed(
 		"forms need no token",
 		"web/request.go",
-		"if !hmac.Equal([]byte(c.Request().PostForm.Get(\"csrf\")), []byte(r.who.csrf)) {",
+		"if !hmac.Equal([]byte(c.Request().PostForm.Get(\"csrf\")), []byte(r.principal.csrf)) {",
 		"if hmac.Equal([]byte(c.Request().PostForm.Get(\"csrf\")), []byte(\"forged?\")) {",
 		"./web",
 		"TestRouteMatrix",
@@ -417,8 +417,8 @@ var bugs = []bug{
 	seed(
 		"other sites may send forms",
 		"web/server.go",
-		"s.limited(guard.Handler(s.strict(s.echo)))",
-		"s.limited(s.echo)",
+		"s.limitBody(guard.Handler(s.requireOrigin(s.echo)))",
+		"s.limitBody(s.echo)",
 		"./web",
 		"TestRouteMatrix",
 		"\tguard := http.NewCrossOriginProtection()\n",
