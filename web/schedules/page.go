@@ -55,6 +55,9 @@ func (s *section) schedule(c *ui.Context) error {
 		return err
 	}
 	p.Rules = []string{c.T(overlapWords[x.Overlap]), c.T(catchUpWords[effective])}
+	if x.Declared {
+		p.Notes = append(p.Notes, c.T("The plan declares this schedule. To change it, change the plan."))
+	}
 	if x.Paused != nil {
 		p.Notes = append(p.Notes, c.T("Paused by %s at %s: no slot starts a run.", kit.Escape(x.Paused.By), c.Time(x.Paused.Since).Text))
 		if x.Paused.Reason != "" {
@@ -110,8 +113,12 @@ func actions(c *ui.Context, x domain.Schedule) (out []kit.Link) {
 	} else {
 		out = append(out, kit.Link{Text: c.T("Pause…"), Href: at + "/pause", Dialog: true})
 	}
-	return append(out, kit.Link{Text: c.T("Start now…"), Href: link.Plan(x.PlanKey) + "/start"},
-		kit.Link{Text: c.T("Backfill…"), Href: at + "/backfill"}, kit.Link{Text: c.T("Edit…"), Href: at + "/edit"},
+	out = append(out, kit.Link{Text: c.T("Start now…"), Href: link.Plan(x.PlanKey) + "/start"},
+		kit.Link{Text: c.T("Backfill…"), Href: at + "/backfill"})
+	if x.Declared {
+		return out
+	}
+	return append(out, kit.Link{Text: c.T("Edit…"), Href: at + "/edit"},
 		kit.Link{Text: c.T("Delete…"), Href: at + "/delete", Dialog: true, Danger: true})
 }
 

@@ -41,6 +41,18 @@ func created(t *testing.T, b *webtest.Browser, fields ...string) webtest.Page {
 	return send(t, b, "/schedules/new", `name="cron"`, all...)
 }
 
+// The page of a schedule that its plan declares names the plan, and offers no change of the schedule.
+func TestADeclaredSchedule(t *testing.T) {
+	t.Parallel()
+	site, b := shop(t)
+	site.Plan(t, "id: daily\nschedule: {cron: \"30 2 * * *\"}\nnodes: {a: {type: set, input: 1}}\n")
+	page := b.Get("/schedules/daily")
+	webtest.HasTexts(t, page, http.StatusOK, "The plan declares this schedule.", "Pause…", "Backfill…")
+	if strings.Contains(page.Body, "/schedules/daily/edit") || strings.Contains(page.Body, "/schedules/daily/delete") {
+		t.Error("the page of a declared schedule offers to edit or delete it")
+	}
+}
+
 // A schedule is created, changed, paused, resumed, and deleted on the dashboard. Its page shows its next
 // times and its rules in words.
 func TestASchedule(t *testing.T) {
