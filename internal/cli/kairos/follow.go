@@ -175,7 +175,11 @@ func (c *program) result(res domain.Result, suggestion string) error {
 		}
 	case domain.RunFailed:
 		if res.Error != nil {
-			c.Errorf("run %s failed at %s: %s (%s)\n", run, res.Error.Node, res.Error.Message, res.Error.Code)
+			at := ""
+			if res.Error.Node != "" { // a timeout of the run fails no step
+				at = " at " + res.Error.Node
+			}
+			c.Errorf("run %s failed%s: %s (%s)\n", run, at, res.Error.Message, res.Error.Code)
 			c.Errorf("%s", advice{c}.afterFailure(short, *res.Error, suggestion))
 		}
 	default:
