@@ -13,6 +13,9 @@ import (
 // A run with an expensive condition, or with values that double, fails. It neither occupies a core
 // nor fills the memory.
 func TestUnboundedRunsFail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long under the race detector")
+	}
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo))
 	list := "[[1, 2]]" + strings.Repeat(".map(x, [x, x])", 25)

@@ -222,6 +222,9 @@ func TestAWaitForASignalEndsOtherwise(t *testing.T) {
 
 // E03: early signals are limited in number, and a signal that ends a wait is not early.
 func TestTheQuotaOfEarlySignals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long under the race detector")
+	}
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	big := domain.RawJSON(`"` + string(make0(domain.MaxSignalData-100)) + `"`)
