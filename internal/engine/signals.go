@@ -18,8 +18,9 @@ type signals struct {
 	e *Engine
 
 	mu sync.Mutex
-	// claimed holds IDs of signals and waits that a runner is about to settle.
-	claimed map[string]bool
+	// claimed holds IDs of signals and waits that a runner is about to settle, with a channel that is
+	// closed when it has.
+	claimed map[string]chan struct{}
 }
 
 // signalMsg carries a signal to the run of a wait.
@@ -58,8 +59,8 @@ func (s *signals) open() {
 	}
 }
 
-// match sends stored signals to the runs that wait for them, and returns a channel for each that is
-// closed when the run has settled it.
+// match sends stored signals to the runs that wait for them. It returns a channel for each wait that
+// is about to end, also because of an earlier match. The channel is closed when the run has settled it.
 func (s *signals) match(ctx context.Context, name, key string) (settled []<-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,8 @@ func (s *signals) match(ctx context.Context, name, key string) (settled []<-chan
 		return nil
 	}
 	for _, w := range waits {
-		if s.claimed[w.ID] {
+		if c := s.claimed[w.ID]; c != nil {
+			settled = append(settled, c)
 			continue
 		}
 		id := s.signalFor(ctx, signals, w)
@@ -91,7 +93,7 @@ func (s *signals) match(ctx context.Context, name, key string) (settled []<-chan
 func (s *signals) signalFor(ctx context.Context, signals []domain.Signal, w domain.SignalWait) string {
 	for _, ev := range signals {
 		if !ev.All {
-			if s.claimed[ev.ID] {
+			if s.claimed[ev.ID] != nil {
 				continue
 			}
 			return ev.ID
@@ -115,9 +117,9 @@ func (s *signals) send(ev domain.Signal, w domain.SignalWait) <-chan struct{} {
 		close(settled)
 		return settled
 	}
-	s.claimed[w.ID] = true
+	s.claimed[w.ID] = settled
 	if !ev.All {
-		s.claimed[ev.ID] = true
+		s.claimed[ev.ID] = settled
 	}
 	go func() {
 		defer close(settled)
