@@ -55,6 +55,19 @@ type instance struct {
 	url      string
 }
 
+// newInstance returns an instance in a new directory, with an empty configuration. It is not started.
+func newInstance(t *testing.T, bin, dir string) *instance {
+	t.Helper()
+	inst := &instance{bin: bin, dir: dir}
+	if err := os.MkdirAll(inst.data(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kairos.yaml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return inst
+}
+
 func (inst *instance) data() string { return filepath.Join(inst.dir, "data") }
 func (inst *instance) now() string  { return filepath.Join(inst.dir, "now") }
 

@@ -2,7 +2,6 @@ package crashtest
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -22,13 +21,7 @@ func TestKillAroundAReplacement(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			inst := &instance{bin: bin, dir: filepath.Join(in, point)}
-			if err := os.MkdirAll(inst.data(), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(inst.dir, "kairos.yaml"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			inst := newInstance(t, bin, filepath.Join(in, point))
 			must := func(err error) {
 				t.Helper()
 				if err != nil {

@@ -27,13 +27,7 @@ func TestKillAroundASlot(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			inst := &instance{bin: bin, dir: filepath.Join(in, point)}
-			if err := os.MkdirAll(inst.data(), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(inst.dir, "kairos.yaml"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			inst := newInstance(t, bin, filepath.Join(in, point))
 			slot := inst.dueSchedule(ctx, t)
 
 			// The daemon starts the slot as soon as it runs, and dies at the point.

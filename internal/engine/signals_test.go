@@ -227,7 +227,7 @@ func TestTheQuotaOfEarlySignals(t *testing.T) {
 	}
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	big := domain.RawJSON(`"` + string(make0(domain.MaxSignalData-100)) + `"`)
+	big := domain.RawJSON(`"` + string(letters(domain.MaxSignalData-100)) + `"`)
 	var err error
 	stored := 0
 	for i := 0; err == nil && i < domain.MaxEarlyBytes/len(big)+2; i++ {
@@ -245,7 +245,7 @@ func TestTheQuotaOfEarlySignals(t *testing.T) {
 	e.Until(run.ID, domain.RunCompleted, "")
 }
 
-func make0(n int) []byte { return slices.Repeat([]byte("x"), n) }
+func letters(n int) []byte { return slices.Repeat([]byte("x"), n) }
 
 // A signal that expires is unmatched. It ends no wait, and is deleted later.
 func TestAnExpiredSignal(t *testing.T) {

@@ -21,7 +21,7 @@ func (s *section) showBackfill(c *ui.Context, code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p := BackfillPage{Way: way(c, x), Heading: c.T("Backfill %s", x.Key), Here: schedule.Address(x.Key) + "/backfill",
+	p := BackfillPage{Crumbs: crumbs(c, x), Heading: c.T("Backfill %s", x.Key), Here: schedule.Address(x.Key) + "/backfill",
 		Back: schedule.Address(x.Key),
 		Idem: kit.NewID(), From: c.Field("from"), To: c.Field("to"), Zone: x.Zone, Error: problem, Rate: c.Field("rate"),
 		Canary: c.Field("canary") != ""}
@@ -44,7 +44,7 @@ func (s *section) showBackfill(c *ui.Context, code int, problem string) error {
 	return c.Render(code, Backfill(p))
 }
 
-// preview adds what the backfill would do.
+// preview adds the slots that the backfill would run.
 func preview(c *ui.Context, p *BackfillPage, pre app.BackfillPreview) {
 	n := len(pre.Slots)
 	p.Previewed, p.Slots = n > 0, strconv.Itoa(n)
@@ -91,7 +91,7 @@ func rangeOf(c *ui.Context, x domain.Schedule) (app.Backfill, error) {
 	return req, nil
 }
 
-// backfill runs the slots that the page showed.
+// backfill runs the slots of the preview.
 func (s *section) backfill(c *ui.Context) error {
 	x, err := s.find(c)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// confirm shows what a form is about to change of a schedule.
+// confirm shows a form that changes a schedule, and asks for a reason.
 func (s *section) confirm(c *ui.Context, x domain.Schedule, path string, p kit.ConfirmPage) error {
 	at := schedule.Address(x.Key)
 	p.Crumb, p.Back, p.Post, p.Idem = kit.Link{Text: x.Key, Href: at}, at, at+path, kit.NewID()
@@ -67,13 +67,13 @@ func (s *section) delete(c *ui.Context) error {
 	return c.RedirectTo("/schedules")
 }
 
-// requested is the change that a form requests.
+// requested returns the change that a form requests.
 func (s *section) requested(c *ui.Context) app.ScheduleChange {
 	return app.ScheduleChange{Meta: c.Meta(), Schedule: c.Param("schedule"), Rev: revision(c),
 		Reason: strings.TrimSpace(c.Field("reason"))}
 }
 
-// revision is that of the schedule that the form showed; 0: any.
+// revision returns the revision of the schedule when the form was shown. 0 means any.
 func revision(c *ui.Context) int64 {
 	n, err := strconv.ParseInt(c.Field("rev"), 10, 64)
 	if err != nil {

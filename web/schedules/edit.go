@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// overlapNames and catchUpNames are the choices of the form.
+// overlapNames and catchUpNames are the labels of the options of the form.
 var (
 	overlapNames = map[domain.Overlap]string{
 		domain.OverlapSkip: locale.Mark("Skip the slot"), domain.OverlapQueue: locale.Mark("Wait for the earlier run"),
@@ -30,7 +30,7 @@ var (
 	}
 )
 
-// typed are the settings as the form has them.
+// typed holds the values of the form as the user typed them.
 func typed(c *ui.Context) EditPage {
 	f := func(name string) string { return strings.TrimSpace(c.Field(name)) }
 	return EditPage{Key: f("key"), Plan: f("plan"), Version: f("version"), Cron: f("cron"), Zone: f("zone"), Jitter: f("jitter"),
@@ -45,7 +45,7 @@ func options[T ~string](c *ui.Context, all []T, words map[T]string, chosen T) (o
 	return out
 }
 
-// newPage asks for the settings of a new schedule; an address can give some.
+// newPage shows the form for a new schedule. The query of the address can fill in fields.
 func (s *section) newPage(c *ui.Context) error {
 	p := typed(c)
 	p.Zone = cmp.Or(p.Zone, c.Display.Zone.String())
@@ -57,7 +57,7 @@ func (s *section) newPage(c *ui.Context) error {
 
 func (s *section) showNew(c *ui.Context, code int, p EditPage, problem string) error {
 	p.New, p.Heading, p.Button, p.Post, p.Back = true, c.T("New schedule"), c.T("Create"), "/schedules/new", "/schedules"
-	p.Way = kit.Crumbs{Path: []kit.Link{{Text: c.T("Schedules"), Href: "/schedules"}}}
+	p.Crumbs = kit.Crumbs{Path: []kit.Link{{Text: c.T("Schedules"), Href: "/schedules"}}}
 	return s.showEdit(c, code, p, problem)
 }
 
@@ -94,7 +94,7 @@ func (s *section) create(c *ui.Context) error {
 	return s.refused(c, err, func(problem string) error { return s.showNew(c, http.StatusUnprocessableEntity, p, problem) })
 }
 
-// refused shows the form again with the problem.
+// refused shows the form again with the error.
 func (s *section) refused(c *ui.Context, err error, show func(string) error) error {
 	if says, ok := c.Refused(err); ok {
 		return show(says)
@@ -105,7 +105,7 @@ func (s *section) refused(c *ui.Context, err error, show func(string) error) err
 	return err
 }
 
-// fieldsOf reads the settings.
+// fieldsOf reads the values of the form.
 func fieldsOf(c *ui.Context, p EditPage) (f app.ScheduleFields, err error) {
 	version, jitter := 0, time.Duration(0)
 	if p.Version != "" {
@@ -133,7 +133,7 @@ func fieldsOf(c *ui.Context, p EditPage) (f app.ScheduleFields, err error) {
 		Labels: &labels, Overlap: &overlap, CatchUp: &catchUp}, nil
 }
 
-// editPage shows the settings of a schedule.
+// editPage shows the form with the settings of a schedule.
 func (s *section) editPage(c *ui.Context) error {
 	x, err := s.find(c)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *section) editPage(c *ui.Context) error {
 
 func (s *section) showChange(c *ui.Context, code int, x domain.Schedule, p EditPage, problem string) error {
 	p.Heading, p.Button, p.Post, p.Back = c.T("Edit %s", x.Key), c.T("Save"), schedule.Address(x.Key)+"/edit", schedule.Address(x.Key)
-	p.Way, p.Rev = way(c, x), strconv.FormatInt(x.Rev, 10)
+	p.Crumbs, p.Rev = crumbs(c, x), strconv.FormatInt(x.Rev, 10)
 	return s.showEdit(c, code, p, problem)
 }
 
@@ -165,7 +165,7 @@ func (s *section) edit(c *ui.Context) error {
 	p := typed(c)
 	fields, err := fieldsOf(c, p)
 	if err == nil && c.Field("do") != "check" {
-		if x.Cron == p.Cron && x.Zone == p.Zone && x.Jitter == *fields.Jitter { // its next slot stays
+		if x.Cron == p.Cron && x.Zone == p.Zone && x.Jitter == *fields.Jitter { // the next slot stays the same
 			fields.Cron, fields.Zone, fields.Jitter = nil, nil, nil
 		}
 		if _, err = s.App.Schedules.Update(c, app.ScheduleEdit{Meta: c.Meta(), Schedule: x.Key, Rev: revision(c),

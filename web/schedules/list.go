@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// states narrow the list.
+// states are the filters of the list.
 var states = []struct{ key, word, empty string }{
 	{"", locale.Mark("All"), locale.Mark("A schedule starts runs of a plan at the times of a cron expression. There is none yet.")},
 	{"active", locale.Mark("Active"), locale.Mark("No schedule is active.")},
@@ -22,7 +22,7 @@ var states = []struct{ key, word, empty string }{
 	{"missed", locale.Mark("Missed slots"), locale.Mark("No missed slots wait for a decision.")},
 }
 
-// list lists schedules by key.
+// list shows schedules, sorted by key.
 func (s *section) list(c *ui.Context) error {
 	p := ListPage{Shell: c.Shell("plans", c.T("Schedules")), Find: strings.TrimSpace(c.Query("q")), State: c.Query("state"),
 		EmptyText: c.T(states[0].empty)}
@@ -62,7 +62,7 @@ func row(c *ui.Context, x domain.Schedule) Row {
 	return r
 }
 
-// Words of the state of a schedule.
+// The states of a schedule.
 var (
 	active  = kit.Word("ok", "i-ok", locale.Mark("active"), true)
 	paused  = kit.Word("idle", "i-pause", locale.Mark("paused"), false)
@@ -82,7 +82,7 @@ func status(x domain.Schedule) kit.Status {
 	return active
 }
 
-// slotStatus is the state of a slot that started no run.
+// slotStatus returns the status of a slot that started no run.
 var slotStatus = map[string]kit.Status{
 	domain.SlotSkipped: kit.Word("idle", "i-skip", locale.Mark("skipped"), false),
 	domain.SlotFailed:  kit.Word("fail", "i-fail", locale.Mark("failed"), false),

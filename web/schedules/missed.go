@@ -13,14 +13,14 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// decisions are the outcomes of decisions about missed slots.
+// decisions are the confirmations of decisions about missed slots.
 var decisions = map[domain.CatchUp]string{
 	domain.CatchUpNone: locale.Mark("none was run"),
 	domain.CatchUpLast: locale.Mark("the last one was run"),
 	domain.CatchUpAll:  locale.Mark("all were run"),
 }
 
-// missedPage asks whether missed slots are run, with the consequence of each answer.
+// missedPage asks which missed slots start runs, and shows the consequence of each answer.
 func (s *section) missedPage(c *ui.Context) error { return s.askMissed(c, http.StatusOK, "") }
 
 func (s *section) askMissed(c *ui.Context, code int, problem string) error {
@@ -28,7 +28,7 @@ func (s *section) askMissed(c *ui.Context, code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p := MissedPage{Way: way(c, x), Heading: c.T("Missed slots of %s", x.Key), Post: schedule.Address(x.Key) + "/missed",
+	p := MissedPage{Crumbs: crumbs(c, x), Heading: c.T("Missed slots of %s", x.Key), Post: schedule.Address(x.Key) + "/missed",
 		Back: schedule.Address(x.Key),
 		Idem: kit.NewID(), Error: problem, Text: c.T("No missed slots wait for a decision.")}
 	p.Shell = c.Shell("plans", p.Heading)

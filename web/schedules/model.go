@@ -2,14 +2,14 @@ package schedules
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// ListPage lists schedules.
+// ListPage is the list of schedules.
 type ListPage struct {
 	kit.Shell
 	States    []kit.Link
 	Find      string
 	State     string
 	Rows      []Row
-	New       string // empty: the reader may not create schedules
+	New       string // empty if the user may not create schedules
 	More      string
 	EmptyText string
 }
@@ -25,27 +25,27 @@ type Row struct {
 	Missed     kit.Link
 }
 
-// SchedulePage is one schedule.
+// SchedulePage is the page of one schedule.
 type SchedulePage struct {
 	kit.Shell
-	Way     kit.Crumbs
+	Crumbs  kit.Crumbs
 	Heading string
 	Status  kit.Status
 	Actions []kit.Link
 	Facts   []kit.Fact
-	Notes   []string // why it starts no runs
+	Notes   []string // reasons why no slot starts a run
 	Rules   []string
 	Times   []kit.Time
-	Problem string // why there are no next times
+	Problem string // reason why there are no next times
 	Missed  *Missed
-	Past    []Missed // decided
+	Past    []Missed // already decided
 	Slots   []SlotRow
 	Older   string
 	Runs    string
 	Input   string
 }
 
-// Missed are missed slots: that wait for a decision, or were decided.
+// Missed is a range of missed slots that waits for a decision, or is decided.
 type Missed struct {
 	Text   string
 	Decide kit.Link
@@ -60,10 +60,10 @@ type SlotRow struct {
 	Reason string
 }
 
-// EditPage creates or changes a schedule.
+// EditPage is the form that creates or changes a schedule.
 type EditPage struct {
 	kit.Shell
-	Way                                    kit.Crumbs
+	Crumbs                                 kit.Crumbs
 	Heading, Post, Back, Idem, Rev, Error  string
 	New                                    bool
 	Key, Plan, Version, Cron, Zone, Jitter string
@@ -74,22 +74,22 @@ type EditPage struct {
 	Button                                 string
 }
 
-// MissedPage asks for a decision about missed slots.
+// MissedPage is the form that decides about missed slots.
 type MissedPage struct {
 	kit.Shell
-	Way                                    kit.Crumbs
+	Crumbs                                 kit.Crumbs
 	Heading, Text, Post, Back, Idem, Error string
 	ID, Slots                              string
 	Choices                                []Choice
 }
 
-// Choice is an answer with its consequence.
+// Choice is a possible decision and its consequence.
 type Choice struct{ Value, Text, Consequence string }
 
-// BackfillPage shows what a backfill would run, and runs it.
+// BackfillPage is the form and the preview of a backfill.
 type BackfillPage struct {
 	kit.Shell
-	Way                             kit.Crumbs
+	Crumbs                          kit.Crumbs
 	Heading, Post, Here, Back, Idem string
 	From, To, Zone, Error           string
 	Previewed                       bool

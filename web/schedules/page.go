@@ -22,14 +22,14 @@ const (
 	shownMissed = 20
 )
 
-// overlapWords are what a slot does while a run of an earlier one is active.
+// overlapWords describe the overlap rules.
 var overlapWords = map[domain.Overlap]string{
 	domain.OverlapSkip:         locale.Mark("A slot starts no run while a run of an earlier slot is active."),
 	domain.OverlapQueue:        locale.Mark("The run of a slot waits until the run of the earlier slot has ended."),
 	domain.OverlapCancelOldest: locale.Mark("The run of a slot cancels the active run of the earlier slot."),
 }
 
-// catchUpWords are what happens to missed slots.
+// catchUpWords describe the rules for missed slots.
 var catchUpWords = map[domain.CatchUp]string{
 	domain.CatchUpNone: locale.Mark("Missed slots start no runs."),
 	domain.CatchUpLast: locale.Mark("Of missed slots, only the last one starts a run."),
@@ -37,18 +37,18 @@ var catchUpWords = map[domain.CatchUp]string{
 	domain.CatchUpAsk:  locale.Mark("An operator decides about missed slots."),
 }
 
-// find is the schedule that the address names.
+// find returns the schedule in the address.
 func (s *section) find(c *ui.Context) (domain.Schedule, error) {
 	return s.App.Schedules.Get(c, c.Principal.Actor(), c.Param("schedule"))
 }
 
-// schedule is the page of one schedule.
+// schedule shows one schedule.
 func (s *section) schedule(c *ui.Context) error {
 	x, err := s.find(c)
 	if err != nil {
 		return err
 	}
-	p := SchedulePage{Shell: c.Shell("plans", x.Key), Heading: x.Key, Status: status(x), Way: way(c, x),
+	p := SchedulePage{Shell: c.Shell("plans", x.Key), Heading: x.Key, Status: status(x), Crumbs: crumbs(c, x),
 		Runs: link.List("/runs", "schedule:"+x.Key), Facts: facts(c, x), Actions: actions(c, x)}
 	effective, err := s.App.Schedules.CatchUp(c, c.Principal.Actor(), x)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *section) schedule(c *ui.Context) error {
 	return s.addSlots(c, &p, x)
 }
 
-func way(c *ui.Context, x domain.Schedule) kit.Crumbs {
+func crumbs(c *ui.Context, x domain.Schedule) kit.Crumbs {
 	return kit.Crumbs{Path: []kit.Link{{Text: c.T("Schedules"), Href: "/schedules"}, {Text: x.Key, Href: schedule.Address(x.Key)}}}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// shop is a server with a plan, and a browser.
+// shop returns a server with the plan "report", and a logged-in browser.
 func shop(t *testing.T) (*webtest.Site, *webtest.Browser) {
 	t.Helper()
 	site := webtest.New(t)
@@ -75,7 +75,7 @@ func TestASchedule(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/schedules/nightly"), http.StatusNotFound)
 }
 
-// A rejected form keeps what was typed, and shows the reason.
+// A rejected form keeps the typed values, and shows the reason.
 func TestARejectedSchedule(t *testing.T) {
 	t.Parallel()
 	_, b := shop(t)

@@ -1,4 +1,4 @@
-// Package schedules has the pages of schedules, which start runs of plans at times.
+// Package schedules serves the pages of schedules, which start runs of plans at given times.
 package schedules
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Ports are what these pages need of the server.
+// Ports are the services of the server that these pages use.
 type Ports struct{ App *app.App }
 
 type section struct{ Ports }

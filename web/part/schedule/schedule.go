@@ -1,4 +1,4 @@
-// Package schedule describes schedules on pages of several sections.
+// Package schedule formats schedules for the pages of several sections.
 package schedule
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Address is the address of the page of a schedule.
+// Address returns the address of the page of a schedule.
 func Address(key string) string { return "/schedules/" + url.PathEscape(key) }
 
 // Missed returns the number of missed slots and their times.
