@@ -64,7 +64,7 @@ func (h agentHandler) routes(a *API) {
 			page, err := pageOf(ctx, h.kernel, in, list, func(v domain.ProviderInfo) string { return v.Name }, same)
 			return &providersOut{page}, err
 		})
-	mount(a, huma.Operation{OperationID: "get-agent", Method: http.MethodGet, Path: "/agents/{id}", Tags: tags, Summary: "One agent"},
+	mount(a, huma.Operation{OperationID: "get-agent", Method: http.MethodGet, Path: "/agents/{id}", Tags: tags, Summary: "Get an agent"},
 		func(ctx context.Context, in *agentIn) (*agentOut, error) {
 			v, err := h.agents.Get(ctx, actorOf(ctx), unescaped(in.ID))
 			return &agentOut{v}, err

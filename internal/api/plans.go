@@ -85,7 +85,7 @@ func (h planHandler) routes(a *API) {
 		OperationID: "list-plans", Method: http.MethodGet, Path: "/plans", Tags: tags, Summary: "List plans",
 	}, h.listPlans)
 	mount(a, huma.Operation{
-		OperationID: "get-plan", Method: http.MethodGet, Path: "/plans/{id}", Tags: tags, Summary: "One plan",
+		OperationID: "get-plan", Method: http.MethodGet, Path: "/plans/{id}", Tags: tags, Summary: "Get a plan",
 		Responses: map[string]*huma.Response{"304": {Description: "Not modified"}},
 	}, h.getPlan)
 	mount(a, huma.Operation{

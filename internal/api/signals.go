@@ -42,7 +42,7 @@ func (h signalHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "list-signals", Method: http.MethodGet, Path: "/signals", Tags: tags,
 		Summary: "List signals, newest first"}, h.list)
 	mount(a, huma.Operation{OperationID: "get-signal", Method: http.MethodGet, Path: "/signals/{id}", Tags: tags,
-		Summary: "One signal with the waits that it ended"}, h.get)
+		Summary: "Get a signal with the waits that it ended"}, h.get)
 	mount(a, huma.Operation{OperationID: "send-signal", Method: http.MethodPost, Path: "/signals", Tags: tags,
 		DefaultStatus: http.StatusCreated, Summary: "Send a signal to steps that wait for it",
 		Description: "A signal that no step waits for ends the first wait that begins before it expires."}, h.send)

@@ -84,9 +84,9 @@ type RunContext struct {
 
 // Limits are the limits of a run.
 type Limits struct {
-	MaxSteps      int64   `json:"maxSteps,omitempty" doc:"The most steps; absent: no limit."`
+	MaxSteps      int64   `json:"maxSteps,omitempty" doc:"The maximum number of steps; absent: no limit."`
 	MaxDurationMs int64   `json:"maxDurationMs,omitempty" doc:"The longest running time in milliseconds; absent: no limit."`
-	MaxTokens     int64   `json:"maxTokens,omitempty" doc:"The most tokens of models; absent: no limit."`
+	MaxTokens     int64   `json:"maxTokens,omitempty" doc:"The maximum number of model tokens; absent: no limit."`
 	MaxCost       float64 `json:"maxCost,omitempty" doc:"The highest cost of models; absent: no limit."`
 }
 

@@ -57,7 +57,7 @@ var limits = []limit{
 	{"directory of a command", "256 MiB", "internal/tool", "cmp.Or(c.Exec.MaxDisk, 256<<20)"},
 	{"tools of an MCP server", "256", "internal/mcp", "maxTools = 256"},
 	{"message of an MCP server", "4 MiB", "internal/mcp", "maxFrame = 4 << 20"},
-	{"request body", "4 MiB for pages", "web", "http.MaxBytesReader(w, r.Body, 4<<20)"},
+	{"request body", "4 MiB", "web", "http.MaxBytesReader(w, r.Body, 4<<20)"},
 	{"request headers", "16 KiB", "internal/daemon", "MaxHeaderBytes: 16 << 10"},
 	{"time to send headers", "5 s", "internal/daemon", "ReadHeaderTimeout: 5 * time.Second"},
 	{"time to send a body", "1 minute", "internal/daemon", "ReadTimeout: 60 * time.Second"},

@@ -51,7 +51,7 @@ var (
 	stepIndex = field("stepIndex", "integer", "The step's position in the plan, from 0.")
 	agentID   = field("agentId", "string", "The step's agent; empty when a tool runs the step.")
 	agentName = field("agentName", "string", "The agent's display name as configured now.")
-	taskField = field("task", "string", "What the step does.")
+	taskField = field("task", "string", "The task of the step.")
 
 	rowField = field("runSeq", "integer", "The journal row that the event is derived from.")
 	// rowFields are the optional fields of events of journal rows.
@@ -61,13 +61,14 @@ var (
 		maybe(
 			"actor",
 			"string",
-			"Who did it.",
-		), maybe("error", "error", "What failed."), maybe("dueAt", "time", "When it continues without anyone's help."),
+			"The user, token, or part of kairosd that acted.",
+		), maybe("error", "error", "The failure."), maybe("dueAt", "time", "When the step continues automatically."),
 		maybe("ref", "string", "Id of the approval request or child run.")}
-	reasonField = maybe("reason", "string", "Why.")
+	reasonField = maybe("reason", "string", "The reason.")
 	// recordFields are the fields of events of audit records without journal rows.
 	recordFields = []EventField{
-		maybe("actor", "string", "Who did it."), maybe("object", "string", "What was acted on, such as plan:invoice."), reasonField,
+		maybe("actor", "string", "The user, token, or part of kairosd that acted."),
+		maybe("object", "string", "The object of the action, such as plan:invoice."), reasonField,
 		maybe("result", "string", "ok, denied, or failed; absent: ok.").of("ok", "denied", "failed"),
 	}
 	liveFields = []EventField{field("node", "string", "The step."), field("visit", "integer", "The step's iteration, from 1."),
@@ -79,11 +80,11 @@ func rowEvent(name, doc string, more ...EventField) EventType {
 }
 
 func settledEvent(name, doc string) EventType {
-	return rowEvent(name, doc, maybe("final", "boolean", "False: the step will be tried again, or waits for a replan or a person."),
+	return rowEvent(name, doc, maybe("final", "boolean", "False if another attempt follows, or the step waits for a replan or a person."),
 		maybe("to", "string", "The step that follows."), maybe("endReason", "string", "Why no step follows."),
 		maybe("handled", "string", "What handled the failure: edge, skip, or continue."),
 		maybe("detail", "string", "Why a condition could not be evaluated."),
-		maybe("visitStatus", "string", "Set on the last item of a foreach step: the status of the step."),
+		maybe("visitStatus", "string", "The status of the step, with the last item of a foreach."),
 		maybe("agent", "string", "The agent that ran the step."), reasonField)
 }
 
@@ -96,7 +97,7 @@ var EventTypes = []EventType{
 			"string",
 			"The run's input as text.",
 		), field("steps", "steps", "Each step with stepId, stepIndex, agentId, agentName, and task."),
-		field("estimatedSteps", "integer", "How many steps there are.")}},
+		field("estimatedSteps", "integer", "The number of steps.")}},
 	{
 		Name:   "plan_step_started",
 		Doc:    "An attempt of a step began.",
@@ -127,7 +128,7 @@ var EventTypes = []EventType{
 				"attempt",
 				"integer",
 				"The attempt that failed, from 1.",
-			), field("maxAttempts", "integer", "How many attempts the step has."),
+			), field("maxAttempts", "integer", "The maximum number of attempts."),
 			field("nextAt", "time", "When the next attempt may start."), maybe("error", "string", "Why the attempt failed.")},
 	},
 	{
@@ -135,7 +136,8 @@ var EventTypes = []EventType{
 		Doc:  "A run of a step plan ended.",
 		Fields: []EventField{planField,
 			field("status", "string", "completed, failed, or cancelled.").of("completed", "failed", "cancelled"),
-			maybe("summary", "string", "What the plan is for."), maybe("failureReason", "string", "Step N failed: and the step's error.")},
+			maybe("summary", "string", "The purpose of the plan."),
+			maybe("failureReason", "string", "Step N failed: and the step's error.")},
 	},
 	{
 		Name: "agent_handoff",
@@ -144,13 +146,14 @@ var EventTypes = []EventType{
 			field(
 				"fromAgent",
 				"agent",
-				"Who gave it.",
-			), field("toAgent", "agent", "Who takes it."), field("reason", "string", "plan_step, or the reason the agent gave."),
-			maybe("explanation", "string", "What is to be done.")},
+				"The agent that passes on the work.",
+			), field("toAgent", "agent", "The agent that receives the work."),
+			field("reason", "string", "plan_step, or the reason that the agent gave."),
+			maybe("explanation", "string", "The task.")},
 	},
 	{
 		Name: "agent_changed",
-		Doc:  "Another agent acts from here on.",
+		Doc:  "Another agent is active from now on.",
 		Fields: []EventField{field("agentId", "string", "The agent."), agentName,
 			maybe("agentIcon", "string", "Its icon."), maybe("agentColor", "string", "Its color.")},
 	},
@@ -165,10 +168,10 @@ var EventTypes = []EventType{
 	),
 	settledEvent("node_completed", "A step or a foreach item completed."),
 	settledEvent("node_failed", "An attempt of a step or a foreach item failed."),
-	settledEvent("node_skipped", "A step was skipped: nothing it needs ran, or it failed under on_error: skip."),
+	settledEvent("node_skipped", "A step was skipped: none of the steps that it needs ran, or it failed with on_error: skip."),
 	settledEvent("node_cancelled", "A step was cancelled."),
 	rowEvent("node_retrying", "The next attempt is scheduled.", reasonField),
-	rowEvent("node_waiting", "A step waits for time, a child run, or a replan.", reasonField),
+	rowEvent("node_waiting", "A step waits for time, a signal, a child run, or a replan.", reasonField),
 	rowEvent("node_interrupted", "kairosd stopped or crashed during an attempt; it runs again.", reasonField),
 	rowEvent("node_in_doubt", "The outcome of an attempt is unknown; a person must resolve it.", reasonField),
 	rowEvent(
@@ -183,10 +186,10 @@ var EventTypes = []EventType{
 	rowEvent("approval_requested", "An approval request was opened.", reasonField),
 	rowEvent(
 		"approval_decided",
-		"A person answered, or the time to answer ran out.",
+		"A person answered, or the request timed out.",
 		field("action", "string", "approved, rejected, expired, or changes_requested.").
 			of("approved", "rejected", "expired", "changes_requested"),
-		maybe("answer", "string", "The id of the answer. Absent when a person asked the agent first, or when on_timeout is fail."),
+		maybe("answer", "string", "The id of the answer. Absent after a request for changes, or if on_timeout is fail."),
 		reasonField,
 	),
 
@@ -195,10 +198,10 @@ var EventTypes = []EventType{
 		"run_replanned",
 		"The run follows another version of its plan.",
 		field("version", "integer", "The new version."),
-		field("hash", "string", "Its hash."),
-		field("from", "string", "Hash of the version before."),
-		field("failed", "string", "The step whose failure led to it."),
-		field("kept", "integer", "How many settled steps were kept."),
+		field("hash", "string", "The hash of the new version."),
+		field("from", "string", "The hash of the previous version."),
+		field("failed", "string", "The step whose failure caused the replan."),
+		field("kept", "integer", "The number of ended steps that the new version keeps."),
 		reasonField,
 	),
 	rowEvent("run_paused", "The run was paused.", reasonField),
@@ -212,10 +215,10 @@ var EventTypes = []EventType{
 	rowEvent("run_suspended", "kairosd stopped cleanly while the run was active.", reasonField),
 	{Name: "run_created", Doc: "A run was created.", Fields: slices.Concat(recordFields, []EventField{
 		field("version", "integer", "The version of the plan."), field("hash", "string", "The hash of the version."),
-		field("origin", "string", "How the run was started, such as api, ui, cli, rerun, fork, or child.")})},
+		field("origin", "string", "The origin of the run, such as api, ui, cli, rerun, fork, or child.")})},
 	{Name: "run_status", Doc: "A run's status changed.", Fields: slices.Concat(recordFields, []EventField{
 		field("status", "string", "The new status.").of(texts(RunStatuses)...),
-		maybe("waitReason", "string", "Why it waits.").of(texts(WaitReasons)...),
+		maybe("waitReason", "string", "The wait reason.").of(texts(WaitReasons)...),
 		maybe("statusMessage", "string", "The status message."),
 		maybe("failureReason", "string", "Step plans: Step N failed: and the step's error.")})},
 
@@ -235,16 +238,16 @@ var EventTypes = []EventType{
 		Fields: slices.Concat(
 			liveFields,
 			[]EventField{
-				field("done", "integer", "How much is done."),
-				field("total", "integer", "How much there is; 0 if unknown."),
-				field("message", "string", "What is being done."),
+				field("done", "integer", "The completed amount."),
+				field("total", "integer", "The total amount; 0 if unknown."),
+				field("message", "string", "The current activity."),
 			},
 		)},
 	{Name: "draft_progress", Doc: "The planning of a draft made progress.", Ephemeral: true, Fields: []EventField{
 		field("draft", "string", "The id of the draft."), field("object", "string", "draft: and the id."),
 		field("phase", "string", "The phase of planning.").of(texts(DraftPhases)...),
 		field("attempt", "integer", "The number of the model's response; 0: no model responded.")}},
-	{Name: "reset", Doc: "The position is unknown, or you read too slowly. Read again what you follow."},
+	{Name: "reset", Doc: "The position is unknown, or you read too slowly. Read the objects that you follow again."},
 }
 
 // AuditEventType describes every event without a type of its own: an action of the audit log.

@@ -96,7 +96,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"runs: failed in a day", runs(func() domain.RunFilter { return domain.RunFilter{Statuses: failed, Since: day} })},
 		{"runs: before 60 days", runs(func() domain.RunFilter { return domain.RunFilter{Until: old} })},
 		{"runs: failed before 60 days", runs(func() domain.RunFilter { return domain.RunFilter{Statuses: failed, Until: old} })},
-		{"runs: text in headline", runs(func() domain.RunFilter { return domain.RunFilter{Text: "booking"} })},
+		{"runs: text in status message", runs(func() domain.RunFilter { return domain.RunFilter{Text: "booking"} })},
 		{"runs: by node and error", runs(func() domain.RunFilter { return domain.RunFilter{Node: "book", ErrorCode: "failed"} })},
 		{"runs: by an unknown person", runs(func() domain.RunFilter { return domain.RunFilter{Actor: "nobody"} })},
 		{"runs: text, nothing found", runs(func() domain.RunFilter { return domain.RunFilter{Text: "zebra"} })},

@@ -121,9 +121,7 @@ var (
 // terms returns the stems of the words in a text. A name such as on_timeout results in one term for
 // the name and one for each part.
 func terms(text string) (out []string) {
-	text = strings.NewReplacer("back up", "backup", "log in", "login", "e-mail", "email",
-		"human-in-the-loop", "approval", "human in the loop", "approval").Replace(strings.ToLower(text))
-	for _, w := range word.FindAllString(text, -1) {
+	for _, w := range word.FindAllString(joined(text), -1) {
 		w = strings.Trim(w, ".-#")
 		if w == "" {
 			continue
@@ -136,6 +134,12 @@ func terms(text string) (out []string) {
 		}
 	}
 	return out
+}
+
+// joined returns a text in lower case in which terms of several words are one word.
+func joined(text string) string {
+	return strings.NewReplacer("back up", "backup", "log in", "login", "e-mail", "email",
+		"human-in-the-loop", "approval", "human in the loop", "approval").Replace(strings.ToLower(text))
 }
 
 // stem removes English suffixes, so that "retries" finds "retry".
@@ -163,8 +167,9 @@ kairosd me my now of on or our should so that the then there this to use was we 
 var synonyms = synonymsOf(map[string]string{
 	"2fa": "second factor", "airflow": "comparison", "alert": "notification webhook email", "apikey": "key", "blackout": "crash",
 	"budget": "limit", "bug": "error failure", "cheap": "cost", "cli": "command", "client": "api", "cluster": "machine",
-	"config": "configuration", "cron": "schedule", "dag": "plan", "dark": "theme", "die": "crash", "docker": "container",
-	"else": "branch default", "expensive": "cost", "fail": "crash failure error", "flow": "plan", "forgot": "lost password passwd",
+	"conditional": "condition branch", "config": "configuration", "cron": "schedule", "dag": "plan", "dark": "theme", "die": "crash",
+	"docker": "container", "duplicate": "twice repeat", "else": "branch default", "emergency": "maintenance pause",
+	"encryption": "encrypt", "expensive": "cost", "fail": "crash failure error", "flow": "plan", "forgot": "lost password passwd",
 	"forgotten": "lost password passwd", "freeze": "wait stuck", "full": "space", "gdpr": "delete retention", "go": "golang embed",
 	"golang": "go embed", "grafana": "prometheus", "hang": "wait timeout", "hold": "held release", "https": "tls certificate",
 	"human": "approval", "job": "run step", "k8s": "container", "kill": "crash", "kubernetes": "container", "library": "embed",
@@ -174,9 +179,10 @@ var synonyms = synonymsOf(map[string]string{
 	"power": "crash restart", "price": "cost", "proxy": "reverse", "queue": "slot", "reboot": "crash restart",
 	"recover": "restore crash", "repeat": "retry", "reset": "passwd lost set", "retry": "attempt", "roll": "restore",
 	"rollback": "restore", "saml": "openid oidc", "sdk": "go api client", "secret": "key", "sensor": "wait", "signal": "approval",
-	"slack": "webhook notification", "spend": "cost", "sso": "openid oidc", "stop": "cancel pause", "stuck": "wait",
-	"task": "step", "totp": "second factor", "trigger": "start", "undo": "restore fork", "update": "upgrade", "user": "account",
-	"variable": "value constant", "wait": "pending", "webhook": "notification", "workflow": "plan",
+	"slack": "webhook notification", "spend": "cost", "sso": "openid oidc", "ssrf": "private", "stop": "cancel pause",
+	"stuck": "wait", "switch": "branch condition", "task": "step", "totp": "second factor", "trigger": "start",
+	"undo": "restore fork", "update": "upgrade", "user": "account", "variable": "value constant", "wait": "pending",
+	"webhook": "notification", "workflow": "plan",
 })
 
 func stems(text string) map[string]bool {
@@ -279,7 +285,7 @@ func queryTerms(query string) []string {
 
 // words returns the distinct stems of the first 12 words of a query.
 func words(query string) (out []string) {
-	for _, w := range word.FindAllString(strings.ToLower(query), 12) {
+	for _, w := range word.FindAllString(joined(query), 12) {
 		for _, t := range terms(w)[:min(1, len(terms(w)))] {
 			if !slices.Contains(out, t) {
 				out = append(out, t)

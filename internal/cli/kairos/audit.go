@@ -32,7 +32,7 @@ means "one of", a dash "not", and a star at the end of an action or object any e
 Checkpoints are listed only with run: or action:checkpoint. With --json, it prints one
 object per line.`,
 		Example: "  kairos audit since:24h\n  kairos audit result:denied actor:marta,ana\n" +
-			"  kairos audit 'action:run.* -action:run.status' --limit 0 --json > acts.jsonl",
+			"  kairos audit 'action:run.* -action:run.status' --limit 0 --json > actions.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, problem := filter.ParseAudit(strings.Join(args, " "), time.Now())
 			if problem != nil {

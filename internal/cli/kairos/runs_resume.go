@@ -26,7 +26,7 @@ func (c runCommands) resumeCommand() *cobra.Command {
   quarantined, held     releases the run, with --release
   in doubt, approval    changes nothing, and prints the command to use
 
-It prints a preview and asks for confirmation. Without a terminal it requires --yes.
+It prints a preview and requires a confirmation. Without a terminal it requires --yes.
 If the run changes after the preview, nothing happens and the exit code is 2.
 --not-before and --provider resume later: kairosd stores an operation, which
 "kairos operations" lists.`,
