@@ -11,16 +11,16 @@ import (
 
 // unseededPaths maps each address that tests of all pages leave out to the reason.
 var unseededPaths = map[string]string{
-	"/login/code": loginStep, "/login/oidc": ssoStep, "/login/oidc/callback": ssoStep, "/setup": "it is there before the first user only",
+	"/login/code": loginStep, "/login/oidc": ssoStep, "/login/oidc/callback": ssoStep, "/setup": "it exists only before the first user",
 	"/display": redirects, "/logout": redirects, "/help/shortcuts": redirects, "/columns": redirects, "/views": redirects,
 	"/views/default": redirects, "/plans/drafts": redirects, "/demo/answer": redirects,
-	"/plans/drafts/:draft/refine": redirects, "/plans/drafts/:draft/accept": "a draft that came to a plan is needed",
+	"/plans/drafts/:draft/refine": redirects, "/plans/drafts/:draft/accept": "a draft with a plan is needed",
 	"/bulk/:bulk/stop": redirects, "/tools": redirects,
 	"/tools/:tool": redirects, "/providers": redirects, "/providers/:provider": redirects, "/system/logs": redirects,
 	"/system/release": redirects, "/system/maintenance": redirects,
 	"/system/backup": redirects, "/settings/notifications/:channel/test": redirects, "/me/password": redirects,
 	"/me/sessions": redirects, "/runs/:run/nodes/:node/resolve": redirects,
-	"/plans/check": "the editor of /plans/new by another name", "/settings": redirects,
+	"/plans/check": "another name of the editor at /plans/new", "/settings": redirects,
 	"/live": "a stream", "/runs/changes": isFragment, "/runs/suggest": isFragment, "/audit/suggest": isFragment,
 	"/find/suggest": isFragment,
 	"/runs.csv":     isFile, "/audit.jsonl": isFile, "/runs/:run/graph.svg": isFile, "/runs/:run/log.txt": isFile,
@@ -30,22 +30,18 @@ var unseededPaths = map[string]string{
 	"/runs/:run/steps/:seq/raw/:part": isFile, "/plans/:plan/v/:number/graph.svg": isFile, "/plans/:plan/v/:number/source": isFile,
 	"/static/:hash/:file": isFile, "/healthz": isFile, "/readyz": isFile,
 	"/agents/tools/:tool/accept": "a tool whose definition changed is needed",
-	"/settings/tokens/:token":    "it leads to the list", "/settings/tokens/:token/revoke": "a token is needed, whose id changes",
-	"/schedules/:schedule": keyedSchedule, "/schedules/:schedule/edit": keyedSchedule, "/schedules/:schedule/pause": keyedSchedule,
-	"/schedules/:schedule/resume": keyedSchedule, "/schedules/:schedule/delete": keyedSchedule,
-	"/schedules/:schedule/backfill": keyedSchedule, "/schedules/:schedule/missed": keyedSchedule,
-	"/docs/img/:picture": isFile, "/agents/spend.csv": isFile, "/memory/forget": "a session that remembers is needed",
+	"/settings/tokens/:token":    "it redirects to the list", "/settings/tokens/:token/revoke": "a token is needed, whose id changes",
+	"/schedules/:schedule/resume": "a paused schedule is needed", "/schedules/:schedule/missed": "missed slots are needed",
+	"/docs/img/:picture": isFile, "/agents/spend.csv": isFile, "/memory/forget": "a session with memory is needed",
 }
 
 // Reasons why an address has no page of its own.
 const (
-	redirects  = "it leads to the page where its act is"
-	isFile     = "no page, but text or data"
-	isFragment = "a part of a page, which scripts ask for"
-	ssoStep    = "it leads to the identity provider, or comes from there"
-	// The tests of web/schedules create one.
-	keyedSchedule = "a schedule is needed"
-	loginStep     = "the second step of a login, which begins at /login"
+	redirects  = "it redirects to the page with its action"
+	isFile     = "text or data, not a page"
+	isFragment = "a part of a page, which scripts request"
+	ssoStep    = "it redirects to the identity provider, or is called from there"
+	loginStep  = "the second step of a login, which begins at /login"
 )
 
 // patternOf returns the pattern of the route that serves an address. If several match, it is the

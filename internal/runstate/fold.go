@@ -112,70 +112,93 @@ func (s *State) Apply(e *domain.Entry) error {
 	w.Usage = w.Usage.Add(e.Usage)
 	switch e.Kind {
 	case domain.EntryIntent:
-		if e.Substep > 0 {
-			if w.CallsInFlight == nil {
-				w.CallsInFlight = map[int]domain.OpenCall{}
-			}
-			w.CallsInFlight[e.Substep] = openCall(e)
-			w.Attempt = max(w.Attempt, e.Attempt)
-			return nil
-		}
-		s.move(w, PhaseRunning)
-		w.Attempt, w.CallsInFlight = e.Attempt, nil
-		w.Effect, w.StartedAt, w.Input = walk.Effect(e.Effect), e.StartedAt, e.Input
-		w.Reason, w.Due, w.Ref, w.Resolution = "", time.Time{}, "", nil
+		s.applyIntent(w, e)
+		return nil
 	case domain.EntryResult:
-		w.Attempt, w.Failure = max(w.Attempt, e.Attempt), e.Failure
-		w.Since = e.At
-		switch e.Status {
-		case domain.NodeFailed:
-			s.move(w, PhaseReady)
-			w.FailedAttempts++
-			w.Retries++
-			w.forgetSubsteps()
-		case domain.NodeInDoubt:
-			s.move(w, PhaseInDoubt)
-			w.Effect = walk.Effect(e.Effect)
-		case domain.NodePending:
-			s.move(w, PhaseReady)
-		default:
-			return CorruptRow(e, "status %s of an attempt that is not final", e.Status)
-		}
+		return s.applyAttempt(w, e)
 	case domain.EntryWait:
-		s.move(w, PhaseWaiting)
-		w.Reason = domain.WaitReason(e.Reason)
-		w.Attempt = max(w.Attempt, e.Attempt)
-		w.Since, w.Due, w.Ref, w.Input, w.RequestSeq = e.At, e.DueAt, e.Ref, e.Input, e.Seq
-		w.ReplanTarget = nil
-		if w.Reason == domain.WaitApproval && (len(e.Decision) > 0 || s.Program.Nodes[k.Node].Type != walk.TypeApproval) {
-			var p WaitDecision
-			if err := json.Unmarshal(e.Decision, &p); err != nil {
-				return CorruptRow(e, "%v", err)
-			}
-			switch {
-			case p.Kind == KindReplan && p.Tail != nil:
-				w.ReplanTarget = p.Tail
-			case p.Kind == KindConsent:
-				w.asks(e, p)
-			case p.Kind == KindApproval:
-				w.Binding = p.Digest
-			default:
-				return CorruptRow(e, "it requires nothing")
-			}
-		}
+		return s.applyWait(w, k, e)
 	case domain.EntrySubstep:
-		delete(w.CallsInFlight, e.Substep)
-		if e.Status == domain.NodeCancelled {
-			return nil // the call was not made, so there is no response to inherit
+		w.applySubstep(e)
+		return nil
+	}
+	return CorruptRow(e, "unknown kind")
+}
+
+// applyIntent starts an attempt, or a call within one.
+func (s *State) applyIntent(w *Step, e *domain.Entry) {
+	if e.Substep > 0 {
+		if w.CallsInFlight == nil {
+			w.CallsInFlight = map[int]domain.OpenCall{}
 		}
-		if w.Substeps == nil {
-			w.Substeps = map[int]domain.Entry{}
-		}
-		w.Substeps[e.Substep] = *e
+		w.CallsInFlight[e.Substep] = openCall(e)
+		w.Attempt = max(w.Attempt, e.Attempt)
+		return
+	}
+	s.move(w, PhaseRunning)
+	w.Attempt, w.CallsInFlight = e.Attempt, nil
+	w.Effect, w.StartedAt, w.Input = walk.Effect(e.Effect), e.StartedAt, e.Input
+	w.Reason, w.Due, w.Ref, w.Resolution = "", time.Time{}, "", nil
+}
+
+// applyAttempt ends an attempt that does not end the step.
+func (s *State) applyAttempt(w *Step, e *domain.Entry) error {
+	w.Attempt, w.Failure = max(w.Attempt, e.Attempt), e.Failure
+	w.Since = e.At
+	switch e.Status {
+	case domain.NodeFailed:
+		s.move(w, PhaseReady)
+		w.FailedAttempts++
+		w.Retries++
+		w.forgetSubsteps()
+	case domain.NodeInDoubt:
+		s.move(w, PhaseInDoubt)
+		w.Effect = walk.Effect(e.Effect)
+	case domain.NodePending:
+		s.move(w, PhaseReady)
 	default:
-		return CorruptRow(e, "unknown kind")
+		return CorruptRow(e, "status %s of an attempt that is not final", e.Status)
 	}
 	return nil
+}
+
+// applyWait makes the step wait for a time, an approval, or an event.
+func (s *State) applyWait(w *Step, k StepKey, e *domain.Entry) error {
+	s.move(w, PhaseWaiting)
+	w.Reason = domain.WaitReason(e.Reason)
+	w.Attempt = max(w.Attempt, e.Attempt)
+	w.Since, w.Due, w.Ref, w.Input, w.RequestSeq = e.At, e.DueAt, e.Ref, e.Input, e.Seq
+	w.ReplanTarget = nil
+	if w.Reason != domain.WaitApproval || len(e.Decision) == 0 && s.Program.Nodes[k.Node].Type == walk.TypeApproval {
+		return nil
+	}
+	var p WaitDecision
+	if err := json.Unmarshal(e.Decision, &p); err != nil {
+		return CorruptRow(e, "%v", err)
+	}
+	switch {
+	case p.Kind == KindReplan && p.Tail != nil:
+		w.ReplanTarget = p.Tail
+	case p.Kind == KindConsent:
+		w.asks(e, p)
+	case p.Kind == KindApproval:
+		w.Binding = p.Digest
+	default:
+		return CorruptRow(e, "it requires nothing")
+	}
+	return nil
+}
+
+// applySubstep records the response to a call. A call that was not made has no response to inherit.
+func (w *Step) applySubstep(e *domain.Entry) {
+	delete(w.CallsInFlight, e.Substep)
+	if e.Status == domain.NodeCancelled {
+		return
+	}
+	if w.Substeps == nil {
+		w.Substeps = map[int]domain.Entry{}
+	}
+	w.Substeps[e.Substep] = *e
 }
 
 // applyRun applies a row about the run.

@@ -80,6 +80,7 @@ func (b *planPage) begin() {
 	b.page.Hash, b.page.Author = v.Hash[:12], kit.Escape(v.Author)
 	b.page.Size = b.N(len(program.Nodes), "%s step", "%s steps")
 	b.page.Saved = b.Time(v.CreatedAt)
+	b.page.Settings = plan.Settings(b.Context, program)
 	b.page.Input = inputRows(program.InputSchema)
 	if m, ok := program.InputSchema.(map[string]any); ok && len(b.page.Input) == 0 {
 		b.page.Schema = value.Schema("input-schema", b.T("Input"), m)

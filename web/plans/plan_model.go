@@ -45,6 +45,7 @@ type PlanHead struct {
 	Saved                  kit.Time
 	Found                  []kit.Link // owner and labels
 	Schedules              []Scheduled
+	Settings               []kit.Fact // what the version sets for its runs
 	Actions, More          []kit.Link
 }
 

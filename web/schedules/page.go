@@ -113,7 +113,7 @@ func actions(c *ui.Context, x domain.Schedule) (out []kit.Link) {
 	} else {
 		out = append(out, kit.Link{Text: c.T("Pause…"), Href: at + "/pause", Dialog: true})
 	}
-	out = append(out, kit.Link{Text: c.T("Start now…"), Href: link.Plan(x.PlanKey) + "/start"},
+	out = append(out, kit.Link{Text: c.T("Start now…"), Href: "/runs/new?" + url.Values{"schedule": {x.Key}}.Encode()},
 		kit.Link{Text: c.T("Backfill…"), Href: at + "/backfill"})
 	if x.Declared {
 		return out

@@ -75,6 +75,20 @@ func TestASchedule(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/schedules/nightly"), http.StatusNotFound)
 }
 
+// A run is started now with the input and the labels of a schedule.
+func TestARunOfAScheduleIsStartedNow(t *testing.T) {
+	t.Parallel()
+	_, b := shop(t)
+	page := created(t, b, "input", `{"region": "north"}`, "labels", "team=ops")
+	webtest.HasTexts(t, page, http.StatusOK, `href="/runs/new?schedule=nightly"`)
+	form := b.Get("/runs/new?schedule=nightly")
+	webtest.HasTexts(t, form, http.StatusOK, "With the input and the labels of schedule", `href="/schedules/nightly"`,
+		"&#34;region&#34;: &#34;north&#34;", `value="team=ops"`)
+	run := b.Post("/plans/report/start", webtest.Form(t, form.Body, `name="version"`))
+	webtest.HasTexts(t, b.Get(run.Header.Get("Location")), http.StatusOK, "team=ops")
+	webtest.HasTexts(t, b.Get("/runs/new?schedule=none"), http.StatusNotFound)
+}
+
 // A rejected form keeps the typed values, and shows the reason.
 func TestARejectedSchedule(t *testing.T) {
 	t.Parallel()

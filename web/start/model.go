@@ -17,7 +17,9 @@ type StartPage struct {
 	Versions      []kit.Link
 	Labels        string
 	Priority      string
-	Like          kit.Link // the run that the input is copied from
+	Like          kit.Link   // the run that the input is copied from
+	Schedule      kit.Link   // the schedule that the input is copied from
+	Settings      []kit.Fact // what the version sets for its runs
 	Effects       []string // non-idempotent steps
 	Dry, Offline  bool
 	Paused        string // why the plan is paused, since when, and by whom; empty if it is not

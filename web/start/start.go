@@ -20,32 +20,19 @@ import (
 	"github.com/kairosd/kairosd/web/part/form"
 	"github.com/kairosd/kairosd/web/part/plan"
 	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/schedule"
 	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// newRun shows the form to start a run like another one (like=), or the list of plans.
+// newRun shows the form to start a run like another one (like=) or like those of a schedule
+// (schedule=), or the list of plans.
 func (s *section) newRun(c *ui.Context) error {
 	if like := c.Query("like"); like != "" {
-		run, err := s.Reader.FindRun(c, like)
-		if err != nil {
-			return err
-		}
-		p, err := s.startForm(c, run.PlanKey, cmp.Or(atoi(c.Query("v")), run.Version))
-		if err != nil {
-			return err
-		}
-		if run.Input != nil {
-			p.Input = value.Pretty(run.Input)
-			for i := range p.Fields {
-				p.Fields[i].Value, p.Fields[i].Required = "", false // the message is about the whole input
-			}
-		}
-		p.Labels, p.Priority, p.Dry = part.LabelText(run.Labels), strconv.Itoa(run.Priority), run.Dry()
-		p.Offline = run.Limits.Offline
-		commands(c, &p, run.PlanKey, atoi(p.Number), nil)
-		p.Like = kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}
-		return c.Render(http.StatusOK, Start(p))
+		return s.startLike(c, like)
+	}
+	if key := c.Query("schedule"); key != "" {
+		return s.startScheduled(c, key)
 	}
 	if key := c.Query("plan"); key != "" {
 		p, err := s.startForm(c, key, atoi(c.Query("v")))
@@ -85,6 +72,51 @@ func (s *section) newRun(c *ui.Context) error {
 		p.Newer = "/runs/new?" + url.Values{"q": {q}, "before": {list.Prev}}.Encode()
 	}
 	return c.Render(http.StatusOK, ChoosePlan(p))
+}
+
+// startLike shows the form with the values of a run.
+func (s *section) startLike(c *ui.Context, id string) error {
+	run, err := s.Reader.FindRun(c, id)
+	if err != nil {
+		return err
+	}
+	p, err := s.startForm(c, run.PlanKey, cmp.Or(atoi(c.Query("v")), run.Version))
+	if err != nil {
+		return err
+	}
+	p.enter(run.Input, run.Labels)
+	p.Priority, p.Dry, p.Offline = strconv.Itoa(run.Priority), run.Dry(), run.Limits.Offline
+	p.Like = kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}
+	commands(c, &p, run.PlanKey, atoi(p.Number), nil)
+	return c.Render(http.StatusOK, Start(p))
+}
+
+// startScheduled shows the form with the values that a schedule gives to its runs.
+func (s *section) startScheduled(c *ui.Context, key string) error {
+	x, err := s.App.Schedules.Get(c, c.Principal.Actor(), key)
+	if err != nil {
+		return err
+	}
+	p, err := s.startForm(c, x.PlanKey, cmp.Or(atoi(c.Query("v")), x.Version))
+	if err != nil {
+		return err
+	}
+	p.enter(x.Input, x.Labels)
+	p.Schedule = kit.Link{Text: x.Key, Href: schedule.Address(x.Key)}
+	commands(c, &p, x.PlanKey, atoi(p.Number), nil)
+	return c.Render(http.StatusOK, Start(p))
+}
+
+// enter fills in an input and labels.
+func (p *StartPage) enter(input domain.RawJSON, labels map[string]string) {
+	p.Labels = part.LabelText(labels)
+	if input == nil {
+		return
+	}
+	p.Input = value.Pretty(input)
+	for i := range p.Fields {
+		p.Fields[i].Value, p.Fields[i].Required = "", false // the message is about the whole input
+	}
 }
 
 func atoi(s string) int {
@@ -134,6 +166,7 @@ func (s *section) startForm(c *ui.Context, key string, number int) (StartPage, e
 		Labels:   c.Field("labels"),
 		Priority: c.Field("priority"),
 		Number:   strconv.Itoa(number),
+		Settings: plan.Settings(c, program),
 	}
 	for _, o := range versions[:min(len(versions), 50)] {
 		p.Versions = append(

@@ -67,3 +67,23 @@ nodes:
 	form = b.Get("/plans/bare/start").Hidden()
 	webtest.HasTexts(t, b.Post("/plans/bare/start", form), http.StatusUnprocessableEntity, "this plan requires an input")
 }
+
+// The form and the page of a plan show what the plan sets for its runs.
+func TestTheFormShowsTheSettingsOfThePlan(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, `
+id: refund
+labels: {team: payments, order: "${input.order}"}
+priority: 7
+timeout: 10m
+concurrency: {key: "order-${input.order}", limit: 2, on_conflict: skip}
+nodes:
+  a: {type: set, input: "${input}"}
+`)
+	b := site.Browser(t).Login()
+	for _, page := range []string{"/plans/refund", "/plans/refund/start"} {
+		webtest.HasTexts(t, b.Get(page), http.StatusOK, "order-${input.order}: 2 active, others are not started", "<dd>7</dd>",
+			"<dd>10m</dd>", "order=${input.order}", "team=payments")
+	}
+}

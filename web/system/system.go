@@ -46,23 +46,7 @@ func (s *section) system(c *ui.Context) error {
 	}
 	p.Attention, p.Healthy = sorted(s.healthMetrics(c, v, i, providers, tools))
 	p.Normal = c.N(len(p.Healthy), "%s metric within its threshold", "%s metrics within their thresholds")
-	if h := i.Hold; h != nil {
-		p.Hold = c.T("This database is older than the record of its state.") + " "
-		if h.Reason == domain.HoldRestored {
-			p.Hold = c.T("This database was restored from %s.", kit.Escape(h.Backup)) + " "
-		}
-		if h.Reason == domain.HoldKeyLost {
-			p.Hold = c.T(
-				"The key file of this database was lost. All sessions and tokens were ended. Only a new administrator can "+
-					"release the runs.",
-			) + " "
-		}
-		p.Hold += c.T("It ends at audit event %d.", h.Last) + " "
-		if h.Lost > h.Last {
-			p.Hold += c.N(int(h.Lost-h.Last), "%s event after that is lost.", "%s events after that are lost.") + " "
-		}
-		p.Hold += c.T("New runs also wait until you release all.")
-	}
+	p.Hold = holdText(c, i.Hold)
 	if i.Held > 0 {
 		p.Held = c.N(int(i.Held), "%s run is held", "%s runs are held")
 	}
@@ -72,45 +56,78 @@ func (s *section) system(c *ui.Context) error {
 			c.Time(m.Since).Text, kit.Escape(m.By), cmp.Or(kit.Escape(m.Reason), "-"))
 	}
 	p.CanRelease = (p.Hold != "" || p.Held != "") && c.Principal.Role.Includes(domain.RoleOperator)
-	fact := func(list *[]kit.Fact, term, format string, args ...any) {
-		*list = append(*list, kit.Fact{Term: term, Text: fmt.Sprintf(format, args...)})
+	p.State = serverState(i)
+	p.Health = append(healthFacts(c, i), s.configFacts(c, i)...)
+	return c.Render(http.StatusOK, Health(p))
+}
+
+// holdText states why all runs are held, and which audit events are lost.
+func holdText(c *ui.Context, h *domain.Hold) string {
+	if h == nil {
+		return ""
 	}
-	p.State = kit.Word("ok", "i-ok", locale.Mark("running"), false)
+	text := c.T("This database is older than the record of its state.")
+	switch h.Reason {
+	case domain.HoldRestored:
+		text = c.T("This database was restored from %s.", kit.Escape(h.Backup))
+	case domain.HoldKeyLost:
+		text = c.T(
+			"The key file of this database was lost. All sessions and tokens were ended. Only a new administrator can " +
+				"release the runs.",
+		)
+	}
+	text += " " + c.T("It ends at audit event %d.", h.Last) + " "
+	if h.Lost > h.Last {
+		text += c.N(int(h.Lost-h.Last), "%s event after that is lost.", "%s events after that are lost.") + " "
+	}
+	return text + c.T("New runs also wait until you release all.")
+}
+
+// serverState returns the state of the server.
+func serverState(i domain.Server) kit.Status {
 	switch {
 	case i.Failed != "":
-		p.State = kit.Word("fail", "i-fail", locale.Mark("stopping"), false)
-		fact(&p.Health, c.T("Reason"), "%s", kit.Escape(i.Failed))
+		return kit.Word("fail", "i-fail", locale.Mark("stopping"), false)
 	case i.Safe != "":
-		p.State = kit.Word("need", "i-pause", locale.Mark("safe mode"), false)
-		fact(&p.Health, c.T("Reason"), "%s", kit.Escape(i.Safe))
+		return kit.Word("need", "i-pause", locale.Mark("safe mode"), false)
 	case i.Hold != nil:
-		p.State = kit.Word("need", "i-pause", locale.Mark("held"), false)
+		return kit.Word("need", "i-pause", locale.Mark("held"), false)
 	case i.Maintenance != nil:
-		p.State = kit.Word("need", "i-pause", locale.Mark("maintenance"), false)
+		return kit.Word("need", "i-pause", locale.Mark("maintenance"), false)
 	}
-	fact(&p.Health, c.T("Started"), "%s", c.Time(i.Started).Text)
+	return kit.Word("ok", "i-ok", locale.Mark("running"), false)
+}
+
+// healthFacts returns what the server reports about itself.
+func healthFacts(c *ui.Context, i domain.Server) (facts []kit.Fact) {
+	add := func(term, format string, args ...any) {
+		facts = append(facts, kit.Fact{Term: term, Text: fmt.Sprintf(format, args...)})
+	}
+	if reason := cmp.Or(i.Failed, i.Safe); reason != "" {
+		add(c.T("Reason"), "%s", kit.Escape(reason))
+	}
+	add(c.T("Started"), "%s", c.Time(i.Started).Text)
 	if i.LastFailure != "" {
-		fact(&p.Health, c.T("Previous stop"), "%s", kit.Escape(i.LastFailure))
+		add(c.T("Previous stop"), "%s", kit.Escape(i.LastFailure))
 	}
 	if !i.CheckedAt.IsZero() {
 		found := c.T("no problem found")
 		if i.Finding != "" {
 			found = kit.Escape(i.Finding)
 		}
-		fact(&p.Health, c.T("Integrity check"), "%s: %s", c.Time(i.CheckedAt).Text, found)
+		add(c.T("Integrity check"), "%s: %s", c.Time(i.CheckedAt).Text, found)
 	}
-	fact(&p.Health, c.T("Start number"), "%d", i.OpenCount)
-	fact(&p.Health, c.T("Audit events"), "%d", i.Events)
-	fact(&p.Health, c.T("Instance"), "%s", i.Instance)
-	fact(&p.Health, c.T("Version"), "%s, schema %d", i.Version, i.Schema)
+	add(c.T("Start number"), "%d", i.OpenCount)
+	add(c.T("Audit events"), "%d", i.Events)
+	add(c.T("Instance"), "%s", i.Instance)
+	add(c.T("Version"), "%s, schema %d", i.Version, i.Schema)
 	if i.Host != "" {
-		fact(&p.Health, c.T("Machine"), "%s", kit.Escape(i.Host))
+		add(c.T("Machine"), "%s", kit.Escape(i.Host))
 	}
 	if i.ConfigSum != "" {
-		fact(&p.Health, c.T("Configuration"), "%s, sha256:%.12s", kit.Escape(filepath.Base(i.ConfigFile)), i.ConfigSum)
+		add(c.T("Configuration"), "%s, sha256:%.12s", kit.Escape(filepath.Base(i.ConfigFile)), i.ConfigSum)
 	}
-	p.Health = append(p.Health, s.configFacts(c, i)...)
-	return c.Render(http.StatusOK, Health(p))
+	return facts
 }
 
 // configFacts returns when the configuration was applied, and which changes of its file require a

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/metric/activity"
@@ -36,6 +38,7 @@ type Furnishing interface {
 	Damage(tb testing.TB, statements string)
 	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error)
 	StartBulk(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error)
+	CreateSchedule(ctx context.Context, s apitypes.ScheduleCreate) (apitypes.Schedule, error)
 }
 
 // furnished implements Furnishing for a Site.
@@ -76,6 +79,11 @@ func (f furnished) Detail(ctx context.Context, run string) (domain.RunDetail, er
 func (f furnished) Damage(tb testing.TB, statements string) {
 	tb.Helper()
 	storetest.Alter(tb, f.Store.Path(), statements)
+}
+func (f furnished) CreateSchedule(ctx context.Context, s apitypes.ScheduleCreate) (apitypes.Schedule, error) {
+	x, err := f.App.Schedules.Create(ctx, app.NewSchedule{Meta: app.Meta{By: f.Admin}, Key: s.Key,
+		ScheduleFields: app.ScheduleFields{Plan: s.Plan, Cron: s.Cron, Zone: s.TimeZone, Labels: s.Labels}})
+	return apitypes.Schedule{ID: x.ID, Key: x.Key}, err
 }
 func (f furnished) StartBulk(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {
 	return f.Bulk.Start(ctx, actor, r)
@@ -152,6 +160,12 @@ func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded 
 		tb.Fatal(err)
 	}
 	d.Waiter = act.ID
+	plan, cron, zone := "report", "0 3 1 1 *", "Europe/Madrid"
+	labels := map[string]string{"note": Hostile}
+	if _, err := on.CreateSchedule(ctx, apitypes.ScheduleCreate{Key: "yearly",
+		ScheduleChange: apitypes.ScheduleChange{Plan: &plan, Cron: &cron, TimeZone: &zone, Labels: &labels}}); err != nil {
+		tb.Fatal(err)
+	}
 	d.damage(tb, on, admin)
 	return d
 }
@@ -241,6 +255,12 @@ func (d Seeded) furniture() []string {
 		"/bulk/"+d.Waiter,
 		"/bulk/"+d.Waiter+"?status=pending",
 		"/agents/tools/http/enable?host="+refusing,
+		"/schedules/yearly",
+		"/schedules/yearly/edit",
+		"/schedules/yearly/pause",
+		"/schedules/yearly/delete",
+		"/schedules/yearly/backfill",
+		"/runs/new?schedule=yearly",
 	)
 }
 

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
@@ -68,6 +70,21 @@ func (b logPart) eachLine(f func(number int, e *domain.Entry, l domain.LogLine))
 	}
 }
 
+// foundLine is a line of the log that passes the filter.
+type foundLine struct {
+	number int // in the merged log of all steps, from 1
+	entry  *domain.Entry
+	line   domain.LogLine
+}
+
+// window is the range of found lines that the page shows.
+type window struct {
+	from, to   int // indexes of the found lines
+	page, last int // index of the shown page, and of the last one
+	first      int // first requested line number; 0 if the end of the log is shown
+	until      int // last requested line number
+}
+
 // log returns one page of the merged log of all steps, filtered. It returns the end of the log, or
 // the page of the requested line.
 func (b logPart) log() *Log {
@@ -77,6 +94,7 @@ func (b logPart) log() *Log {
 		Find:  b.Query("logq"),
 		Level: b.Query("level"),
 		File:  "/runs/" + b.Detail.Run.ID + "/log.txt",
+		Topic: "run-" + b.Detail.Run.ID,
 	}
 	l.Filtered = l.Step != "" || l.Find != "" || l.Level != ""
 	for _, k := range levels {
@@ -86,97 +104,115 @@ func (b logPart) log() *Log {
 		}
 		l.Levels = append(l.Levels, kit.Link{Text: b.T(k.word), Href: b.Href(set), Current: l.Level == k.key, Swaps: true})
 	}
+	delta := b.Query("delta") != ""
+	l.Times = []kit.Link{
+		{Text: b.T("Time of day"), Href: b.Href(url.Values{"delta": nil}), Current: !delta, Swaps: true},
+		{Text: b.T("Since the line before"), Href: b.Href(url.Values{"delta": {"1"}}), Current: delta, Swaps: true},
+	}
+	all := b.matching(l)
+	w := b.window(l, all)
+	b.showLines(l, all, &w, delta)
+	if len(all) > 0 {
+		l.Newest = strconv.Itoa(all[len(all)-1].number)
+	}
+	l.Follow = !b.Detail.Run.Status.Final() && w.first == 0
+	if w.last > 0 {
+		b.pageLinks(l, all, &w)
+	}
+	return l
+}
+
+// matching returns the lines that pass the filter.
+func (b logPart) matching(l *Log) (all []foundLine) {
 	least := levelRank(l.Level)
 	if l.Level == "" {
 		least = 0
 	}
-	type found struct {
-		number int
-		e      *domain.Entry
-		l      domain.LogLine
-	}
-	var all []found
+	find := strings.ToLower(l.Find)
 	b.eachLine(func(number int, e *domain.Entry, line domain.LogLine) {
 		if l.Step != "" && e.Node != l.Step || levelRank(line.Level) < least ||
-			l.Find != "" && !strings.Contains(strings.ToLower(line.Message), strings.ToLower(l.Find)) {
+			find != "" && !strings.Contains(strings.ToLower(line.Message), find) {
 			return
 		}
-		all = append(all, found{number, e, line})
+		all = append(all, foundLine{number, e, line})
 	})
-	last := max(len(all)-1, 0) / pageLines
-	at := last // the last page, unless a line is requested
-	first, until := lineRange(b.Query("line"))
-	if first > 0 {
-		for i, f := range all {
-			if f.number >= first {
-				at = i / pageLines
-				break
-			}
+	return all
+}
+
+// window returns the lines to show: the page of the requested line, or the end of the log. At the
+// end, it adds the link to older lines.
+func (b logPart) window(l *Log, all []foundLine) window {
+	w := window{last: max(len(all)-1, 0) / pageLines}
+	w.first, w.until = lineRange(b.Query("line"))
+	if w.first > 0 {
+		w.page = w.last
+		if i := slices.IndexFunc(all, func(f foundLine) bool { return f.number >= w.first }); i >= 0 {
+			w.page = i / pageLines
+		}
+		w.from, w.to = w.page*pageLines, min((w.page+1)*pageLines, len(all))
+		return w
+	}
+	most := pageLines
+	if n, err := strconv.Atoi(b.Query("lines")); err == nil {
+		most = min(max(n, pageLines), keptLines)
+	}
+	// Chunks begin at the same lines while the log grows, so that an update keeps the existing
+	// elements and their positions.
+	w.from, w.to = max(0, len(all)-most)/chunkLines*chunkLines, len(all)
+	w.page = w.from / pageLines
+	if w.from > 0 && most < keptLines {
+		l.Older = &kit.Link{
+			Text: b.N(min(pageLines, w.from), "%s older line", "%s older lines"),
+			Href: b.Href(url.Values{"lines": {strconv.Itoa(most + pageLines)}, "line": nil}) + "#L" + strconv.Itoa(all[w.from].number),
 		}
 	}
-	from, to := at*pageLines, min((at+1)*pageLines, len(all))
-	if first == 0 { // the end of the log, with the requested number of lines
-		most := pageLines
-		if n, err := strconv.Atoi(b.Query("lines")); err == nil {
-			most = min(max(n, pageLines), keptLines)
-		}
-		// Chunks begin at the same lines while the log grows, so that an update keeps the existing
-		// elements and their positions.
-		from, to = max(0, len(all)-most)/chunkLines*chunkLines, len(all)
-		at = from / pageLines
-		if from > 0 && most < keptLines {
-			l.Older = &kit.Link{
-				Text: b.N(min(pageLines, from), "%s older line", "%s older lines"),
-				Href: b.Href(url.Values{"lines": {strconv.Itoa(most + pageLines)}, "line": nil}) + "#L" + strconv.Itoa(all[from].number),
-			}
-		}
-	}
-	delta := b.Query("delta") != ""
-	l.Times = append(
-		l.Times,
-		kit.Link{Text: b.T("Time of day"), Href: b.Href(url.Values{"delta": nil}), Current: !delta, Swaps: true},
-		kit.Link{Text: b.T("Since the line before"), Href: b.Href(url.Values{"delta": {"1"}}), Current: delta, Swaps: true},
-	)
-	for i, f := range all[from:to] {
+	return w
+}
+
+// showLines adds the rows of a window, in chunks.
+func (b logPart) showLines(l *Log, all []foundLine, w *window, delta bool) {
+	for i, f := range all[w.from:w.to] {
 		if i%chunkLines == 0 {
 			l.Chunks = append(l.Chunks, nil)
 		}
-		row := LineOf(b.Record, f.l, f.e)
+		row := LineOf(b.Record, f.line, f.entry)
 		if delta {
 			row.At.Text = "+0 ms"
-			if i+from > 0 {
-				before := all[i+from-1]
-				row.At.Text = "+" + kit.Duration(record.TimeOr(f.l.At, f.e.At).Sub(record.TimeOr(before.l.At, before.e.At)))
+			if i+w.from > 0 {
+				before := all[i+w.from-1]
+				row.At.Text = "+" + kit.Duration(f.at().Sub(before.at()))
 			}
 		}
-		row.Number, row.Step = strconv.Itoa(f.number), kit.StepName(f.e.Node, f.e.Visit)
+		row.Number, row.Step = strconv.Itoa(f.number), kit.StepName(f.entry.Node, f.entry.Visit)
 		row.Href = b.Href(url.Values{"line": {row.Number}}) + "#L" + row.Number
-		row.Marked = f.number >= first && f.number <= until
+		row.Marked = f.number >= w.first && f.number <= w.until
 		l.Chunks[len(l.Chunks)-1] = append(l.Chunks[len(l.Chunks)-1], row)
 	}
-	if len(all) > 0 {
-		l.Newest = strconv.Itoa(all[len(all)-1].number)
-	}
-	l.Follow = !b.Detail.Run.Status.Final() && first == 0
-	l.Topic = "run-" + b.Detail.Run.ID
-	if last > 0 {
-		l.Shown = b.T("Lines %s to %s of %s", b.Number(int64(from+1)), b.Number(int64(to)), b.Number(int64(len(all))))
-		page := func(text string, p int) {
-			if p != at && p >= 0 && p <= last {
-				l.Pages = append(l.Pages, kit.Link{Text: text, Href: b.Href(url.Values{"line": {strconv.Itoa(all[p*pageLines].number)}})})
-			}
-		}
-		page(b.T("First"), 0)
-		if first == 0 && from%pageLines != 0 {
-			at++ // the first line is within a page
-		}
-		page(b.T("Previous"), at-1)
-		if first > 0 {
-			page(b.T("Next"), at+1)
-			page(b.T("Last"), last)
+}
+
+// at returns the time of a line.
+func (f *foundLine) at() time.Time { return record.TimeOr(f.line.At, f.entry.At) }
+
+// pageLinks adds the range of the shown lines, and the links to other pages.
+func (b logPart) pageLinks(l *Log, all []foundLine, w *window) {
+	l.Shown = b.T("Lines %s to %s of %s", b.Number(int64(w.from+1)), b.Number(int64(w.to)), b.Number(int64(len(all))))
+	link := func(text string, page int) {
+		if page != w.page && page >= 0 && page <= w.last {
+			first := strconv.Itoa(all[page*pageLines].number)
+			l.Pages = append(l.Pages, kit.Link{Text: text, Href: b.Href(url.Values{"line": {first}})})
 		}
 	}
-	return l
+	link(b.T("First"), 0)
+	if w.first > 0 {
+		link(b.T("Previous"), w.page-1)
+		link(b.T("Next"), w.page+1)
+		link(b.T("Last"), w.last)
+		return
+	}
+	if w.from%pageLines != 0 {
+		w.page++ // the first line is within a page
+	}
+	link(b.T("Previous"), w.page-1)
 }
 
 // lineRange parses a line number such as 812, or a range such as 812-830. It returns 0, 0 if the

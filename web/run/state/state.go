@@ -55,65 +55,100 @@ func (b statePart) shown() (StateView, error) {
 	return st, err
 }
 
+// position is the part of a run that the state view shows.
+type position struct {
+	points  []domain.Entry // checkpoints of the run, oldest first
+	at      int64          // sequence number of the shown checkpoint; 0 is the input
+	against int64          // sequence number of the checkpoint to compare with; -1 if there is none
+}
+
+// position reads the requested checkpoint from the address. The last one is the default.
+func (b statePart) position() position {
+	p := position{at: b.seq("cp"), against: b.seq("against")}
+	for _, e := range b.Detail.Journal {
+		if part.IsCheckpoint(&e) {
+			p.points = append(p.points, e)
+		}
+	}
+	if n := b.seq("nthcp"); n >= 0 { // the slider sends the position in the list
+		p.at = 0
+		if n = min(n, int64(len(p.points))); n > 0 {
+			p.at = p.points[n-1].Seq
+		}
+	}
+	if p.at < 0 && len(p.points) > 0 {
+		p.at = p.points[len(p.points)-1].Seq
+	}
+	p.at = max(p.at, 0)
+	if p.against == p.at {
+		p.against = -1
+	}
+	return p
+}
+
+// seq returns a number of the address that is not negative, or -1.
+func (b statePart) seq(parameter string) int64 {
+	if n, err := strconv.ParseInt(b.Query(parameter), 10, 64); err == nil && n >= 0 {
+		return n
+	}
+	return -1
+}
+
+// comparing reports whether two checkpoints are compared.
+func (p *position) comparing() bool { return p.against >= 0 }
+
+// reached returns the number of checkpoints up to the shown one.
+func (p *position) reached() int {
+	n := 0
+	for _, e := range p.points {
+		if e.Seq <= p.at {
+			n++
+		}
+	}
+	return n
+}
+
+// previous returns the sequence number of the checkpoint before the shown one, or 0 for the input.
+func (p *position) previous() (seq int64) {
+	for _, e := range p.points {
+		if e.Seq < p.at {
+			seq = e.Seq
+		}
+	}
+	return seq
+}
+
 // state returns the state at a checkpoint: the input of the run, and the outputs up to the
 // checkpoint.
 func (b statePart) state() StateView {
-	run := b.Detail.Run
-	at := int64(-1)
-	if n, err := strconv.ParseInt(b.Query("cp"), 10, 64); err == nil && n >= 0 {
-		at = n
-	}
-	var points []domain.Entry
-	for _, e := range b.Detail.Journal {
-		if part.IsCheckpoint(&e) {
-			points = append(points, e)
+	p := b.position()
+	v := StateView{At: p.at, Heading: b.T("State at checkpoint %d", p.at)}
+	b.listCheckpoints(&v, &p)
+	if p.comparing() {
+		b.stateDiff(&v, p.points, p.against, p.at)
+	} else {
+		b.showOutputs(&v, &p)
+		b.showInput(&v, &p)
+		v.Find = b.FindForm(v.Blocks)
+		if p.at > 0 {
+			before := strconv.FormatInt(p.previous(), 10)
+			v.Previous = b.Href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(p.at, 10)}, "against": {before}})
 		}
 	}
-	if n, err := strconv.Atoi(b.Query("nthcp")); err == nil && n >= 0 { // position of the slider, an index of the list
-		at = 0
-		if n = min(n, len(points)); n > 0 {
-			at = points[n-1].Seq
-		}
+	if len(p.points) > 0 {
+		v.Slider = b.slider(&p)
 	}
-	if at < 0 && len(points) > 0 {
-		at = points[len(points)-1].Seq
+	if b.Principal.Role.Includes(domain.RoleOperator) {
+		v.Fork = fmt.Sprintf("/runs/%s/fork?at=%d", b.Detail.Run.ID, p.at)
 	}
-	at = max(at, 0)
-	var v StateView
-	against := int64(-1)
-	if n, err := strconv.ParseInt(b.Query("against"), 10, 64); err == nil && n >= 0 && n != at {
-		against = n
-	}
-	cp := func(seq int64, text, change string) {
-		c := Checkpoint{
-			Link: kit.Link{
-				Text:    text,
-				Current: seq == at,
-				Href:    b.Href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(seq, 10)}}),
-			},
-			Change: change,
-		}
-		switch {
-		case seq == against:
-			c.Against = kit.Link{
-				Text:    b.T("end the comparison"),
-				Href:    b.Href(url.Values{"view": {"state"}, "against": nil}),
-				Current: true,
-			}
-			v.Against = text
-		case seq != at:
-			c.Against = kit.Link{
-				Text: b.T("compare"),
-				Href: b.Href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(at, 10)}, "against": {strconv.FormatInt(seq, 10)}}),
-			}
-		}
-		v.Checkpoints = append(v.Checkpoints, c)
-		if seq == at {
-			v.Heading = b.T("State at %s", text)
-		}
-	}
-	cp(0, b.T("cp 0 input"), b.Size(len(run.Input)))
-	hidden := max(0, len(points)-shownCheckpoints)
+	return v
+}
+
+// listCheckpoints lists the input and the newest checkpoints, oldest first. The shown checkpoint
+// gives the view its heading.
+func (b statePart) listCheckpoints(v *StateView, p *position) {
+	b.listCheckpoint(v, p, 0, b.T("cp 0 input"), b.Size(len(b.Detail.Run.Input)))
+	hidden := max(0, len(p.points)-shownCheckpoints)
 	if hidden > 0 {
 		v.Hidden = b.N(
 			hidden,
@@ -122,47 +157,59 @@ func (b statePart) state() StateView {
 		)
 	}
 	before := map[string]domain.RawJSON{}
-	for i, e := range points {
-		if i < hidden && e.Seq != at && e.Seq != against {
-			before[e.Node] = e.Output
-			continue
+	for i, e := range p.points {
+		if i >= hidden || e.Seq == p.at || e.Seq == p.against {
+			name := kit.StepName(e.Node, e.Visit)
+			if e.Item >= 0 {
+				name += fmt.Sprintf("[%d]", e.Item)
+			}
+			change := changeCount(before[e.Node], e.Output) + " · " + b.Size(len(e.Output))
+			b.listCheckpoint(v, p, e.Seq, b.T("cp %d after %s", e.Seq, name), change)
 		}
-		name := kit.StepName(e.Node, e.Visit)
-		if e.Item >= 0 {
-			name += fmt.Sprintf("[%d]", e.Item)
-		}
-		cp(e.Seq, b.T("cp %d after %s", e.Seq, name), changeCount(before[e.Node], e.Output)+" · "+b.Size(len(e.Output)))
 		before[e.Node] = e.Output
 	}
-	if against >= 0 {
-		b.stateDiff(&v, points, against, at)
+}
+
+// listCheckpoint adds a checkpoint to the list, with the link that compares it with the shown one.
+func (b statePart) listCheckpoint(v *StateView, p *position, seq int64, text, change string) {
+	number := strconv.FormatInt(seq, 10)
+	c := Checkpoint{
+		Link: kit.Link{
+			Text:    text,
+			Current: seq == p.at,
+			Href:    b.Href(url.Values{"view": {"state"}, "cp": {number}}),
+		},
+		Change: change,
 	}
+	switch seq {
+	case p.at:
+		v.Heading = b.T("State at %s", text)
+	case p.against:
+		c.Against = kit.Link{
+			Text:    b.T("end the comparison"),
+			Href:    b.Href(url.Values{"view": {"state"}, "against": nil}),
+			Current: true,
+		}
+		v.Against = text
+	default:
+		c.Against = kit.Link{
+			Text: b.T("compare"),
+			Href: b.Href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(p.at, 10)}, "against": {number}}),
+		}
+	}
+	v.Checkpoints = append(v.Checkpoints, c)
+}
+
+// showOutputs shows the output of each step at the shown checkpoint, newest first.
+func (b statePart) showOutputs(v *StateView, p *position) {
 	seen := map[string]bool{}
-	for _, e := range slices.Backward(points) { // the newest output of each step first
-		if against >= 0 || e.Seq > at || seen[e.Node] {
+	for _, e := range slices.Backward(p.points) {
+		if e.Seq > p.at || seen[e.Node] {
 			continue
 		}
-		if seen[e.Node] = true; len(seen) > shownBlocks {
-			continue
+		if seen[e.Node] = true; len(seen) <= shownBlocks {
+			v.Blocks = append(v.Blocks, b.output(e, e.Seq == p.at))
 		}
-		out, note := e.Output, ""
-		if e.Item >= 0 { // the items of the foreach that are known so far
-			out = b.itemsUntil(e, shownOutput)
-		}
-		if len(out) > shownOutput {
-			note = b.T("Too long to show here; open the step.")
-			out = nil
-		}
-		bl := b.Reading().Block(fmt.Sprintf("cp-%d", e.Seq), "output."+e.Node, out, fmt.Sprintf("/runs/%s/raw/%d/output", run.ID, e.Seq))
-		if note != "" {
-			bl.Note = note
-		}
-		if e.Seq == at {
-			bl.Title += " · " + b.T("new here")
-		} else {
-			b.foldOld(&bl, out)
-		}
-		v.Blocks = append(v.Blocks, bl)
 	}
 	if n := len(seen) - shownBlocks; n > 0 {
 		v.Same = b.N(
@@ -171,51 +218,57 @@ func (b statePart) state() StateView {
 			"%s older outputs are not shown: open their steps, or look at an earlier checkpoint.",
 		)
 	}
-	if against < 0 {
-		input := b.Reading().Block("cp-input", "input", run.Input, "/runs/"+run.ID+"/raw/0/input")
-		if text := b.DamagedValue(run, domain.PartInput); text != "" {
-			input.Text, input.Raw = text, ""
-		}
-		if at > 0 {
-			b.foldOld(&input, run.Input)
-		}
-		v.Blocks = append(v.Blocks, input)
-		v.Find = b.FindForm(v.Blocks)
+}
+
+// output returns the output of a step. The output that the shown checkpoint wrote is marked as new.
+func (b statePart) output(e domain.Entry, isNew bool) kit.Block {
+	out, note := e.Output, ""
+	if e.Item >= 0 { // the items of the foreach that are known so far
+		out = b.itemsUntil(e, shownOutput)
 	}
-	if len(points) > 0 {
-		place := 0
-		for i, e := range points {
-			if e.Seq <= at {
-				place = i + 1
-			}
-		}
-		v.Slider = &Slider{
-			Action:  "/runs/" + run.ID,
-			Max:     strconv.Itoa(len(points)),
-			Value:   strconv.Itoa(place),
-			Refresh: "/runs/" + run.ID + "?view=state",
-		}
-		if against >= 0 {
-			v.Slider.Against = strconv.FormatInt(against, 10)
-			v.Slider.Refresh += "&against=" + v.Slider.Against
-		}
+	if len(out) > shownOutput {
+		note = b.T("Too long to show here; open the step.")
+		out = nil
 	}
-	if v.At = at; at > 0 && against < 0 {
-		before := "0"
-		for _, e := range points {
-			if e.Seq < at {
-				before = strconv.FormatInt(e.Seq, 10)
-			}
-		}
-		v.Previous = b.Href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(at, 10)}, "against": {before}})
+	raw := fmt.Sprintf("/runs/%s/raw/%d/output", b.Detail.Run.ID, e.Seq)
+	bl := b.Reading().Block(fmt.Sprintf("cp-%d", e.Seq), "output."+e.Node, out, raw)
+	if note != "" {
+		bl.Note = note
 	}
-	if v.Heading == "" {
-		v.Heading = b.T("State at checkpoint %d", at)
+	if isNew {
+		bl.Title += " · " + b.T("new here")
+	} else {
+		b.foldOld(&bl, out)
 	}
-	if b.Principal.Role.Includes(domain.RoleOperator) {
-		v.Fork = fmt.Sprintf("/runs/%s/fork?at=%d", run.ID, at)
+	return bl
+}
+
+// showInput shows the input of the run.
+func (b statePart) showInput(v *StateView, p *position) {
+	run := b.Detail.Run
+	input := b.Reading().Block("cp-input", "input", run.Input, "/runs/"+run.ID+"/raw/0/input")
+	if text := b.DamagedValue(run, domain.PartInput); text != "" {
+		input.Text, input.Raw = text, ""
 	}
-	return v
+	if p.at > 0 {
+		b.foldOld(&input, run.Input)
+	}
+	v.Blocks = append(v.Blocks, input)
+}
+
+// slider returns the slider that moves through the checkpoints.
+func (b statePart) slider(p *position) *Slider {
+	s := &Slider{
+		Action:  "/runs/" + b.Detail.Run.ID,
+		Max:     strconv.Itoa(len(p.points)),
+		Value:   strconv.Itoa(p.reached()),
+		Refresh: "/runs/" + b.Detail.Run.ID + "?view=state",
+	}
+	if p.comparing() {
+		s.Against = strconv.FormatInt(p.against, 10)
+		s.Refresh += "&against=" + s.Against
+	}
+	return s
 }
 
 // foldOld folds a long value that the checkpoint did not change, unless the user searches or opens

@@ -64,72 +64,100 @@ func (b inspectorPart) inspector() Inspector {
 	if i.Key = "step-" + seq; a != nil {
 		i.Key += "-" + strconv.Itoa(a.Number)
 	}
-	if len(st.Attempts) > 1 {
-		for n := range st.Attempts {
-			text := strconv.Itoa(st.Attempts[n].Number)
-			s := record.StepStatus(st.Attempts[n].Status)
-			i.Attempts = append(
-				i.Attempts,
-				kit.Link{
-					Text:    text,
-					Icon:    s.Icon,
-					Class:   s.Key,
-					Href:    b.Href(url.Values{"step": {seq}, "node": nil, "try": {text}, "tab": nil}) + "#inspector",
-					Current: &st.Attempts[n] == a,
-				},
-			)
-		}
-	}
+	i.Attempts = b.attemptLinks(st, a)
 	b.inspectorFacts(&i, st, a)
 	i.Resume = b.fate(st)
 	if st.Status == domain.NodeInDoubt && a != nil && b.Principal.Role.Includes(domain.RoleOperator) {
-		what := b.doubtOf(st, a)
-		together := doubts.Together(b.Record, st.Node)
-		i.Doubt = &DoubtForm{
-			Calls:    b.callsInDoubt(st),
-			What:     what,
-			Together: together,
-			Action:   fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.Detail.Run.ID, url.PathEscape(st.Node)),
-			CSRF:     b.Principal.CSRF,
-			Idem:     kit.NewID(),
-			Rev: strconv.FormatInt(
-				b.Detail.Run.LastSeq,
-				10,
-			),
-			Node:    st.Node,
-			Visit:   strconv.Itoa(st.Visit),
-			Item:    strconv.Itoa(st.Item),
-			Attempt: strconv.Itoa(a.Number),
-			Key:     cmp.Or(a.Key, "–"), Target: cmp.Or(b.TargetOf(st.Node), b.Does(st.Node)), Sent: b.Time(a.Started).Title,
-		}
+		i.Doubt = b.doubtForm(st, a)
 	}
 	tabs := b.tabs(st, a)
-	tab := b.Query("tab")
-	for was, is := range map[string]string{"calls": "prompt", "decision": "evaluation"} { // names of the tabs on other steps
-		if tab == was && !slices.Contains(tabs, was) && slices.Contains(tabs, is) {
-			tab = is
-		}
+	tab := chosenTab(tabs, b.Query("tab"))
+	i.Tabs = b.tabLinks(st, tabs, tab)
+	b.showTab(&i, st, a, tab)
+	i.Actions = b.stepActions(st)
+	return i
+}
+
+// attemptLinks returns a link to each attempt, or none if there is only one attempt.
+func (b inspectorPart) attemptLinks(st *record.Step, shown *record.Attempt) []kit.Link {
+	if len(st.Attempts) < 2 {
+		return nil
 	}
-	if !slices.Contains(tabs, tab) {
-		tab = tabs[0]
+	seq := strconv.FormatInt(st.Seq, 10)
+	var out []kit.Link
+	for n := range st.Attempts {
+		text := strconv.Itoa(st.Attempts[n].Number)
+		s := record.StepStatus(st.Attempts[n].Status)
+		out = append(out, kit.Link{
+			Text:    text,
+			Icon:    s.Icon,
+			Class:   s.Key,
+			Href:    b.Href(url.Values{"step": {seq}, "node": nil, "try": {text}, "tab": nil}) + "#inspector",
+			Current: &st.Attempts[n] == shown,
+		})
 	}
+	return out
+}
+
+// doubtForm returns the form that decides an attempt in doubt.
+func (b inspectorPart) doubtForm(st *record.Step, a *record.Attempt) *DoubtForm {
+	return &DoubtForm{
+		Calls:    b.callsInDoubt(st),
+		What:     b.doubtOf(st, a),
+		Together: doubts.Together(b.Record, st.Node),
+		Action:   fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.Detail.Run.ID, url.PathEscape(st.Node)),
+		CSRF:     b.Principal.CSRF,
+		Idem:     kit.NewID(),
+		Rev:      strconv.FormatInt(b.Detail.Run.LastSeq, 10),
+		Node:     st.Node,
+		Visit:    strconv.Itoa(st.Visit),
+		Item:     strconv.Itoa(st.Item),
+		Attempt:  strconv.Itoa(a.Number),
+		Key:      cmp.Or(a.Key, "–"),
+		Target:   cmp.Or(b.TargetOf(st.Node), b.Does(st.Node)),
+		Sent:     b.Time(a.Started).Title,
+	}
+}
+
+// chosenTab returns the requested tab if the step has it, or the first. A tab may have another name
+// on other steps: a link keeps its tab when the step changes.
+func chosenTab(tabs []string, requested string) string {
+	same := map[string]string{"calls": "prompt", "decision": "evaluation"}[requested]
+	switch {
+	case slices.Contains(tabs, requested):
+		return requested
+	case slices.Contains(tabs, same):
+		return same
+	}
+	return tabs[0]
+}
+
+// tabLinks returns a link to each tab.
+func (b inspectorPart) tabLinks(st *record.Step, tabs []string, shown string) []kit.Link {
+	seq := strconv.FormatInt(st.Seq, 10)
+	var out []kit.Link
 	for _, t := range tabs {
 		l := kit.Link{
 			Text:    b.T(tabWords[t]),
 			Href:    b.Href(url.Values{"step": {seq}, "node": nil, "tab": {t}}) + "#inspector",
-			Current: t == tab,
+			Current: t == shown,
 		}
 		if t == "calls" {
 			l.Count = strconv.Itoa(len(st.Calls))
 		}
-		i.Tabs = append(i.Tabs, l)
+		out = append(out, l)
 	}
+	return out
+}
+
+// showTab adds the content of a tab.
+func (b inspectorPart) showTab(i *Inspector, st *record.Step, a *record.Attempt, tab string) {
 	switch tab {
 	case "log":
 		l := b.stepLog(st, a)
 		i.Log = &l
 	case "prompt":
-		b.promptTab(&i, st, a)
+		b.promptTab(i, st, a)
 	case "error":
 		i.Blocks = b.errorBlocks(a)
 		i.Advice = b.T(failure.Meaning(a.Entry.Failure.Code))
@@ -139,45 +167,46 @@ func (b inspectorPart) inspector() Inspector {
 		}
 		i.Facts = append(i.Facts, kit.Fact{Term: b.T("Trace"), Text: fmt.Sprintf("%x", domain.TraceOf(b.Detail.Run.ID))})
 		i.Find = b.FindForm(i.Blocks)
+	case "definition":
+		i.Blocks = b.blocks(st, a, tab)
 	default:
 		i.Blocks = b.blocks(st, a, tab)
 		if tab == "input" {
 			b.markDifferences(i.Blocks, st, a)
 		}
-		if i.Find = b.FindForm(i.Blocks); tab == "definition" {
-			i.Find = nil
-		}
+		i.Find = b.FindForm(i.Blocks)
 	}
+}
+
+// stepActions returns what the user may do with a step: retry it, or fork the run before or after
+// it.
+func (b inspectorPart) stepActions(st *record.Step) (out []kit.Link) {
+	run := b.Detail.Run.ID
 	if b.reopens(st) {
-		i.Actions = append(
-			i.Actions,
-			kit.Link{
-				Text: b.T("Retry only this step…"),
-				Href: fmt.Sprintf(
-					"/runs/%s/resume?%s",
-					b.Detail.Run.ID,
-					url.Values{"only": {fmt.Sprintf("%s#%d", st.Node, st.Visit)}}.Encode(),
-				),
-				Dialog: true,
-			},
-		)
+		only := url.Values{"only": {fmt.Sprintf("%s#%d", st.Node, st.Visit)}}
+		out = append(out, kit.Link{
+			Text:   b.T("Retry only this step…"),
+			Href:   fmt.Sprintf("/runs/%s/resume?%s", run, only.Encode()),
+			Dialog: true,
+		})
 	}
-	if b.Principal.Role.Includes(domain.RoleOperator) && st.Final != nil {
-		before := int64(0)
-		for _, e := range b.Detail.Journal[:min(int(st.Seq-1), len(b.Detail.Journal))] {
-			if part.IsCheckpoint(&e) {
-				before = e.Seq
-			}
-		}
-		fork := func(text string, at int64) {
-			i.Actions = append(i.Actions, kit.Link{Text: text, Href: fmt.Sprintf("/runs/%s/fork?at=%d", b.Detail.Run.ID, at)})
-		}
-		fork(b.T("Fork from here with edited state…"), before)
-		if st.Status == domain.NodeCompleted {
-			fork(b.T("Fork after this step…"), st.Final.Seq)
+	if !b.Principal.Role.Includes(domain.RoleOperator) || st.Final == nil {
+		return out
+	}
+	before := int64(0)
+	for _, e := range b.Detail.Journal[:min(int(st.Seq-1), len(b.Detail.Journal))] {
+		if part.IsCheckpoint(&e) {
+			before = e.Seq
 		}
 	}
-	return i
+	fork := func(text string, at int64) {
+		out = append(out, kit.Link{Text: text, Href: fmt.Sprintf("/runs/%s/fork?at=%d", run, at)})
+	}
+	fork(b.T("Fork from here with edited state…"), before)
+	if st.Status == domain.NodeCompleted {
+		fork(b.T("Fork after this step…"), st.Final.Seq)
+	}
+	return out
 }
 
 // doubtOf describes why it is unknown whether an attempt had its effect.
