@@ -122,10 +122,10 @@ func TestNothingIsTooWideBetweenBreakpoints(t *testing.T) {
 			"/system",
 			"/settings/users",
 		}, nil
-		for w := int64(600); w <= 1100; w += 20 {
+		for w := int64(600); w <= 1280; w += 20 {
 			widths = append(widths, w)
 		}
-		widths = append(widths, 720, 721, 1099)
+		widths = append(widths, 720, 721, 1099, 1181)
 	}
 	chosen := slices.IndexFunc(s.Paths(), func(path string) bool { return strings.Contains(path, "&handoff=") })
 	if chosen < 0 {
