@@ -84,6 +84,6 @@ nodes:
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/plans/refund", "/plans/refund/start"} {
 		webtest.HasTexts(t, b.Get(page), http.StatusOK, "order-${input.order}: 2 active, others are not started", "<dd>7</dd>",
-			"<dd>10m</dd>", "order=${input.order}", "team=payments")
+			"<dd>10m 0s</dd>", "order=${input.order}", "team=payments")
 	}
 }
