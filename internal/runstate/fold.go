@@ -112,12 +112,12 @@ func (s *State) Apply(e *domain.Entry) error {
 	w.Usage = w.Usage.Add(e.Usage)
 	switch e.Kind {
 	case domain.EntryIntent:
-		s.applyIntent(w, e)
+		applyIntent(s, w, e)
 		return nil
 	case domain.EntryResult:
-		return s.applyAttempt(w, e)
+		return applyAttempt(s, w, e)
 	case domain.EntryWait:
-		return s.applyWait(w, k, e)
+		return applyWait(s, w, k, e)
 	case domain.EntrySubstep:
 		w.applySubstep(e)
 		return nil
@@ -126,7 +126,7 @@ func (s *State) Apply(e *domain.Entry) error {
 }
 
 // applyIntent starts an attempt, or a call within one.
-func (s *State) applyIntent(w *Step, e *domain.Entry) {
+func applyIntent(s *State, w *Step, e *domain.Entry) {
 	if e.Substep > 0 {
 		if w.CallsInFlight == nil {
 			w.CallsInFlight = map[int]domain.OpenCall{}
@@ -142,7 +142,7 @@ func (s *State) applyIntent(w *Step, e *domain.Entry) {
 }
 
 // applyAttempt ends an attempt that does not end the step.
-func (s *State) applyAttempt(w *Step, e *domain.Entry) error {
+func applyAttempt(s *State, w *Step, e *domain.Entry) error {
 	w.Attempt, w.Failure = max(w.Attempt, e.Attempt), e.Failure
 	w.Since = e.At
 	switch e.Status {
@@ -163,7 +163,7 @@ func (s *State) applyAttempt(w *Step, e *domain.Entry) error {
 }
 
 // applyWait makes the step wait for a time, an approval, or an event.
-func (s *State) applyWait(w *Step, k StepKey, e *domain.Entry) error {
+func applyWait(s *State, w *Step, k StepKey, e *domain.Entry) error {
 	s.move(w, PhaseWaiting)
 	w.Reason = domain.WaitReason(e.Reason)
 	w.Attempt = max(w.Attempt, e.Attempt)
