@@ -69,6 +69,7 @@ func TestExamplesDoWhatTheirDescriptionsSay(t *testing.T) {
 		{"hello.yaml", `"ana"`, 0, "hello ana"}, {"sales-report.yaml", `{}`, 0, "EMEA"}, {"world-clocks.yaml", `{}`, 0, "Tokyo"},
 		{"order-triage.yaml", `{"amount": 10}`, 0, "accepted"}, {"order-triage.yaml", `{"amount": 5000}`, 3, ""},
 		{"batch.yaml", `{"items": [3, 4]}`, 0, "16"}, {"poll.yaml", `{"url": "` + server.URL + `"}`, 0, "it answers"},
+		{"first-answer.yaml", `{"url": "` + server.URL + `"}`, 0, `{"ask":"completed","deadline":"cancelled"}`},
 	} {
 		out, stderr, code := runKairos(t, dir, "run", "--plan", c.file, "--input", c.input, "--config", config, "--json")
 		var r struct{ Outputs map[string]json.RawMessage }

@@ -19,6 +19,10 @@ var rules = map[string]walk.When{
 func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 	n.When = walk.WhenSuccess
 	at := s.field("when")
+	if len(s.Race) > 0 {
+		n.When = walk.WhenFirst
+		return
+	}
 	if rule, ok := rules[s.When]; ok && s.After == "" && s.custom == "" {
 		n.When = rule
 		if len(s.Needs) == 0 {

@@ -12,7 +12,10 @@ import (
 func (k *compiler) needs() {
 	seen := make([]int, len(k.p.Nodes)) // position of the needing node, plus one
 	for i := range k.specs {
-		s, n := &k.specs[i], &k.p.Nodes[i]
+		s, n, key := &k.specs[i], &k.p.Nodes[i], "needs"
+		if len(s.Race) > 0 {
+			key = "race"
+		}
 		for at, name := range s.Needs {
 			where := func() *tree {
 				list := s.field("needs")
@@ -24,7 +27,7 @@ func (k *compiler) needs() {
 			if name == "" && s.step {
 				continue // a step without id, reported when it was read
 			}
-			j, ok := k.resolve(name, where, s.ID, "needs")
+			j, ok := k.resolve(name, where, s.ID, key)
 			if !ok {
 				continue
 			}
@@ -33,7 +36,7 @@ func (k *compiler) needs() {
 				k.r.error(where(), s.ID, "needs.cycle", message.New("remove it"), "step %s depends on itself", jsonvalue.Quote(s.ID))
 				k.broken = true
 			case seen[j] == i+1:
-				k.r.error(where(), s.ID, "needs.duplicate", message.New("name it once"), "%s lists step %s twice", linkWord(k.d, "needs"),
+				k.r.error(where(), s.ID, "needs.duplicate", message.New("name it once"), "%s lists step %s twice", linkWord(k.d, key),
 					jsonvalue.Quote(name))
 			default:
 				seen[j] = i + 1
@@ -50,6 +53,7 @@ func (k *compiler) needs() {
 // unknownCode is the error code of a name that refers to no step, by the key that holds the name.
 var unknownCode = map[string]string{
 	"needs": "needs.unknown",
+	"race":  "needs.unknown",
 	"start": "start.unknown",
 	"from":  "edge.source_unknown",
 	"to":    "edge.target_unknown",

@@ -15,7 +15,7 @@ func (k analyzer) shapes() {
 	var last []int
 	for i := range k.p.Nodes {
 		n, s := &k.p.Nodes[i], &k.specs[i]
-		if len(n.Needs) > 1 && n.Input == nil && s.Input == nil && n.Foreach == nil && usesInput(n) {
+		if len(n.Needs) > 1 && n.When != walk.WhenFirst && n.Input == nil && s.Input == nil && n.Foreach == nil && usesInput(n) {
 			k.r.warn(s.field("needs"), s.ID, "input.object",
 				message.New("write input:, for example input: ${output.%s}", k.name(n.Needs[0])),
 				"step %s has no input, so it gets an object with the outputs of the %d steps that it needs", jsonvalue.Quote(s.ID),

@@ -107,6 +107,7 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 	compileErrorRules(k, defaults)
 	checkEntered(k)
 	checkFinally(k)
+	checkRaces(k)
 	a := analyzer{k}
 	a.rejections()
 	k.roots(start)
@@ -122,10 +123,12 @@ func (k *compiler) graphSpecs(g *Graph) {
 	k.specs = make([]spec, len(g.order))
 	for i, key := range g.order {
 		k.specs[i] = spec{Node: g.Nodes[key], key: key, tree: nodes.items[i], keyTree: nodes.keys[i]}
+		enterRace(k, &k.specs[i])
 	}
 	for i, key := range g.finallyOrder {
 		t := k.d.tree.get("finally")
 		k.specs = append(k.specs, spec{Node: g.Finally[key], key: key, tree: t.items[i], keyTree: t.keys[i], finally: true})
+		enterRace(k, &k.specs[len(k.specs)-1])
 	}
 }
 

@@ -67,6 +67,7 @@ var links = map[string]bool{
 	"from":         true,
 	"to":           true,
 	"needs":        true,
+	"race":         true,
 	"start":        true,
 	"id":           true,
 	"steps":        true,

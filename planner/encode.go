@@ -144,7 +144,7 @@ func inline(plan *yaml.Node) {
 		return &yaml.Node{}
 	}
 	short := func(n *yaml.Node) {
-		for _, list := range []*yaml.Node{at(n, "needs"), at(n, "dependencies"), at(at(n, "retry"), "backoff"),
+		for _, list := range []*yaml.Node{at(n, "needs"), at(n, "race"), at(n, "dependencies"), at(at(n, "retry"), "backoff"),
 			at(at(n, "retry"), "backoffMs")} {
 			if list.Kind == yaml.SequenceNode {
 				list.Style = yaml.FlowStyle
@@ -305,6 +305,7 @@ func nodeObject(key string, n Node) (ordered, error) {
 		},
 		{"effect", text(string(n.Effect))},
 		{"needs", list(n.Needs)},
+		{"race", list(n.Race)},
 		{"when", whenValue(n)},
 		{"ends", text(n.Ends)},
 		{"foreach", foreach},

@@ -107,6 +107,12 @@ func (x *execution) run(ctx context.Context) error {
 			break
 		}
 		for _, v := range ready {
+			if walk.Lost(x.walk, v.Node) {
+				if _, err := x.walk.Settle(walk.Settlement{VisitKey: v, Item: -1, Status: walk.Cancelled}); err != nil {
+					return err
+				}
+				continue
+			}
 			if err := x.visit(ctx, v); err != nil {
 				return err
 			}

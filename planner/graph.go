@@ -66,6 +66,9 @@ type Node struct {
 	OnReject string
 	Effect   walk.Effect
 	Needs    []string
+	// Race is like Needs: the node runs as soon as the first of these has completed, and the others are
+	// cancelled. A node has one of the two.
+	Race []string
 	// After is the rule by which the node runs once all of Needs have ended, with a condition in When
 	// (document: when: {after: RULE, if: CONDITION}). Empty: [walk.WhenSuccess].
 	After walk.When

@@ -66,6 +66,19 @@ nodes:
   a: {type: break, input: down}
   b: {type: work, input: 2}
   join: {type: work, needs: [a, b], when: none_failed}`, input: "null", code: "down"},
+		"the first of a race": {plan: `
+nodes:
+  a: {type: break, input: down}
+  b: {type: work, input: {n: 2}}
+  c: {type: work, input: {n: 3}}
+  first: {type: work, race: [a, b, c]}
+result: {first: "${output.first.n}", a: "${status.a}", b: "${status.b}", c: "${status.c}"}`,
+			input: "null", output: `{"a":"failed","b":"completed","c":"cancelled","first":2}`},
+		"a race without a winner": {plan: `
+nodes:
+  a: {type: break, input: down}
+  b: {type: break, input: last}
+  first: {type: work, race: [a, b]}`, input: "null", code: "last"},
 		"a failure that a step handles": {plan: `
 nodes:
   a: {type: break, input: down}

@@ -359,6 +359,7 @@ func documents() *rapid.Generator[map[string]any] {
 					"on_error": words("skip", "odd"),
 					"effect":   words("pure", "odd"),
 					"needs":    lists(id),
+					"race":     lists(id),
 					"when":     conditions,
 					"foreach": words(
 						"input",

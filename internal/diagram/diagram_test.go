@@ -112,6 +112,16 @@ nodes:
   warn: {type: log, input: x, needs: [publish], when: failure}
   each: {type: http, foreach: input.customers, needs: [sign]}
 `,
+	"race": `
+name: First price
+nodes:
+  load: {type: csv}
+  east: {type: http, needs: [load]}
+  west: {type: http, needs: [load]}
+  deadline: {type: wait, input: {for: 1m}}
+  price: {type: set, race: [east, west, deadline], input: "${last}"}
+  store: {type: csv, needs: [price]}
+`,
 	"relay": `
 name: Work that passes from one agent to another
 nodes:

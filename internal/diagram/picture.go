@@ -82,7 +82,11 @@ func (pic *picture) end(s sizes) int {
 // and its condition.
 func rule(n *walk.ProgramNode) string {
 	text := ""
-	if n.When != walk.WhenSuccess {
+	switch n.When {
+	case walk.WhenSuccess:
+	case walk.WhenFirst:
+		text = "race"
+	default:
 		text = string(n.When)
 	}
 	switch {

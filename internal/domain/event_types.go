@@ -82,7 +82,7 @@ func rowEvent(name, doc string, more ...EventField) EventType {
 func settledEvent(name, doc string) EventType {
 	return rowEvent(name, doc, maybe("final", "boolean", "False if another attempt follows, or the step waits for a replan or a person."),
 		maybe("to", "string", "The step that follows."), maybe("endReason", "string", "Why no step follows."),
-		maybe("handled", "string", "What handled the failure: edge, skip, or continue."),
+		maybe("handled", "string", "What handled the failure: edge, skip, continue, when, or race."),
 		maybe("detail", "string", "Why a condition could not be evaluated."),
 		maybe("visitStatus", "string", "The status of the step, with the last item of a foreach."),
 		maybe("agent", "string", "The agent that ran the step."), reasonField)

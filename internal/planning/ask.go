@@ -357,7 +357,11 @@ func describe(p *walk.Program, n *walk.ProgramNode) string {
 		for _, i := range n.Needs {
 			names = append(names, p.Nodes[i].ID)
 		}
-		text += " (after " + strings.Join(names, ", ") + ")"
+		after := "after "
+		if n.When == walk.WhenFirst {
+			after = "after the first of "
+		}
+		text += " (" + after + strings.Join(names, ", ") + ")"
 	}
 	return text
 }

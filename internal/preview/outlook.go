@@ -71,7 +71,7 @@ func (o *outlook) inDoubt(w *runstate.Step) bool {
 // openSteps lists the open visits, and the items whose outcome is unknown.
 func (o *outlook) openSteps() {
 	for _, w := range o.state.OpenSteps() {
-		if w.Item != runstate.NoItem {
+		if w.Item != runstate.NoItem || walk.Lost(o.state.Walk, w.Node) {
 			continue
 		}
 		o.queue = append(o.queue, w.Node)
@@ -210,5 +210,5 @@ func (v *View) mayRun(p *runstate.Compiled, s *runstate.State, i int) bool {
 	if n.Finally {
 		return status == "" && !slices.ContainsFunc(s.Walk.Open(), func(k walk.VisitKey) bool { return k.Node == i })
 	}
-	return status == "" && visits == 0
+	return status == "" && visits == 0 && !walk.Lost(s.Walk, i)
 }

@@ -48,7 +48,8 @@ func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 		at := slices.IndexFunc(b.State.OpenSteps(), func(w *runstate.Step) bool {
 			n := &b.Program.Nodes[w.Node]
 			pure := runstate.Builtin(n.Type) && n.Effect == ""
-			return !tried[w.StepKey] && w.Phase == runstate.PhaseReady && w.Item == runstate.NoItem && n.Foreach == nil && (pure ||
+			return !tried[w.StepKey] && w.Phase == runstate.PhaseReady && w.Item == runstate.NoItem && n.Foreach == nil &&
+				!walk.Lost(b.State.Walk, w.Node) && (pure ||
 				w.Resolution != nil && w.Resolution.Given != "")
 		})
 		if at < 0 {

@@ -212,6 +212,7 @@ func (ev *OperatorAction) resumeEnded(m *Machine, record domain.AuditRecord) {
 	m.reopening = true
 	m.complete()
 	m.reopening = false
+	cancelLosers(m) // a step that had failed the run may run again in a race that another one has won since
 }
 
 // ResumeActions returns the action rows of resuming a run that has not ended. It is empty if there is

@@ -140,7 +140,7 @@ func reopenApprovals(m *Machine) {
 // the attempt ended in another way.
 func awaitConsent(m *Machine, ev *AttemptDone, w *Step) bool {
 	t := ev.Attempt
-	if ev.Asked == nil || len(w.CallsInFlight) > 0 || m.State.Cancelled {
+	if ev.Asked == nil || len(w.CallsInFlight) > 0 || isCancelled(m, w) {
 		return false
 	}
 	fill := func(e *domain.Entry) {

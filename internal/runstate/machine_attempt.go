@@ -147,7 +147,7 @@ func attemptFailed(m *Machine, ev *AttemptEnding, w *Step, f *domain.Failure) {
 	t, limited := ev.Attempt, ev.Cause == StopBudget
 	most, _ := t.Spec.Retries(f.Code)
 	j := AttemptEnd{Effect: t.Effect, Stepped: t.Stepped, OpenCall: len(w.CallsInFlight) > 0, NoEffect: f.NoEffect, Permanent: f.Permanent,
-		Interrupted: ev.Cause == StopShutdown || ev.Cause == StopBudget, Cancelled: m.State.Cancelled, Stopping: m.State.StoppedWithRun(w),
+		Interrupted: ev.Cause == StopShutdown || ev.Cause == StopBudget, Cancelled: isCancelled(m, w), Stopping: m.State.StoppedWithRun(w),
 		FailedAttempts: w.FailedAttempts + 1, MaxAttempts: most}
 	fails := *ev
 	fails.Agent = "" // a failed attempt does not count for the agent
@@ -167,7 +167,7 @@ func attemptFailed(m *Machine, ev *AttemptEnding, w *Step, f *domain.Failure) {
 		scheduleRetry(m, t.Spec, w, f)
 	case OutcomeInDoubt:
 		m.attemptContinues(w, domain.NodeInDoubt, f, "", ev.fill)
-		if m.State.Cancelled {
+		if isCancelled(m, w) {
 			// The visit ends, but the doubt stays.
 			m.final(w, domain.NodeCancelled, nil, nil, ev.fillAgain)
 		}

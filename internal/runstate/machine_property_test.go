@@ -272,7 +272,8 @@ func (d *driver) refold() {
 func TestRowsAndEventsDecideEverything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		doc, problems := planner.Parse([]byte(plannertest.Plans().Draw(t, "plan")), planner.WithFormat(planner.FormatJSON))
+		src := rapid.OneOf(plannertest.Plans(), plannertest.Races()).Draw(t, "plan")
+		doc, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatJSON))
 		if doc == nil {
 			t.Skip(problems)
 		}

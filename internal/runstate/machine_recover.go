@@ -10,6 +10,9 @@ import (
 func (ev *Recover) handle(m *Machine) error {
 	m.loaded, m.announced = m.State.Seq, ev.Announced
 	ev.settle(m)
+	if !m.ended {
+		cancelLosers(m) // the daemon crashed before it cancelled them, or the run is a fork
+	}
 	m.recovered = m.State.Seq
 	return nil
 }
@@ -59,10 +62,10 @@ func (ev *Recover) settleInFlight(m *Machine, lost domain.Failure, reason string
 		lost := lost // each step has its own failure
 		f := &lost
 		fill := func(e *domain.Entry) { e.Attempt, e.Effect, e.StartedAt = w.Attempt, string(w.Effect), w.StartedAt }
-		switch LostOutcome(w, ev.Stepped[w.Node], m.State.Cancelled) {
+		switch LostOutcome(w, ev.Stepped[w.Node], isCancelled(m, w)) {
 		case OutcomeInDoubt:
 			m.attemptContinues(w, domain.NodeInDoubt, f, reason, fill)
-			if m.State.Cancelled {
+			if isCancelled(m, w) {
 				m.final(w, domain.NodeCancelled, nil, nil, fill)
 			}
 		case OutcomeCancelled:

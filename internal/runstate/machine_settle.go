@@ -25,6 +25,7 @@ func (m *Machine) final(w *Step, status domain.NodeStatus, out any, f *domain.Fa
 // settled ends the part of a checkpoint that a final row begins.
 func (m *Machine) settled() {
 	m.hasFinal = true
+	cancelLosers(m)
 	if m.State.Walk.Stopping() && !m.State.Cancelled {
 		cancelWaiting(m)
 	}
@@ -96,6 +97,33 @@ func cancelWaiting(m *Machine) {
 			cancelStep(m, w)
 		}
 	}
+}
+
+// cancelLosers cancels the open steps that have lost a race.
+func cancelLosers(m *Machine) {
+	if !m.Program.Races {
+		return
+	}
+	for _, w := range m.State.OpenSteps() {
+		if m.State.Open[w.StepKey] != w || !walk.Lost(m.State.Walk, w.Node) {
+			continue
+		}
+		switch t := m.attempts[w.StepKey]; {
+		case t != nil:
+			m.doAfter(CancelAttempt{t, StopCancelled})
+		case w.Phase == PhaseInDoubt:
+			m.settle(w, domain.NodeCancelled, nil, w.Failure, nil) // the doubt stays
+			m.hasFinal = true
+		default:
+			cancelStep(m, w)
+			m.hasFinal = true
+		}
+	}
+}
+
+// isCancelled reports whether a step must end because its run was cancelled, or because it has lost a race.
+func isCancelled(m *Machine, w *Step) bool {
+	return m.State.Cancelled || walk.Lost(m.State.Walk, w.Node)
 }
 
 // cancelStep settles an open step as cancelled and ends its wait.

@@ -15,6 +15,7 @@ type Compiled struct {
 	HasPlans    bool           // some node runs another plan
 	MaxChildren int            // child runs that can run at the same time; 0 means any number
 	Replans     bool           // some node requests a new plan when it fails
+	Races       bool           // some node is a race
 	// Predecessors lists, for each node, the nodes that lead to it over edges and needs.
 	Predecessors [][]int
 }
@@ -30,6 +31,7 @@ func NewCompiled(compiled *walk.Program, v domain.Version) *Compiled {
 			p.MaxChildren++
 		}
 		p.Replans = p.Replans || n.Replans()
+		p.Races = p.Races || n.When == walk.WhenFirst
 		for _, out := range n.Out {
 			if out.To != walk.End {
 				p.Predecessors[out.To] = append(p.Predecessors[out.To], i)

@@ -24,6 +24,7 @@ type Reference struct {
 	decided bool // by a decision rather than a node
 	overdue bool // it has not ended within the timeout of the plan
 	last    any
+	again   []node        // while a reset settles again what it keeps: the nodes before it
 	end     *walk.Outcome // set when the finally steps begin
 }
 
@@ -54,6 +55,8 @@ type node struct {
 	// of such a step.
 	handed bool
 	chosen bool // of a node with needs: ready or skipped
+	raced  bool // failed in a race that continued, or that another step had won
+	late   bool // settled after another step had won the race
 	// unhandled: the latest iteration failed and nothing handled it, or it was cancelled.
 	unhandled bool
 }
@@ -252,6 +255,9 @@ func (r *Reference) env(last any) walk.Env {
 		s.Statuses[r.p.Nodes[i].ID] = walk.Skipped
 		if r.nodes[i].settled {
 			s.Statuses[r.p.Nodes[i].ID] = r.nodes[i].status
+		}
+		if race := r.race(i); race >= 0 && (r.nodes[i].open != nil || r.nodes[i].late) && r.first(race) >= 0 && r.first(race) != i {
+			s.Statuses[r.p.Nodes[i].ID] = walk.Cancelled
 		}
 		s.Continued[r.p.Nodes[i].ID] = r.nodes[i].continued
 		if r.nodes[i].has {

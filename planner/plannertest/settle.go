@@ -30,11 +30,10 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 		}
 		d.Visit = s.Status
 	}
+	late := r.lost(s.Node) || r.again != nil && r.again[s.Node].late
 	n.open = nil
 	n.settled, n.status, n.output, n.has, n.failure, n.unhandled = true, s.Status, nil, false, s.Failure, false
-	n.continued = false
-
-	n.handed = false
+	n.continued, n.handed, n.raced, n.late = false, false, false, late
 
 	edge, last := -1, any(nil)
 	errorEdge, onError := afterFailure(def, s.Failure)
@@ -55,12 +54,14 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 		return r.p.Nodes[i].When == walk.WhenFailure && r.p.Nodes[i].WhenCond == nil
 	}):
 		d.Handled, follow = "when", false
+	case late || !rejection(def, s.Failure) && r.continues(s.Node):
+		d.Handled, follow, n.raced = "race", false, true
 	default:
 		n.unhandled, follow = true, false
 		r.refused = r.refused || rejection(def, s.Failure)
 		r.fail(at(s.Failure, def.ID), def.ID, false)
 	}
-	if d.Handled != "edge" || def.Out[edge].To == walk.End {
+	if !late && (d.Handled != "edge" || def.Out[edge].To == walk.End) {
 		r.last = last
 	}
 	if follow {
@@ -246,12 +247,13 @@ func (r *Reference) activate(j int, d *walk.Decision) {
 	if n.chosen || r.overdue {
 		return
 	}
+	won := def.When == walk.WhenFirst && r.first(j) >= 0
 	for _, need := range def.Needs {
-		if !r.nodes[need].followed {
+		if !r.nodes[need].followed && !won {
 			return
 		}
 	}
-	runs := r.joins(def)
+	runs := r.joins(def) && !r.lost(j)
 	var ev *walk.Evaluation
 	if runs && def.WhenCond != nil {
 		runs, ev = r.holds(def, d)
@@ -260,6 +262,12 @@ func (r *Reference) activate(j int, d *walk.Decision) {
 		return
 	}
 	n.chosen = true
+	if f := r.lastFailure(j); !runs && f != nil {
+		if d.Failure == nil {
+			d.Failure = f
+		}
+		r.fail(f, f.Node, true)
+	}
 	switch {
 	case !runs:
 		n.handed = r.p.Sequential && !def.Finally && slices.ContainsFunc(def.Needs, func(need int) bool { return r.nodes[need].handed })
@@ -295,7 +303,7 @@ func (r *Reference) joins(def *walk.ProgramNode) bool {
 		return true
 	case walk.WhenFailure:
 		return failed > 0
-	case walk.WhenAnySuccess:
+	case walk.WhenAnySuccess, walk.WhenFirst:
 		return completed > 0
 	case walk.WhenNoneFailed:
 		return failed+cancelled == 0
@@ -328,6 +336,9 @@ func (r *Reference) joined(def *walk.ProgramNode) any {
 		return v
 	case len(def.Needs) == 0:
 		return r.facts.Input
+	}
+	if def.When == walk.WhenFirst {
+		return r.nodes[r.first(def.Index)].output
 	}
 	m := map[string]any{}
 	for _, j := range def.Needs {

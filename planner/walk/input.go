@@ -21,13 +21,21 @@ func statusOf(w *Walk, node string) Status {
 	if !ok {
 		return Skipped
 	}
+	return shownStatus(w, i)
+}
+
+// shownStatus is the status that expressions see.
+func shownStatus(w *Walk, i int) Status {
+	if isLate(w, i) {
+		return Cancelled
+	}
 	return cmp.Or(w.nodes[i].status, Skipped)
 }
 
 func statuses(w *Walk) map[string]Status {
 	m := make(map[string]Status, len(w.nodes))
 	for i := range w.nodes {
-		m[w.p.Nodes[i].ID] = cmp.Or(w.nodes[i].status, Skipped)
+		m[w.p.Nodes[i].ID] = shownStatus(w, i)
 	}
 	return m
 }

@@ -48,6 +48,10 @@ func joins(w *Walk, node *ProgramNode) (runs bool, reason string) {
 	switch {
 	case node.When == WhenAlways:
 		return true, ""
+	case node.When == WhenFirst && winner(w, node.Index, nil) < 0:
+		return false, "no step of the race completed"
+	case node.When == WhenFirst:
+		return true, ""
 	case node.When == WhenFailure && !failed:
 		return false, "nothing that it needs failed"
 	case node.When == WhenFailure, node.When == WhenAnySuccess && passed:
@@ -94,6 +98,9 @@ func joinedInput(w *Walk, node *ProgramNode) any {
 			return errorValue(n.failure, w.p.Nodes[j].ID)
 		}
 		return n.output
+	}
+	if node.When == WhenFirst {
+		return value(winner(w, node.Index, nil))
 	}
 	switch len(node.Needs) {
 	case 0:

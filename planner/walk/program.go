@@ -171,6 +171,7 @@ const (
 	WhenNoneFailed When = "none_failed" // none failed or was cancelled; some may be skipped
 	WhenFailure    When = "failure"     // at least one failed
 	WhenAlways     When = "always"      // in any case
+	WhenFirst      When = "first"       // as soon as one completed: a race
 )
 
 // AfterFailure reports whether a node with this rule may start although the run is failing.

@@ -36,7 +36,7 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 		switch {
 		case forgotten[i]:
 			w.forget(i, &r)
-		case n.previous != nil:
+		case n.previous != nil && undone[i]:
 			v := n.previous
 			opened := ResetVisit{Node: w.p.Nodes[i].ID, Visit: v.Visit}
 			if v.items != nil {
@@ -66,7 +66,8 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 		}
 	}
 	for i := range w.p.Nodes {
-		if n := &w.nodes[i]; len(w.p.Nodes[i].Needs) > 0 && n.openNeeds == 0 && !n.decided {
+		won := w.p.Nodes[i].When == WhenFirst && winner(w, i, nil) >= 0
+		if n := &w.nodes[i]; len(w.p.Nodes[i].Needs) > 0 && (n.openNeeds == 0 || won) && !n.decided {
 			d.decide(i)
 		}
 	}
@@ -108,7 +109,7 @@ func (w *Walk) undo() (undone, forgotten []bool) {
 	undone, forgotten = make([]bool, len(w.nodes)), make([]bool, len(w.nodes))
 	var queue []int
 	for i := range w.nodes {
-		if undone[i] = w.nodes[i].previous != nil; undone[i] {
+		if undone[i] = w.nodes[i].previous != nil && (w.nodes[i].unhandled || !Lost(w, i)); undone[i] {
 			queue = append(queue, i)
 		}
 	}
@@ -137,7 +138,10 @@ func (w *Walk) undo() (undone, forgotten []bool) {
 	for changed := true; changed; {
 		changed = false
 		for i := range w.nodes {
-			if !w.nodes[i].decided || forgotten[i] || !slices.ContainsFunc(w.p.Nodes[i].Needs, func(j int) bool { return undone[j] }) {
+			if !undone[i] && reopensRace(w, i, undone) {
+				undone[i], forgotten[i], changed = true, w.nodes[i].lostUnvisited, true
+			}
+			if !w.nodes[i].decided || forgotten[i] || !stale(w, i, undone) {
 				continue
 			}
 			for k, source := range w.p.Owner {
@@ -149,6 +153,16 @@ func (w *Walk) undo() (undone, forgotten []bool) {
 		}
 	}
 	return undone, forgotten
+}
+
+// stale reports whether a node was decided by needs of which one is undone. A race depends on its winner alone.
+func stale(w *Walk, i int, undone []bool) bool {
+	if w.p.Nodes[i].When == WhenFirst {
+		if won := winner(w, i, nil); won >= 0 {
+			return undone[won]
+		}
+	}
+	return slices.ContainsFunc(w.p.Nodes[i].Needs, func(j int) bool { return undone[j] })
 }
 
 // forget resets a node to the state before its first visit. A finally step counts on: its next visit is

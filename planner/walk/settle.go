@@ -62,11 +62,13 @@ func (d *decider) settle(s Settlement) error {
 		d.made.Visit = ended
 		s.Status, s.Output, s.Failure = ended, output, failure
 	}
+	late := Lost(w, s.Node)
 	w.close(v)
 	n, node := &w.nodes[s.Node], &w.p.Nodes[s.Node]
 	w.settled++
 	before := n.visitResult
-	n.visitResult, n.unhandled = visitResult{status: s.Status, failure: s.Failure}, false
+	n.visitResult, n.unhandled, n.settledAt = visitResult{status: s.Status, failure: s.Failure}, false, w.settled
+	n.late = late
 	n.previous, n.resultBefore, n.decisionFailure = nil, visitResult{}, nil
 	take, edge := true, -1 // whether an edge may be chosen, and the edge that a failure takes
 	last := s.Output
@@ -80,7 +82,7 @@ func (d *decider) settle(s Settlement) error {
 	case Cancelled:
 		take, last = false, nil
 	}
-	if n.status == Cancelled || n.unhandled {
+	if n.status == Cancelled || n.unhandled || d.made.Handled == "race" {
 		n.previous, n.resultBefore = v, before
 	}
 	if n.hasOutput && (w.p.Kept == nil || w.p.Kept[s.Node]) {
@@ -88,7 +90,7 @@ func (d *decider) settle(s Settlement) error {
 	} else {
 		n.hasOutput = false
 	}
-	if edge < 0 || node.Out[edge].To == End {
+	if !late && (edge < 0 || node.Out[edge].To == End) {
 		w.last, w.lastNode = last, s.Node
 	}
 	if edge >= 0 {
@@ -141,6 +143,10 @@ func (d *decider) handle(n *nodeState, node *ProgramNode, s Settlement) (take bo
 		return w.p.Nodes[i].When == WhenFailure && w.p.Nodes[i].WhenCond == nil
 	}) {
 		d.made.Handled = "when"
+		return false, -1, nil
+	}
+	if Lost(w, node.Index) || !node.rejectedWith(s.Failure) && losesRace(w, node.Index) {
+		d.made.Handled = "race"
 		return false, -1, nil
 	}
 	n.unhandled = true
@@ -340,7 +346,8 @@ func (d *decider) needsOf(node int) {
 	w := d.w
 	for _, i := range w.p.Nodes[node].Dependents {
 		n := &w.nodes[i]
-		if n.openNeeds--; n.openNeeds == 0 && !n.decided {
+		n.openNeeds--
+		if won := w.p.Nodes[i].When == WhenFirst && w.nodes[node].status == Completed; (n.openNeeds == 0 || won) && !n.decided {
 			d.decide(i)
 		}
 	}
@@ -356,6 +363,8 @@ func (d *decider) decide(i int) {
 	runs, reason := joins(w, node)
 	var ev *Evaluation
 	switch {
+	case Lost(w, i):
+		runs, reason = false, reasonLost
 	case d.recorded != nil:
 		runs, reason, ev = d.recordedJoin(node, runs, reason)
 	case runs && node.WhenCond != nil:
@@ -365,6 +374,11 @@ func (d *decider) decide(i int) {
 		return // nothing starts any more; a reset decides again
 	}
 	n.decided = true
+	if !runs && node.When == WhenFirst {
+		if f := lastFailure(w, i); f != nil {
+			d.fail(f, i)
+		}
+	}
 	if !runs || ev != nil {
 		c := Consequence{Node: node.ID, Visit: n.visits + 1, Status: "ready", Reason: reason, Need: needOfReason(w, node, reason),
 			Evaluated: ev}
@@ -377,7 +391,7 @@ func (d *decider) decide(i int) {
 		w.begin(i, joinedInput(w, node))
 		return
 	}
-	n.status, n.unvisited = Skipped, true
+	n.status, n.unvisited, n.lostUnvisited = Skipped, true, reason == reasonLost
 	if w.p.Sequential && !node.Finally {
 		w.last = nil
 		n.handedOver = slices.ContainsFunc(node.Needs, func(j int) bool { return w.nodes[j].handedOver })

@@ -42,9 +42,13 @@ type nodeState struct {
 	visits int // number of visits that began
 	before int // visits of a finally step at earlier ends of the run; no limit counts them
 	visitResult
-	unhandled bool   // failed, and nothing handled the failure
-	unvisited bool   // skipped without a visit
-	open      *visit // at most one, because visits of a node follow one another
+	settledAt int  // position of the latest settled visit in the order of settlements
+	late      bool // that visit settled after another node had won the race
+	unhandled bool // failed, and nothing handled the failure
+	unvisited bool // skipped without a visit
+	// lostUnvisited: skipped because another node of its race had completed.
+	lostUnvisited bool
+	open          *visit // at most one, because visits of a node follow one another
 	// held is a visit that became ready while the walk was stopping.
 	held *visit
 	// openNeeds is the number of needs that have not settled, for nodes with needs.
@@ -129,8 +133,9 @@ type Decision struct {
 	Evaluated []Evaluation `json:"evaluated,omitempty"`
 	// Settled holds the nodes that became ready or were skipped as a consequence, in order.
 	Settled []Consequence `json:"settled,omitempty"`
-	// Handled is what handled a failure: "edge", "skip", "continue", or "when", if a node with
-	// when: failure needs the failed one. A rejection is not handled by "when".
+	// Handled is what handled a failure: "edge", "skip", "continue", "race", if another node of the race
+	// can win, or "when", if a node with when: failure needs the failed one. A rejection is not handled
+	// by "when".
 	Handled string `json:"handled,omitempty"`
 	// Visit is the final status of a foreach visit, in the decision on the item that ended the
 	// visit.

@@ -42,8 +42,10 @@ func newPair(t *rapid.T, p *walk.Program, chances plannertest.Outcomes) *pair {
 }
 
 // program generates a valid plan.
-func program(t *rapid.T) (*walk.Program, string) {
-	src := plannertest.Plans().Draw(t, "plan")
+func program(t *rapid.T) (*walk.Program, string) { return programOf(t, plannertest.Plans()) }
+
+func programOf(t *rapid.T, plans *rapid.Generator[string]) (*walk.Program, string) {
+	src := plans.Draw(t, "plan")
 	d, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatJSON))
 	if d == nil {
 		t.Skip(problems)
@@ -278,8 +280,19 @@ func (x *pair) run(pick func(n int) int, refold func() (replay, lost bool)) walk
 // prefix, and after every resume.
 func TestWalkAgreesWithTheReference(t *testing.T) {
 	t.Parallel()
+	agrees(t, plannertest.Plans())
+}
+
+// It also does so for races.
+func TestRacesAgreeWithTheReference(t *testing.T) {
+	t.Parallel()
+	agrees(t, plannertest.Races())
+}
+
+func agrees(t *testing.T, plans *rapid.Generator[string]) {
+	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
-		p, src := program(rt)
+		p, src := programOf(rt, plans)
 		rt.Log(src)
 		x := newPair(rt, p, plannertest.DrawOutcomes().Draw(rt, "outcomes"))
 		pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "next") }

@@ -89,6 +89,9 @@ func (p *DraftPage) steps(c *ui.Context, pl domain.Plan, program *walk.Program, 
 		for _, need := range n.Needs {
 			row.After = append(row.After, program.Nodes[need].ID)
 		}
+		if n.When == walk.WhenFirst {
+			row.After = []string{c.T("first of %s", kit.Escape(strings.Join(row.After, ", ")))}
+		}
 		if row.Unsafe {
 			p.Unsafe++
 		}

@@ -306,6 +306,9 @@ func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 	used := map[int]bool{}
 	for i := range visits {
 		needs, edges := b.Before(visits[i].Node)
+		if race, first := b.Winner(visits[i].Node); race == visits[i].Node && first != nil {
+			needs = []string{first.Node}
+		}
 		for _, n := range needs {
 			if j, ok := at[record.VisitKey{Node: n, Visit: 1, Item: -1}]; ok && j < i {
 				visits[i].From = append(visits[i].From, j)

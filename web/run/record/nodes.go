@@ -23,6 +23,31 @@ func (b *Record) Before(node string) (needs, edges []string) {
 	return needs, b.sources()[i]
 }
 
+// Winner returns the step with the race that a step has or takes part in, and the step that won it. They are "" and
+// nil if there is none.
+func (b *Record) Winner(node string) (race string, first *Step) {
+	i, ok := b.Program.Index[node]
+	if !ok {
+		return "", nil
+	}
+	for _, j := range append([]int{i}, b.Program.Nodes[i].Dependents...) {
+		if b.Program.Nodes[j].When == walk.WhenFirst {
+			race, i = b.Program.Nodes[j].ID, j
+		}
+	}
+	if race == "" {
+		return "", nil
+	}
+	for _, j := range b.Program.Nodes[i].Needs {
+		for _, st := range b.StepsOfNode(b.Program.Nodes[j].ID) {
+			if st.Final != nil && st.Status == domain.NodeCompleted && (first == nil || st.Final.Seq < first.Final.Seq) {
+				first = st
+			}
+		}
+	}
+	return race, first
+}
+
 // sources returns the ids of the steps with an edge to each step.
 func (b *Record) sources() map[int][]string {
 	if b.into == nil {
@@ -92,7 +117,9 @@ func (b *Record) ahead() map[int]bool {
 			}
 		}
 		for _, j := range n.Dependents {
-			reach(j)
+			if to := &b.Program.Nodes[j]; to.When != walk.WhenFirst || !visited[to.ID] { // a race does not wait for the others
+				reach(j)
+			}
 		}
 	}
 	if len(b.Steps) == 0 {

@@ -285,7 +285,10 @@ func (b inspectorPart) definition(node string) kit.Block {
 	for _, j := range n.Needs {
 		needs = append(needs, b.Program.Nodes[j].ID)
 	}
-	if needs != nil {
+	switch {
+	case n.When == walk.WhenFirst:
+		d["race"] = needs
+	case needs != nil:
 		d["needs"] = needs
 	}
 	var edges []any

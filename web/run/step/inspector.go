@@ -333,6 +333,9 @@ func (b inspectorPart) inspectorFacts(i *Inspector, st *record.Step, a *record.A
 			main(b.T("Usually"), kit.Duration(n.P50))
 		}
 	}
+	if _, first := b.Winner(st.Node); first != nil {
+		main(b.T("Race won by"), kit.Escape(first.Node))
+	}
 	if n, ok := b.Program.Index[st.Node]; ok {
 		main(b.T("Side effects"), value.Effect(b.Context, string(b.Effects[n])))
 	}
