@@ -23,6 +23,8 @@ type Catalog struct {
 	Types map[string]walk.Effect
 	// Schedule checks the times of a plan's schedule. Nil accepts any.
 	Schedule func(walk.Schedule) error
+	// UntrustedInput reports that the input of runs may be untrusted, because other systems send it.
+	UntrustedInput bool
 }
 
 // Check reports entries that no plan could use: tools with the name of a node type, and skills

@@ -110,7 +110,7 @@ func (k analyzer) untrustedSources() []int {
 	var next []int
 	for i := range k.p.Nodes {
 		from[i] = -1
-		if k.c.untrusted(&k.p.Nodes[i]) {
+		if k.c.untrusted(&k.p.Nodes[i]) || k.c.UntrustedInput && readsInput(k.p, i) {
 			from[i] = i
 			next = append(next, i)
 		}
@@ -130,4 +130,17 @@ func (k analyzer) untrustedSources() []int {
 		}
 	}
 	return from
+}
+
+// readsInput reports whether a step reads the input of the run. A first step without an input of its
+// own receives it.
+func readsInput(p *walk.Program, i int) bool {
+	n := &p.Nodes[i]
+	switch {
+	case n.Type == walk.TypeApproval:
+		return false
+	case n.Input == nil:
+		return slices.Contains(p.Roots, i)
+	}
+	return slices.ContainsFunc(n.Input.References(), func(r walk.TemplateRef) bool { return r.Root == walk.RefInput })
 }

@@ -153,3 +153,35 @@ func TestRuleOfTwo(t *testing.T) {
 		}
 	}
 }
+
+// S18: the input of runs counts as untrusted if other systems send it.
+func TestRuleOfTwoWithInputFromOutside(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, nodes, want string }{
+		{"the input is read", `a: {type: pay, input: {to: "${input.to}", by: "${secret.BANK}"}}`, "a"},
+		{"the first step without an input", "a: {type: set}\n  b: {type: pay, needs: [a], input: \"${secret.BANK}\"}", "b"},
+		{"the input is not read", `a: {type: pay, input: "${secret.BANK}"}`, ""},
+		{"an approval between",
+			"a: {type: approval, input: {message: \"${input.to}?\"}}\n  b: {type: pay, needs: [a], input: \"${secret.BANK}\"}", ""},
+		{"no private data", `a: {type: pay, input: "${input.to}"}`, ""},
+	} {
+		doc, problems := planner.Parse([]byte("id: p\nnodes:\n  "+c.nodes+"\n"), planner.WithFormat(planner.FormatYAML))
+		if err := problems.Err(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		for _, untrusted := range []bool{true, false} {
+			catalog := trustCatalog()
+			catalog.UntrustedInput = untrusted
+			got := ""
+			for _, p := range doc.Check(catalog) {
+				if p.Code == "plan.rule_of_two" {
+					got += p.Node
+				}
+			}
+			if want := map[bool]string{true: c.want}[untrusted]; got != want {
+				t.Errorf("%s, untrusted %t: warned of %q, want %q", c.name, untrusted, got, want)
+			}
+		}
+	}
+}

@@ -70,6 +70,7 @@ func TestEveryActionIsRecorded(t *testing.T) {
 	s.bulks()
 	s.schedules()
 	s.signals()
+	s.hooks()
 	s.accounts()
 	s.tools()
 	s.memories()

@@ -335,8 +335,8 @@ func TestEveryOperationIsServed(t *testing.T) {
 		served[r.Operation] = true
 	}
 	for _, op := range []app.Operation{
-		app.TryPlan,                                          // a POST of a document to /runs; the route of start-run
-		app.PreviewRun, app.PreviewBulk, app.PreviewBackfill, // an action with ?preview=true
+		app.TryPlan,                                                             // a POST of a document to /runs; the route of start-run
+		app.PreviewRun, app.PreviewBulk, app.PreviewBackfill, app.PreviewReplay, // an action with ?preview=true
 		app.ReleaseRun, app.RetryNow, app.StartNow, // POST /runs/{id}/resume, and the page of actions
 	} {
 		served[op] = true

@@ -199,6 +199,10 @@ func (s *Server) newSite() *ui.Site {
 	return site
 }
 
+// ServeHooks passes deliveries to h: requests of POST /hooks/KEY, whose senders have a signature instead of
+// a login. It must be called before the first request.
+func (s *Server) ServeHooks(h http.Handler) { s.echo.POST("/hooks/:hook", echo.WrapHandler(h)) }
+
 func (s *Server) now() time.Time { return s.Now() }
 
 // Close ends all live streams.

@@ -889,7 +889,68 @@ CREATE TABLE signal_matches (
     PRIMARY KEY (signal_id, run_id, node, item)
 ) STRICT, WITHOUT ROWID;
 
+-- Addresses to which other systems deliver events.
+CREATE TABLE hooks (
+    id            INTEGER PRIMARY KEY,
+    public_id     TEXT    NOT NULL UNIQUE,
+    key           TEXT    NOT NULL UNIQUE,
+    plan_id       INTEGER REFERENCES plans (id) ON DELETE RESTRICT, -- null: deliveries send a signal
+    version       INTEGER NOT NULL, -- 0: the current one
+    scheme        TEXT    NOT NULL CHECK (scheme IN ('standard', 'github', 'stripe', 'slack', 'bearer')),
+    secret        TEXT    NOT NULL, -- name in the configuration
+    filter        TEXT    NOT NULL,
+    input         TEXT    NOT NULL,
+    signal        TEXT    NOT NULL,
+    signal_key    TEXT    NOT NULL,
+    labels        TEXT    NOT NULL CHECK (json_valid(labels)),
+    paused_at     INTEGER NOT NULL DEFAULT 0,
+    paused_by     TEXT    NOT NULL DEFAULT '',
+    paused_reason TEXT    NOT NULL DEFAULT '',
+    actor         TEXT    NOT NULL,
+    rev           INTEGER NOT NULL DEFAULT 1,
+    created_at    INTEGER NOT NULL,
+    updated_at    INTEGER NOT NULL
+) STRICT;
+
+-- Requests to hooks, with the reason why each was accepted or refused.
+CREATE TABLE hook_deliveries (
+    id          INTEGER PRIMARY KEY,
+    public_id   TEXT    NOT NULL UNIQUE,
+    hook_id     INTEGER NOT NULL REFERENCES hooks (id) ON DELETE CASCADE,
+    key         TEXT    NOT NULL, -- ID of the event, or of a replay, its original and its operation; empty: unknown
+    event       TEXT    NOT NULL, -- ID of the event at the sender, also of a replay; empty: unknown
+    state       TEXT    NOT NULL CHECK (state IN ('accepted', 'duplicate', 'filtered', 'refused')),
+    reason      TEXT    NOT NULL,
+    message     TEXT    NOT NULL,
+    size        INTEGER NOT NULL,
+    remote      TEXT    NOT NULL,
+    verified    INTEGER NOT NULL CHECK (verified IN (0, 1)),
+    run_id      INTEGER NOT NULL DEFAULT 0, -- 0: none
+    signal      TEXT    NOT NULL,
+    replay_of   TEXT    NOT NULL,
+    received_at INTEGER NOT NULL
+) STRICT;
+
+-- Serves HookDeliveryAccepted. Of the deliveries with one key, one is accepted.
+CREATE UNIQUE INDEX hook_deliveries_once ON hook_deliveries (hook_id, key) WHERE state = 'accepted';
+-- Serves HookReplayable.
+CREATE INDEX hook_deliveries_by_event ON hook_deliveries (hook_id, event, state);
+-- Serves HookDeliveryList, HookReplayable.
+CREATE INDEX hook_deliveries_by_hook ON hook_deliveries (hook_id, id);
+-- Serves HookDeliveryDelete.
+CREATE INDEX hook_deliveries_by_age ON hook_deliveries (received_at);
+
+-- What lists of deliveries do not need.
+CREATE TABLE hook_contents (
+    delivery_id INTEGER PRIMARY KEY REFERENCES hook_deliveries (id) ON DELETE CASCADE,
+    headers     TEXT    NOT NULL CHECK (json_valid(headers)),
+    body        TEXT    NOT NULL
+) STRICT;
+
 -- +goose Down
+DROP TABLE hook_contents;
+DROP TABLE hook_deliveries;
+DROP TABLE hooks;
 DROP TABLE signal_matches;
 DROP TABLE signal_waits;
 DROP TABLE signals;

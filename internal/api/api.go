@@ -160,6 +160,7 @@ func (a *API) subjects() []interface{ routes(a *API) } {
 		failureHandler{k, ops.Failures},
 		scheduleHandler{k, ops.Schedules},
 		signalHandler{k, ops.Signals},
+		hookHandler{k, ops.Hooks},
 		viewHandler{k, ops.Views},
 		memoryHandler{k, ops.Memory},
 		auditHandler{k, ops.Audit, ops.Runs},

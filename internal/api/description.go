@@ -19,6 +19,7 @@ var tags = []*huma.Tag{
 	{Name: "runs", Description: "Runs, their journals, steps, notes, and handoffs."},
 	{Name: "actions", Description: "Actions on one run, and their previews."},
 	{Name: "schedules", Description: "Schedules: runs of plans at the times of cron expressions."},
+	{Name: "hooks", Description: "Hooks: addresses to which other systems deliver events."},
 	{Name: "signals", Description: "Signals: named events that end the waits of steps."},
 	{Name: "bulk", Description: "Bulk operations: one action on many runs."},
 	{Name: "failures", Description: "Failed runs, grouped by cause."},

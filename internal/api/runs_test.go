@@ -194,6 +194,7 @@ func TestEveryListHasPages(t *testing.T) {
 	s.world.account(t)
 	run := s.world.runs[0].ID
 	s.ask(t, "operator", "POST /schedules", `{"key":"nightly","plan":"q","cron":"@daily"}`)
+	s.ask(t, "operator", "POST /hooks", `{"key":"orders","plan":"q","scheme":"bearer","secret":"S"}`)
 	for _, text := range []string{"one", "two", "three"} {
 		s.ask(t, "operator", "POST /runs/"+run+"/notes", `{"text":"`+text+`"}`)
 		s.ask(t, "operator", "POST /views", `{"name":"`+text+`","filter":"status:failed"}`)
@@ -204,7 +205,7 @@ func TestEveryListHasPages(t *testing.T) {
 			continue
 		}
 		line := "GET " + strings.NewReplacer("/runs/{id}", "/runs/"+run, "/plans/{id}", "/plans/p", "/schedules/{id}",
-			"/schedules/nightly").Replace(path)
+			"/schedules/nightly", "/hooks/{id}", "/hooks/orders").Replace(path)
 		all := s.ask(t, "admin", line+"?limit=200", "")
 		if all.status != 200 || all.json["hasMore"] != false || all.json["nextCursor"] != nil {
 			t.Errorf("%s: %d %.300s", line, all.status, all.text)

@@ -83,6 +83,7 @@ type Store interface {
 	planStore
 	runStore
 	scheduleStore
+	hookStore
 	signalStore
 	viewStore
 	preferenceStore
@@ -103,6 +104,7 @@ type App struct {
 	Drafts      *Drafts
 	Failures    *Failures
 	FirstSteps  *FirstSteps
+	Hooks       *Hooks
 	Memory      *Memory
 	Planning    *Planning
 	Plans       *Plans
@@ -147,7 +149,7 @@ func New(c Config) *App {
 		log:      c.Log,
 	}
 	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k},
-		Bulk: &Bulk{k}, Demo: &Demo{k}, Drafts: &Drafts{k}, Failures: &Failures{k}, FirstSteps: &FirstSteps{k},
+		Bulk: &Bulk{k}, Demo: &Demo{k}, Drafts: &Drafts{k}, Failures: &Failures{k}, FirstSteps: &FirstSteps{k}, Hooks: &Hooks{k},
 		Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, Preferences: &Preferences{k}, Providers: &Providers{k},
 		Runs: &Runs{k}, Schedules: &Schedules{k}, Signals: &Signals{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }

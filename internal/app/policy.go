@@ -151,6 +151,21 @@ const (
 	SendSignal  Operation = "send-signal"
 )
 
+// Hooks.
+const (
+	ListHooks          Operation = "list-hooks"
+	GetHook            Operation = "get-hook"
+	CreateHook         Operation = "create-hook"
+	UpdateHook         Operation = "update-hook"
+	PauseHook          Operation = "pause-hook"
+	ResumeHook         Operation = "resume-hook"
+	DeleteHook         Operation = "delete-hook"
+	ListHookDeliveries Operation = "list-hook-deliveries"
+	GetHookDelivery    Operation = "get-hook-delivery"
+	PreviewReplay      Operation = "preview-replay"
+	ReplayDeliveries   Operation = "replay-deliveries"
+)
+
 // Approvals.
 const (
 	ListApprovals   Operation = "list-approvals"
@@ -341,6 +356,18 @@ var policy = map[Operation]Rule{
 	ListSignals: {Query, domain.RoleViewer, "runs:read", ""},
 	GetSignal:   {Query, domain.RoleViewer, "runs:read", ""},
 	SendSignal:  {Entity, domain.RoleOperator, "runs:write", "signal.send"},
+
+	ListHooks:          {Query, domain.RoleViewer, "runs:read", ""},
+	GetHook:            {Query, domain.RoleViewer, "runs:read", ""},
+	CreateHook:         {Entity, domain.RoleOperator, "runs:write", "hook.create"},
+	UpdateHook:         {Entity, domain.RoleOperator, "runs:write", "hook.update"},
+	PauseHook:          {Entity, domain.RoleOperator, "runs:write", "hook.pause"},
+	ResumeHook:         {Entity, domain.RoleOperator, "runs:write", "hook.resume"},
+	DeleteHook:         {Entity, domain.RoleOperator, "runs:write", "hook.delete"},
+	ListHookDeliveries: {Query, domain.RoleViewer, "runs:read", ""},
+	GetHookDelivery:    {Query, domain.RoleOperator, "runs:read", ""},
+	PreviewReplay:      {Query, domain.RoleViewer, "runs:read", ""},
+	ReplayDeliveries:   {Job, domain.RoleOperator, "runs:write", "hook.replay"},
 
 	ListApprovals:   {Query, domain.RoleViewer, "runs:read", ""},
 	GetApproval:     {Query, domain.RoleViewer, "runs:read", ""},

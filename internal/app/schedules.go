@@ -126,8 +126,9 @@ func (s *Schedules) Create(ctx context.Context, req NewSchedule) (domain.Schedul
 	}
 	x := domain.Schedule{ID: domain.NewID(), Key: strings.TrimSpace(req.Key), Actor: req.By.Name,
 		ScheduleSpec: domain.ScheduleSpec{Zone: "UTC", Overlap: domain.Overlaps[0], CatchUp: domain.CatchUps[0]}}
-	if err := checkScheduleKey(x.Key); err != nil {
-		return x, err
+	if !validKey(x.Key) {
+		return x, domain.Errorf(domain.CodeInvalid, "%q is not a valid key of a schedule", clip(x.Key, 50)).
+			Suggest("use 1 to %d letters, digits, and the characters . _ -", maxKey)
 	}
 	if err := s.apply(ctx, &x, req.ScheduleFields); err != nil {
 		return x, err
@@ -145,18 +146,14 @@ func (s *Schedules) Create(ctx context.Context, req NewSchedule) (domain.Schedul
 	return s.store.Schedule(ctx, x.ID)
 }
 
-// maxScheduleKey is the maximum length of a key.
-const maxScheduleKey = 100
+// maxKey is the maximum length of the key of a schedule or a hook.
+const maxKey = 100
 
-func checkScheduleKey(key string) error {
-	valid := key != "" && len(key) <= maxScheduleKey && !strings.ContainsFunc(key, func(r rune) bool {
+// validKey reports whether a schedule or a hook may have a key.
+func validKey(key string) bool {
+	return key != "" && len(key) <= maxKey && !strings.ContainsFunc(key, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
 	})
-	if !valid {
-		return domain.Errorf(domain.CodeInvalid, "%q is not a valid key of a schedule", clip(key, 50)).
-			Suggest("use 1 to %d letters, digits, and the characters . _ -", maxScheduleKey)
-	}
-	return nil
 }
 
 // apply changes settings of a schedule, checks the result, and computes the next slot.

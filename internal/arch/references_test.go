@@ -49,7 +49,7 @@ func TestEveryReasonIsDocumented(t *testing.T) {
 	t.Parallel()
 	_, section, _ := strings.Cut(readPage(t, "errors.md"), "\n### Reasons\n")
 	declared := regexp.MustCompile(`(?s)invalid\("([a-z_.]+)"|\b(?:err|e|p)\.Reason(?:, [\w.]+)* = "([a-z_.]+)"|` +
-		`domain\.Error\{[^}]*?Reason: "([a-z_.]+)"|refuse\(\s*domain\.Code\w+,\s*"([a-z_]+)"|const Reason\w+ = "([a-z_]+)"|` +
+		`domain\.Error\{[^}]*?Reason: "([a-z_.]+)"|refuse\(\s*domain\.Code\w+,\s*"([a-z_.]+)"|const Reason\w+ = "([a-z_]+)"|` +
 		`&Error\{Code: "([a-z_]+)"`)
 	var reasons, rows []string
 	for _, pattern := range []string{"*", "*/*", "*/*/*"} {

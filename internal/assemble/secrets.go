@@ -213,3 +213,9 @@ func (s *Secrets) Secret(name, toolName string, input any) (string, bool) {
 				(u.Port() == "" || u.Port() == "443" && u.Scheme == "https" || u.Port() == "80" && u.Scheme == "http")
 	})
 }
+
+// ForHook returns a secret that hooks may use.
+func (s *Secrets) ForHook(name string) (string, bool) {
+	v, ok := s.now.Load().of[name]
+	return v, ok && s.of[name].Hooks
+}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/internal/hook"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -25,6 +26,8 @@ import (
 type Store interface {
 	Run(ctx context.Context, id string) (domain.Run, error)
 	Schedule(ctx context.Context, idOrKey string) (domain.Schedule, error)
+	HookDelivery(ctx context.Context, id string) (domain.HookDelivery, error)
+	hook.Store
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	BulksUnderWay(ctx context.Context) ([]domain.Bulk, error)
 	BulkItems(ctx context.Context, f domain.BulkItemFilter) ([]domain.BulkItem, error)
@@ -42,6 +45,7 @@ type Engine interface {
 	Preview(ctx context.Context, actor domain.Actor, r domain.ActionRequest) (domain.Preview, error)
 	Act(ctx context.Context, actor domain.Actor, r domain.ActionRequest) (domain.Run, error)
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
+	SignalStored(ctx context.Context, name, key string)
 	// Wait returns when the run is final or waits for a person.
 	Wait(ctx context.Context, run string) (domain.Run, error)
 	// Program is a version of a plan, compiled.

@@ -162,6 +162,9 @@ func (s slow) Preview(ctx context.Context, a domain.Actor, r domain.ActionReques
 func (s slow) Start(ctx context.Context, a domain.Actor, r domain.StartRequest) (domain.Run, error) {
 	return s.Engine.Start(ctx, a, r)
 }
+func (s slow) SignalStored(ctx context.Context, name, key string) {
+	s.Engine.SignalStored(ctx, name, key)
+}
 func (s slow) Program(ctx context.Context, hash string) (*walk.Program, error) {
 	return s.Engine.Program(ctx, hash)
 }

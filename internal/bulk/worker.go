@@ -192,8 +192,11 @@ func (w *worker) act(ctx context.Context, it *domain.BulkItem) (bool, error) {
 	if w.marks() {
 		return w.mark(ctx, it)
 	}
-	if w.b.Action == domain.ActionBackfill {
+	switch w.b.Action {
+	case domain.ActionBackfill:
 		return w.backfill(ctx, it)
+	case domain.ActionReplay:
+		return w.replay(ctx, it)
 	}
 	req := domain.ActionRequest{Run: it.Run, Action: w.b.Action, Reason: reason}
 	if w.b.Action == domain.ActionRerun { // does not change the run
@@ -231,9 +234,9 @@ func (w *worker) settle(ctx context.Context, it *domain.BulkItem) error {
 
 // carriedOut reports whether an earlier process acted on the run for this operation. An action and
 // its audit record commit together; the operation records the outcome later. A rerun finds its run
-// by its key instead, and a backfill by its slot.
+// by its key instead, a backfill by its slot, and a replay by its delivery.
 func (w *worker) carriedOut(ctx context.Context, run string) (bool, error) {
-	if w.b.Action == domain.ActionRerun || w.b.Action == domain.ActionBackfill {
+	if w.b.Action == domain.ActionRerun || w.b.Action == domain.ActionBackfill || w.b.Action == domain.ActionReplay {
 		return false, nil
 	}
 	f := domain.AuditFilter{

@@ -52,6 +52,7 @@ var expected = map[string][]string{
 	"docs/tutorials/crash-recovery.md":    {"running", "charge is in doubt", `output: {"order":17,"receipt":"r-17"}`},
 	"docs/tutorials/approval-workflow.md": {"pay 20 EUR for A-1", "exit 3", "pay 150 EUR for A-2", "refund of A-3 refused"},
 	"docs/tutorials/agent-with-tools.md":  {"exit 3", "EMEA leads with 300."},
+	"docs/guides/hooks.md":                {`{"status":"accepted"`, `{"status":"duplicate"`, "hook.expression", "1 delivery"},
 	"docs/guides/start-runs.md":           {"Hello Grace", "Hello Ada", "total: 240"},
 	"docs/reference/api.md":               {`"version":1`, `"status":"`},
 	"examples/README.md":                  {`"publish":true`, `"total":238`},
@@ -68,6 +69,7 @@ func TestPagesRun(t *testing.T) {
 	}
 	need.Program(t, "bash")
 	need.Program(t, "curl")
+	need.Program(t, "openssl")
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)

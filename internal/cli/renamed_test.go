@@ -52,7 +52,10 @@ var renamed = map[string]string{
 func TestEveryCommandHasItsPlace(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{"status": true, "server status": true, "schedules": true, "signals": true,
-		"signals send": true, "signals show": true, "spend": true, "runs doubts": true, "runs doubts resolve": true} // new
+		"signals send": true, "signals show": true, "spend": true, "runs doubts": true, "runs doubts resolve": true, "hooks": true} // new
+	for _, verb := range strings.Fields("show create update pause resume delete deliveries delivery replay") {
+		used["hooks "+verb] = true
+	}
 	for _, verb := range strings.Fields("show create update delete pause resume next decide backfill") {
 		used["schedules "+verb] = true
 	}
@@ -86,9 +89,10 @@ func TestTheTopLevel(t *testing.T) {
 		got[cmd.GroupID] = append(got[cmd.GroupID], cmd.Name())
 	}
 	for group, want := range map[string]string{
-		"verbs":  "ask run spend status validate version",
-		"groups": "agents approvals audit drafts failures operations plans providers runs schedules server sessions signals tools views",
-		"short":  "approve cancel fork logs rerun resume reject show",
+		"verbs": "ask run spend status validate version",
+		"groups": "agents approvals audit drafts failures hooks operations plans providers runs schedules server sessions " +
+			"signals tools views",
+		"short": "approve cancel fork logs rerun resume reject show",
 	} {
 		list := strings.Fields(want)
 		slices.Sort(list)
@@ -101,7 +105,7 @@ func TestTheTopLevel(t *testing.T) {
 
 // summaryVerbs are the verbs that begin the summary of a command.
 var summaryVerbs = strings.Fields(`Convert Decide Accept Acknowledge Add Apply Archive Assign Call Cancel Change Check Clear Compare Create Delete Disable
-	Discard Draw Enable End Export Kill Link List Make Manage Pause Plan Print Release Remove Replace Reject Resolve Restart Restore Resume Revoke
+	Discard Draw Enable End Export Kill Link List Make Manage Pause Plan Print Release Remove Replace Replay Reject Resolve Restart Restore Resume Revoke
 	Run Save Search Send Serve Set Show Start Stop Store Track Approve
 	Unpause Withdraw`)
 

@@ -202,6 +202,8 @@ type Secret struct {
 	// Hosts lists the hosts that calls with the secret may go to, such as api.example.com,
 	// optionally with a port. It is required for the tool http.
 	Hosts []string `yaml:"hosts"`
+	// Hooks reports whether hooks may verify their senders with the secret.
+	Hooks bool `yaml:"hooks"`
 }
 
 // Retention configures when the journals and values of finished runs are deleted. The runs stay in

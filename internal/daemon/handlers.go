@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/demo"
 	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/exit"
+	"github.com/kairosd/kairosd/internal/hook"
 
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/web"
@@ -88,7 +89,10 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		public.Close()
 		return nil, nil, nil, err
 	}
-	return site, public.LocalHandler(&actor), func() { site.Close(); public.Close() }, nil
+	hooks := hook.New(hook.Config{Store: s.store, Engine: s.engine, Log: s.log, Mask: s.masks.Mask,
+		Secret: func(name string) (string, bool) { return s.now().secrets.ForHook(name) }})
+	site.ServeHooks(hooks)
+	return site, public.LocalHandler(&actor), func() { site.Close(); public.Close(); hooks.Close() }, nil
 }
 
 // ready returns the reason why the daemon cannot serve requests, or nil.

@@ -24,6 +24,8 @@ const (
 	ActionLabel       Action = "label"
 	// ActionBackfill runs past slots of a schedule.
 	ActionBackfill Action = "backfill"
+	// ActionReplay repeats deliveries to a hook.
+	ActionReplay Action = "replay"
 )
 
 // StartRequest is a request to start a run.
@@ -43,6 +45,8 @@ type StartRequest struct {
 	// Slot and Claim are the slot that a schedule starts the run for.
 	Slot  RunSlot
 	Claim *SlotClaim `json:"-"`
+	// Delivery is the delivery to a hook that starts the run.
+	Delivery *HookDelivery `json:"-"`
 	// Dry skips every step that might have a side effect or call a model.
 	Dry bool
 	// Offline implies Dry, and also skips steps that read from other systems.

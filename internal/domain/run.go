@@ -175,6 +175,8 @@ type NewRun struct {
 	Slot        RunSlot
 	// Claim, if not nil, is the slot that the run is started for.
 	Claim *SlotClaim
+	// Delivery, if not nil, is the delivery to a hook that starts the run. It is stored with the run.
+	Delivery *HookDelivery
 	// Entries is the journal that a fork starts with, numbered from 1.
 	Entries []Entry
 	Audit   []AuditRecord

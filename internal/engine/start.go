@@ -89,6 +89,7 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 		StartAt:     r.StartAt,
 		Slot:        r.Slot,
 		Claim:       r.Claim,
+		Delivery:    r.Delivery,
 		Receipt:     r.Receipt,
 	}
 	if n.Limits.Offline = r.Offline; r.Dry {

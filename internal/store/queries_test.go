@@ -437,6 +437,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	everyToolQuery(t, s, must)
 	everyPositionQuery(t, s, must)
 	everyScheduleQuery(t, s, putVersion(t, s, "timed", "timed"), must)
+	everyHookQuery(t, s, putVersion(t, s, "hooked", "hooked"), must)
 	everySignalQuery(t, s, putVersion(t, s, "signaled", "signaled"), must)
 	must("remove access", s.writer.perform(func(w *writer) ([]auditRow, error) {
 		return nil, errors.Join(w.q.TokenDelete(w.ctx, "none"), w.q.ApprovalClose(w.ctx, dbsqlc.ApprovalCloseParams{PublicID: "none"}))

@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/store/internal/incoming"
 )
 
 // CreateRun stores a run with its first journal rows and audit records. If a run with the same Key
@@ -160,6 +161,13 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		n.id = claim.run
 		return nil, moveSchedule(w, claim.schedule, n.r.Claim.SlotMove)
 	}
+	if d := n.r.Delivery; d != nil {
+		first, err := incoming.New(w.ctx, w.q, w.s.now()).Accepted(d.HookID, d.Key)
+		if err != nil || first.ID != "" { // an earlier delivery started it
+			n.id = first.Run
+			return nil, err
+		}
+	}
 	if err := n.admit(w); err != nil {
 		return nil, err
 	}
@@ -181,6 +189,11 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	}
 	if err := settleClaim(w, claim, n.r.Claim, rowID, p.CreatedAt); err != nil {
 		return nil, err
+	}
+	if d := n.r.Delivery; d != nil {
+		if err := incoming.New(w.ctx, w.q, w.s.now()).Record(*d, rowID); err != nil {
+			return nil, err
+		}
 	}
 	if err := n.insertDetails(w, rowID); err != nil {
 		return nil, err

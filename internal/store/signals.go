@@ -11,15 +11,49 @@ import (
 // Incoming returns what arrives from other systems in the transaction.
 func (tx *Tx) Incoming() incoming.Tx { return incoming.New(tx.w.ctx, tx.w.q, tx.op.At) }
 
-// deletedAtOnce limits the signals that one transaction deletes.
+// deletedAtOnce limits the signals and the deliveries that one transaction deletes.
 const deletedAtOnce = 1000
 
-// ExpireSignals marks signals that expired as unmatched, and deletes old ones.
-func (s schedules) ExpireSignals(context.Context) error {
-	_, _, err := s.store.Do(s.store.by("expire signals", domain.System), func(tx *Tx) (string, error) {
-		return "", tx.Incoming().Expire(tx.op.At.Add(-domain.SignalRetention), deletedAtOnce)
+// ExpireSignals marks signals that expired as unmatched, and deletes old signals and deliveries.
+func (s schedules) ExpireSignals(ctx context.Context) error {
+	for more := true; more && ctx.Err() == nil; {
+		_, _, err := s.store.Do(s.store.by("expire signals", domain.System), func(tx *Tx) (string, error) {
+			var err error
+			more, err = tx.Incoming().Expire(tx.op.At.Add(-domain.SignalRetention), tx.op.At.Add(-domain.HookRetention), deletedAtOnce)
+			return "", err
+		})
+		if err != nil {
+			return core.Translate(err, "expire signals")
+		}
+	}
+	return nil
+}
+
+// RecordDelivery stores a delivery to a hook that started no run.
+func (s schedules) RecordDelivery(_ context.Context, d domain.HookDelivery) error {
+	_, _, err := s.store.Do(s.store.by("record a delivery", domain.System), func(tx *Tx) (string, error) {
+		return "", tx.Incoming().Record(d, 0)
 	})
-	return core.Translate(err, "expire signals")
+	return core.Translate(err, "record a delivery")
+}
+
+// SendDelivered stores the signal of a delivery with the delivery. If a delivery with its key was
+// accepted before, it stores nothing and returns that one.
+func (s schedules) SendDelivered(_ context.Context, by domain.Actor, d domain.HookDelivery, x domain.Signal) (domain.HookDelivery, error) {
+	o := Operation{Name: "deliver a signal", Action: "signal.send", By: by, At: s.store.now().UTC()}
+	var first domain.HookDelivery
+	_, _, err := s.store.Do(o, func(tx *Tx) (string, error) {
+		var err error
+		if first, err = tx.Incoming().Accepted(d.HookID, d.Key); err != nil || first.ID != "" {
+			return "", err
+		}
+		tx.Audit("signal:"+x.Name, "", domain.RawJSON(core.EncodeJSON(map[string]any{"id": x.ID, "key": x.Key, "delivery": d.ID})))
+		if err := tx.Incoming().Send(x); err != nil {
+			return "", err
+		}
+		return "", tx.Incoming().Record(d, 0)
+	})
+	return first, core.Translate(err, "deliver a signal")
 }
 
 // DropWait removes a wait for a signal that has ended.

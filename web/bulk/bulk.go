@@ -44,6 +44,8 @@ func headingOf(c *ui.Context, a domain.Action, n int) string {
 		return c.N(n, "Label %s run", "Label %s runs")
 	case domain.ActionBackfill:
 		return c.N(n, "Run %s missed slot", "Run %s missed slots")
+	case domain.ActionReplay:
+		return c.N(n, "Replay %s delivery", "Replay %s deliveries")
 	}
 	return string(a) + " " + strconv.Itoa(n)
 }

@@ -70,7 +70,7 @@ func (s *section) items(c *ui.Context) (Items, error) {
 	return v, nil
 }
 
-// itemOf returns a row of the list: a run, or a slot of a schedule. The first row is the canary, if
+// itemOf returns a row of the list: a run, a slot of a schedule, or a delivery. The first row is the canary, if
 // the operation has one.
 func itemOf(c *ui.Context, b domain.Bulk, it domain.BulkItem) Item {
 	row := Item{
@@ -81,6 +81,9 @@ func itemOf(c *ui.Context, b domain.Bulk, it domain.BulkItem) Item {
 	}
 	if _, slot, err := domain.SplitSlotName(it.Run); err == nil { // slot of a backfill
 		row.Run = kit.Link{Text: c.Time(slot).Text, Href: link.List("/runs", b.Query)}
+	}
+	if b.Action == domain.ActionReplay { // a delivery
+		row.Run.Href = link.List("/runs", b.Query)
 	}
 	if it.Result != "" {
 		row.Result = kit.Link{Text: domain.ShortID(it.Result), Href: "/runs/" + it.Result}

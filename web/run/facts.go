@@ -22,7 +22,7 @@ var triggerWords = map[string]string{
 	"child": locale.Mark(
 		"a run above it",
 	), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),
-	domain.OriginSchedule: locale.Mark("a schedule"),
+	domain.OriginSchedule: locale.Mark("a schedule"), domain.OriginHook: locale.Mark("a hook"),
 }
 
 // facts returns further properties of the run, each in a few words.

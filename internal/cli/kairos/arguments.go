@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -96,29 +95,6 @@ func (c *program) readPlan(path string) ([]byte, planner.Format, error) {
 		return nil, "", exit.Usage("%s is larger than %d bytes\n  split the plan, or move data into its input", path, planner.MaxDocument)
 	}
 	return src, planner.FormatOf(path, src), nil
-}
-
-// moment parses a future time: the next occurrence of a time of day, a duration from now, or a date
-// and time. Without a zone, it is in local time.
-func moment(flag, text string, now time.Time) (time.Time, error) {
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(d), nil
-	}
-	for _, layout := range []string{"15:04", "15:04:05"} {
-		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location())
-			if !at.After(now) {
-				at = time.Date(now.Year(), now.Month(), now.Day()+1, t.Hour(), t.Minute(), t.Second(), 0, now.Location())
-			}
-			return at, nil
-		}
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
-		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, exit.Usage("invalid time %[2]q for %[1]s\n  use 06:00, 2h, 2030-01-31T06:00 or 2030-01-31T06:00:00Z", flag, text)
 }
 
 // listFlags are the flags of lists with pages.

@@ -16,7 +16,7 @@ var destructive = map[string]string{
 	"kairos sessions clear":   "Clear the memory of session %s?",
 	"kairos drafts discard":   "Discard draft %s?",
 	"kairos views delete":     "Delete view %s?",
-	"kairos schedules delete": "Delete schedule %s?",
+	"kairos schedules delete": "Delete schedule %s?", "kairos hooks delete": "Delete hook %s and its deliveries?",
 }
 
 // confirmed adds a confirmation on a terminal to the destructive commands of a tree. --yes confirms

@@ -49,6 +49,17 @@ func (c *program) connect(ctx context.Context) (*client.Client, error) {
 	return b, nil
 }
 
+// connectQuietly connects for the completion of a word. It returns nil if there is no database.
+func (c *program) connectQuietly(ctx context.Context) (b *client.Client, closeAll func(), err error) {
+	if c.server == "" && !datadir.Exists(c.database()) {
+		return nil, nil, nil
+	}
+	quiet := *c
+	quiet.quiet = true
+	b, err = quiet.connect(ctx)
+	return b, func() { c.close(b) }, err
+}
+
 // remote returns a client of the server in --server.
 func (c *program) remote() (*client.Client, error) {
 	return client.New(c.server, cmp.Or(c.token, c.Env("KAIROS_TOKEN")))

@@ -185,7 +185,7 @@ func (c failureCommands) ackRuns(cmd *cobra.Command, names []string, note, at st
 	var resumeAt time.Time
 	if at != "" {
 		var err error
-		if resumeAt, err = moment("--resume-at", at, time.Now()); err != nil {
+		if resumeAt, err = cli.Moment("--resume-at", at, time.Now()); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/complete"
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
@@ -64,7 +65,7 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 		{"verbs", []*cobra.Command{run.runCommand(), draft.askCommand(), checkCommands{c}.validateCommand(),
 			statusCommands{c}.statusCommand(), spendCommands{c}.command(), cli.VersionCommand(c.Streams)}},
 		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), scheduleCommands{c}.group(),
-			signalCommands{c}.group(), draft.group(),
+			signalCommands{c}.group(), hookCommands{c}.group(), draft.group(),
 			approval.group(), failureCommands{c}.group(),
 			operationCommands{c}.group(), toolCommands{c}.group(), agent.group(), agent.providerGroup(), sessionCommands{c}.group(),
 			viewCommands{c}.group(), auditCommands{c}.group(), serverCommands{c}.group()}},
@@ -79,7 +80,7 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 	root.AddCommand(cli.CompletionCommand(c.Streams, "kairos"))
 	cli.Versioned(root)
 	c.confirmed(root)
-	completer{c}.completed(root)
+	complete.Completer{Connect: c.connectQuietly, Words: flagWords}.Add(root)
 	return root
 }
 
@@ -141,6 +142,7 @@ type (
 	sessionCommands   struct{ *program }
 	scheduleCommands  struct{ *program }
 	signalCommands    struct{ *program }
+	hookCommands      struct{ *program }
 	viewCommands      struct{ *program }
 	auditCommands     struct{ *program }
 	serverCommands    struct{ *program }

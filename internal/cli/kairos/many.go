@@ -62,7 +62,7 @@ func (b *bulkFlags) request(action domain.Action, reason string) (r domain.BulkR
 	r = domain.BulkRequest{Action: action, Query: b.filter, Reason: reason, Rate: b.rate, Provider: b.provider, Tool: b.tool,
 		Canary: !b.noCanary && (action == domain.ActionResume || action == domain.ActionRerun)}
 	if b.notBefore != "" {
-		r.NotBefore, err = moment("--not-before", b.notBefore, time.Now())
+		r.NotBefore, err = cli.Moment("--not-before", b.notBefore, time.Now())
 	}
 	return r, err
 }

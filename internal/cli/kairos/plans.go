@@ -212,7 +212,7 @@ they took. It reads the newest runs that started since --since, at most 500.`,
 					rows = append(
 						rows,
 						[]string{id, strconv.Itoa(n.Runs), strconv.Itoa(n.Settled), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped),
-							strconv.Itoa(n.Attempts), took(n.P50), took(n.P95)},
+							strconv.Itoa(n.Attempts), cli.Took(n.P50), cli.Took(n.P95)},
 					)
 				}
 				c.Table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +34,7 @@ func activity(a domain.Activity) [][2]string {
 	facts := [][2]string{{"calls in 24 hours", calls(a)}}
 	if a.Calls > 0 {
 		facts = append(facts, [2]string{"last call", cli.Stamp(a.LastCallAt)},
-			[2]string{"duration", "p50 " + took(a.P50.Duration()) + ", p95 " + took(a.P95.Duration())})
+			[2]string{"duration", "p50 " + cli.Took(a.P50.Duration()) + ", p95 " + cli.Took(a.P95.Duration())})
 	}
 	for _, e := range a.Errors {
 		facts = append(facts, [2]string{"error", fmt.Sprintf("%s (%d)", e.Code, e.Count)})
@@ -79,19 +78,6 @@ func clip(s string, letters int) string {
 	return s
 }
 
-// took formats a duration.
-func took(d time.Duration) string {
-	switch {
-	case d <= 0:
-		return "-"
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
-}
-
 func step(s domain.PreviewStep) string {
 	if s.Visit > 1 {
 		return fmt.Sprintf("%s#%d", s.Node, s.Visit)
@@ -108,17 +94,6 @@ func text(j domain.RawJSON) string {
 	return jsonvalue.Text(v)
 }
 
-func size(bytes int64) string {
-	n := float64(bytes)
-	for _, unit := range []string{"bytes", "KiB", "MiB"} {
-		if n < 1024 {
-			return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) + " " + unit
-		}
-		n /= 1024
-	}
-	return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) + " GiB"
-}
-
 // indentJSON indents a stored value. JSON escapes control sequences, so that its text contains
 // none.
 func indentJSON(raw domain.RawJSON, prefix string) string {
@@ -129,7 +104,7 @@ func indentJSON(raw domain.RawJSON, prefix string) string {
 	return b.String()
 }
 
-func milliseconds(ms int64) string { return took(time.Duration(ms) * time.Millisecond) }
+func milliseconds(ms int64) string { return cli.Took(time.Duration(ms) * time.Millisecond) }
 
 // invalid prints the problems of a refused plan, and returns the error without repeating them.
 func (c *program) invalid(file string, problems planner.Problems, err error) error {

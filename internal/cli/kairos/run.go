@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/datadir"
@@ -278,7 +279,7 @@ func (s *startFlags) request(c *program, cmd *cobra.Command) (r domain.StartRequ
 		return r, exit.Usage("limits must not be negative")
 	}
 	if s.startAt != "" {
-		if r.StartAt, err = moment("--start-at", s.startAt, time.Now()); err != nil {
+		if r.StartAt, err = cli.Moment("--start-at", s.startAt, time.Now()); err != nil {
 			return r, err
 		}
 	}

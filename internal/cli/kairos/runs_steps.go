@@ -51,7 +51,7 @@ attempts; --cursor continues it.`,
 						node += "[" + strconv.Itoa(h.Item) + "]"
 					}
 					rows = append(rows, []string{cli.Stamp(h.At), domain.ShortID(h.Run), h.PlanKey + " v" + strconv.Itoa(h.Version), node,
-						strconv.Itoa(h.Attempt), string(h.Status), took(h.Took()),
+						strconv.Itoa(h.Attempt), string(h.Status), cli.Took(h.Took()),
 						strings.TrimSpace(h.Code + " " + h.Message)})
 				}
 				return c.listed(items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "ATTEMPT", "STATUS", "DURATION", "ERROR"}, rows,

@@ -75,15 +75,15 @@ releases the runs of one plan, and the hold stays.`,
 }
 
 func (c serverCommands) status(i domain.Server, v domain.HealthMetrics) {
-	free := size(i.Storage.Free)
+	free := cli.Size(i.Storage.Free)
 	if i.Storage.Needs > 0 {
-		free += "; runs wait until " + size(i.Storage.Needs) + " are free; kairosd retention deletes expired runs"
+		free += "; runs wait until " + cli.Size(i.Storage.Needs) + " are free; kairosd retention deletes expired runs"
 	}
 	facts := [][2]string{{"host", i.Host}, {"started", cli.Stamp(i.Started)},
 		{"starts in 7 days", fmt.Sprintf("%d, %d after a crash", i.Starts, i.UncleanStarts)},
 		{"runs", fmt.Sprintf("%d of %d slots, %d queued", v.Working, v.Slots, v.Queued)},
 		{"steps", fmt.Sprintf("%d of %d slots", v.Nodes, v.NodeSlots)},
-		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " write-ahead log"}, {"free disk space", free},
+		{"database", cli.Size(i.Storage.Database) + ", " + cli.Size(i.Storage.WAL) + " write-ahead log"}, {"free disk space", free},
 		{"integrity check", cli.Stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage error", i.Failed},
 		{"settings that need a restart", strings.Join(i.ConfigLater, ", ")}, {"configuration error", i.ConfigError}}
 	if m := i.Maintenance; m != nil {
@@ -117,7 +117,7 @@ func (c serverCommands) status(i domain.Server, v domain.HealthMetrics) {
 				state,
 				j.Every.Duration().String(),
 				cli.Stamp(j.LastAt),
-				took(j.Took.Duration()),
+				cli.Took(j.Took.Duration()),
 				cli.Stamp(j.NextAt),
 				j.Error,
 			},
@@ -217,7 +217,7 @@ writes a backup to a file.`,
 				if c.json {
 					return c.Print(b)
 				}
-				c.Printf("backup of %s: %s, verified up to audit event %d\n", cli.Stamp(b.Created), size(b.Bytes), b.AuditSeq)
+				c.Printf("backup of %s: %s, verified up to audit event %d\n", cli.Stamp(b.Created), cli.Size(b.Bytes), b.AuditSeq)
 				return nil
 			})
 		},

@@ -3,9 +3,11 @@ package query
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
@@ -115,4 +117,89 @@ func (s *SignalReader) Delivered(ctx context.Context, signal string, w domain.Si
 	}
 	n, err := s.db.Q.SignalMatched(ctx, dbsqlc.SignalMatchedParams{SignalID: r.ID, Run: w.Run, Node: w.Node, Item: int64(w.Item)})
 	return n > 0, core.Translate(err, "read a signal")
+}
+
+// Hook finds a hook by key or ID. It returns CodeNotFound.
+func (s *SignalReader) Hook(ctx context.Context, idOrKey string) (domain.Hook, error) {
+	return incoming.HookNamed(ctx, s.db.Q, idOrKey)
+}
+
+// Hooks lists hooks by key.
+func (s *SignalReader) Hooks(ctx context.Context, f domain.HookFilter) (domain.List[domain.Hook], error) {
+	var list domain.List[domain.Hook]
+	limit := core.PageLimit(f.Page.Limit)
+	rows, err := s.db.Q.HookList(ctx, f.Page.After, f.Text, int64(limit)+1)
+	if err != nil {
+		return list, core.Translate(err, "list hooks")
+	}
+	for i, r := range rows {
+		if i == limit {
+			list.Next = rows[i-1].Hook.Key
+			break
+		}
+		list.Items = append(list.Items, incoming.HookOf(r.Hook, r.PlanPublicID, r.PlanKey))
+	}
+	return list, nil
+}
+
+// Accepted returns the accepted delivery to a hook with a key, with its ID, run, and signal. It is zero
+// if there is none.
+func (s *SignalReader) Accepted(ctx context.Context, hook, key string) (domain.HookDelivery, error) {
+	return incoming.Accepted(ctx, s.db.Q, hook, key)
+}
+
+// HookDelivery finds a delivery. It returns CodeNotFound.
+func (s *SignalReader) HookDelivery(ctx context.Context, id string) (domain.HookDelivery, error) {
+	r, err := s.db.Q.HookDeliveryGet(ctx, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.HookDelivery{}, domain.Errorf(domain.CodeNotFound, "delivery %q not found", id)
+	} else if err != nil {
+		return domain.HookDelivery{}, core.Translate(err, "read a delivery")
+	}
+	d := incoming.DeliveryOf(r.HookDelivery, r.HookPublicID, r.HookKey, r.Run)
+	d.Body = r.HookContent.Body
+	if json.Unmarshal([]byte(r.HookContent.Headers), &d.Headers) != nil {
+		d.Headers = nil // the row is checked by the integrity check
+	}
+	return d, nil
+}
+
+// Replayable returns the IDs of the deliveries that a replay repeats, oldest first, and when the first
+// and the last of them arrived.
+func (s *SignalReader) Replayable(ctx context.Context, f domain.ReplayFilter) (ids []string, first, last time.Time, err error) {
+	rows, err := s.db.Q.HookReplayable(ctx, dbsqlc.HookReplayableParams{Hook: f.Hook, State: string(f.State), Since: core.Micros(f.Since),
+		Max: int64(f.Limit)})
+	for i, r := range rows {
+		ids, last = append(ids, r.PublicID), core.FromMicros(r.ReceivedAt)
+		if i == 0 {
+			first = last
+		}
+	}
+	return ids, first, last, core.Translate(err, "find deliveries to replay")
+}
+
+// HookDeliveries lists the deliveries to a hook, newest first.
+func (s *SignalReader) HookDeliveries(ctx context.Context, f domain.DeliveryFilter) (domain.List[domain.HookDelivery], error) {
+	var list domain.List[domain.HookDelivery]
+	before := int64(math.MaxInt64)
+	if f.Page.After != "" {
+		var err error
+		if before, err = strconv.ParseInt(f.Page.After, 10, 64); err != nil {
+			return list, core.Translate(err, "read a cursor")
+		}
+	}
+	limit := core.PageLimit(f.Page.Limit)
+	rows, err := s.db.Q.HookDeliveryList(ctx, dbsqlc.HookDeliveryListParams{Hook: f.Hook, Before: before, State: string(f.State),
+		Max: int64(limit) + 1})
+	if err != nil {
+		return list, core.Translate(err, "list deliveries")
+	}
+	for i, r := range rows {
+		if i == limit {
+			list.Next = strconv.FormatInt(rows[i-1].HookDelivery.ID, 10)
+			break
+		}
+		list.Items = append(list.Items, incoming.DeliveryOf(r.HookDelivery, r.HookPublicID, r.HookKey, r.Run))
+	}
+	return list, nil
 }

@@ -168,6 +168,52 @@ type Handoff struct {
 	At        int64
 }
 
+type Hook struct {
+	ID           int64
+	PublicID     string
+	Key          string
+	PlanID       *int64
+	Version      int64
+	Scheme       string
+	Secret       string
+	Filter       string
+	Input        string
+	Signal       string
+	SignalKey    string
+	Labels       string
+	PausedAt     int64
+	PausedBy     string
+	PausedReason string
+	Actor        string
+	Rev          int64
+	CreatedAt    int64
+	UpdatedAt    int64
+}
+
+type HookContent struct {
+	DeliveryID int64
+	Headers    string
+	Body       string
+}
+
+type HookDelivery struct {
+	ID         int64
+	PublicID   string
+	HookID     int64
+	Key        string
+	Event      string
+	State      string
+	Reason     string
+	Message    string
+	Size       int64
+	Remote     string
+	Verified   int64
+	RunID      int64
+	Signal     string
+	ReplayOf   string
+	ReceivedAt int64
+}
+
 type Memory struct {
 	ID      int64
 	RunID   int64

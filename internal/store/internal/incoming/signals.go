@@ -102,13 +102,18 @@ func (t Tx) consume(run int64, w domain.SignalWait) error {
 	return err
 }
 
-// Expire ends the wait of signals that have expired, and deletes old ones, at most max.
-func (t Tx) Expire(before time.Time, max int) error {
+// Expire marks signals that have expired, and deletes signals and deliveries from before a time, at most
+// max of each. more reports that others are left.
+func (t Tx) Expire(signals, deliveries time.Time, max int) (more bool, err error) {
 	if _, err := t.q.SignalExpire(t.ctx, core.Micros(t.at)); err != nil {
-		return err
+		return false, err
 	}
-	_, err := t.q.SignalDelete(t.ctx, core.Micros(before), int64(max))
-	return err
+	n, err := t.q.SignalDelete(t.ctx, core.Micros(signals), int64(max))
+	if err != nil {
+		return false, err
+	}
+	m, err := t.q.HookDeliveryDelete(t.ctx, core.Micros(deliveries), int64(max))
+	return n == int64(max) || m == int64(max), err
 }
 
 // Drop removes a wait that has ended.

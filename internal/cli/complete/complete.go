@@ -1,4 +1,5 @@
-package kairos
+// Package complete completes the arguments and flags of commands in a shell.
+package complete
 
 import (
 	"context"
@@ -11,15 +12,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
-	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// completionTimeout bounds how long a shell waits for the completion of a word.
-const completionTimeout = 2 * time.Second
+// timeout bounds how long a shell waits for the completion of a word.
+const timeout = 2 * time.Second
 
 // lister lists the words that complete an argument; args are the ones before it.
 type lister func(ctx context.Context, b *client.Client, args []string) ([]string, error)
@@ -30,7 +29,8 @@ var listers = map[string]lister{
 	"RUN": runIDs, "PLAN": planKeys, "FILE|PLAN": planKeys, "APPROVAL": approvalIDs, "OPERATION": operationIDs, "DRAFT": draftIDs,
 	"AGENT": agentIDs, "TOOL": toolNames, "PROVIDER": providerNames, "SERVER": toolServers, "SESSION": sessionNames,
 	"STEP": stepsInDoubt, "VERSION": planVersions, "FROM": planVersions, "TO": planVersions,
-	"SCHEDULE": scheduleKeys, "views NAME": viewNames, "tools NAME": toolNames, "providers NAME": providerNames,
+	"SCHEDULE": scheduleKeys, "HOOK": hookKeys, "DELIVERY": deliveryIDs,
+	"views NAME": viewNames, "tools NAME": toolNames, "providers NAME": providerNames,
 	"approvals NAME": userNames, "EVENT": auditEvents, "doubts STEP": stepsInDoubtOfPlan,
 }
 
@@ -41,31 +41,24 @@ var flagListers = map[string]lister{
 	"kairos failures unack step": failedSteps,
 }
 
-// flagWords are the fixed words that complete a flag. They need no database.
-var flagWords = map[string][]string{
-	"kairos runs status": runStatuses(), "kairos runs list status": runStatuses(),
-	"kairos approvals status": approvalStates, "kairos approvals list status": approvalStates,
-	"kairos server logs level": {"DEBUG", "INFO", "WARN", "ERROR"}, "kairos runs steps sort": {"took"},
-	"kairos spend by": apitypes.SpendBy, "kairos spend period": spendPeriods,
-	"kairos schedules status": scheduleStates, "kairos schedules list status": scheduleStates,
-	"kairos plans graph format": {"mermaid", "dot", "svg"}, "kairos plans convert to": {"yaml", "json"},
-	"kairos operations show status": {"pending", "acted", "refused"},
-	"kairos ask priority":           {"low", "medium", "high"}, "kairos run on-conflict": {"queue", "skip", "cancel_oldest"},
+// Completer completes words for a shell.
+type Completer struct {
+	// Connect returns a client and a function that closes it. The client is nil if there is no database yet.
+	Connect func(ctx context.Context) (b *client.Client, closeAll func(), err error)
+	// Words are the fixed words that complete a flag, by the command and its name. They need no database.
+	Words map[string][]string
 }
 
-// completer completes words for a shell.
-type completer struct{ *program }
-
-// completed adds completion of arguments and flags to a tree of commands.
-func (c completer) completed(cmd *cobra.Command) {
+// Add adds completion of arguments and flags to a tree of commands.
+func (c Completer) Add(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
-		c.completed(sub)
+		c.Add(sub)
 	}
 	if cmd.HasParent() && cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
-		cmd.ValidArgsFunction = c.completeArgument
+		cmd.ValidArgsFunction = c.argument
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if words, ok := flagWords[cmd.CommandPath()+" "+f.Name]; ok {
+		if words, ok := c.Words[cmd.CommandPath()+" "+f.Name]; ok {
 			must(cmd.RegisterFlagCompletionFunc(f.Name, func(_ *cobra.Command, _ []string, prefix string) ([]string,
 				cobra.ShellCompDirective) {
 				return withPrefix(words, prefix), cobra.ShellCompDirectiveNoFileComp
@@ -85,7 +78,7 @@ func (c completer) completed(cmd *cobra.Command) {
 		}
 		must(cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, args []string, prefix string) ([]string,
 			cobra.ShellCompDirective) {
-			return c.complete(cmd, list, args, prefix), directive
+			return c.words(cmd, list, args, prefix), directive
 		}))
 	})
 }
@@ -102,8 +95,8 @@ func withPrefix(words []string, prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, prefix) })
 }
 
-// completeArgument completes the next argument of a command.
-func (c completer) completeArgument(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+// argument completes the next argument of a command.
+func (c Completer) argument(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	name := cli.ArgumentAt(cmd.Use, len(args))
 	list, ok := listers[cmd.Parent().Name()+" "+name]
 	if !ok {
@@ -113,23 +106,21 @@ func (c completer) completeArgument(cmd *cobra.Command, args []string, prefix st
 	if strings.HasPrefix(name, "FILE") || name == "" {
 		directive = cobra.ShellCompDirectiveDefault
 	}
-	return c.complete(cmd, list, args, prefix), directive
+	return c.words(cmd, list, args, prefix), directive
 }
 
-// complete lists the words with a prefix. If they cannot be listed in time, there are none.
-func (c completer) complete(cmd *cobra.Command, list lister, args []string, prefix string) []string {
-	if list == nil || c.server == "" && !datadir.Exists(c.database()) {
+// words lists the words with a prefix. If they cannot be listed in time, there are none.
+func (c Completer) words(cmd *cobra.Command, list lister, args []string, prefix string) []string {
+	if list == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 	defer cancel()
-	quiet := *c.program
-	quiet.quiet = true
-	b, err := quiet.connect(ctx)
-	if err != nil {
+	b, closeAll, err := c.Connect(ctx)
+	if b == nil || err != nil {
 		return nil
 	}
-	defer c.close(b)
+	defer closeAll()
 	words, err := list(ctx, b, args)
 	if err != nil {
 		return nil
@@ -164,6 +155,26 @@ func scheduleKeys(ctx context.Context, b *client.Client, _ []string) (out []stri
 	list, _, err := b.Schedules(ctx, domain.ScheduleFilter{Page: domain.Page{Limit: completions}})
 	for _, s := range list {
 		out = append(out, described(s.Key, s.Cron))
+	}
+	return out, err
+}
+
+func hookKeys(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, _, err := b.Hooks(ctx, domain.HookFilter{Page: domain.Page{Limit: completions}})
+	for _, h := range list {
+		out = append(out, described(h.Key, string(h.Scheme)))
+	}
+	return out, err
+}
+
+// deliveryIDs lists deliveries to the hook in the first argument.
+func deliveryIDs(ctx context.Context, b *client.Client, args []string) (out []string, err error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	list, _, err := b.HookDeliveries(ctx, domain.DeliveryFilter{Hook: args[0], Page: domain.Page{Limit: completions}})
+	for _, d := range list {
+		out = append(out, described(d.ID, fmt.Sprintf("%s %s", d.Status, d.Key)))
 	}
 	return out, err
 }
@@ -303,11 +314,4 @@ func viewNames(ctx context.Context, b *client.Client, _ []string) (out []string,
 		out = append(out, described(v.Name, v.Query))
 	}
 	return out, err
-}
-
-func runStatuses() (out []string) {
-	for _, s := range domain.RunStatuses {
-		out = append(out, string(s))
-	}
-	return out
 }

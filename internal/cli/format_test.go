@@ -1,8 +1,10 @@
-package kairos
+package cli_test
 
 import (
 	"testing"
 	"time"
+
+	"github.com/kairosd/kairosd/internal/cli"
 )
 
 func TestFutureTimes(t *testing.T) {
@@ -15,7 +17,7 @@ func TestFutureTimes(t *testing.T) {
 		"2030-03-01 06:00:30": "2030-03-01T06:00:30+02:00",
 		"soon":                "", "": "", "25:00": "", "-2h": "",
 	} {
-		got, err := moment("--at", text, now)
+		got, err := cli.Moment("--at", text, now)
 		if want == "" && err == nil || want != "" && (err != nil || got.Format(time.RFC3339) != want) {
 			t.Errorf("%q: %s %v, want %s", text, got.Format(time.RFC3339), err, want)
 		}

@@ -1,0 +1,65 @@
+package hook
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// limits are the rate limits of senders and hooks. It is safe for concurrent use.
+type limits struct {
+	senders *lru.Cache[netip.Prefix, *rate.Limiter]
+	mu      sync.Mutex
+	hooks   map[string]*hookLimits // by ID
+}
+
+// hookLimits limit the deliveries of verified senders to a hook, and the stored deliveries of others.
+type hookLimits struct{ verified, stored *rate.Limiter }
+
+// maxSenders is the number of addresses whose rates are known. Older ones are forgotten.
+const maxSenders = 10_000
+
+func newLimits() *limits {
+	senders, err := lru.New[netip.Prefix, *rate.Limiter](maxSenders)
+	if err != nil {
+		panic(err) // the size is positive
+	}
+	return &limits{senders: senders, hooks: map[string]*hookLimits{}}
+}
+
+// sender reports whether an address may send a request now. Addresses of one IPv6 network share a limit.
+func (l *limits) sender(address string, now time.Time) bool {
+	var network netip.Prefix // of addresses that cannot be parsed
+	if a, err := netip.ParseAddr(address); err == nil {
+		bits := a.BitLen()
+		if a.Is6() {
+			bits = 64
+		}
+		network, _ = a.Prefix(bits) // the number of bits fits
+	}
+	limiter, known := l.senders.Get(network)
+	if !known {
+		limiter = rate.NewLimiter(domain.HookSenderRate, domain.HookSenderBurst)
+		if first, known, _ := l.senders.PeekOrAdd(network, limiter); known {
+			limiter = first
+		}
+	}
+	return limiter.AllowN(now, 1)
+}
+
+func (l *limits) hook(id string) *hookLimits {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.hooks[id]
+	if h == nil {
+		h = &hookLimits{verified: rate.NewLimiter(domain.HookRate, domain.HookBurst),
+			stored: rate.NewLimiter(rate.Every(time.Minute), domain.StoredRefusals)}
+		l.hooks[id] = h
+	}
+	return h
+}

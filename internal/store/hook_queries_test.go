@@ -1,0 +1,75 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// everyHookQuery creates a hook for a version, delivers to it, and deletes it.
+func everyHookQuery(t *testing.T, s *Store, v domain.Version, must func(string, error)) {
+	t.Helper()
+	ctx, now := t.Context(), s.now()
+	h := domain.Hook{ID: domain.NewID(), Key: "h", PlanID: v.PlanID, Actor: "t", HookSpec: domain.HookSpec{Scheme: domain.HookBearer,
+		Secret: "S", Labels: map[string]string{"env": "prod"}}}
+	do := func(name string, f func(tx *Tx) error) {
+		t.Helper()
+		_, _, err := s.Do(s.by(name, domain.System), func(tx *Tx) (string, error) { return "", f(tx) })
+		must(name, err)
+	}
+	do("create", func(tx *Tx) error { return tx.Incoming().CreateHook(h) })
+	d := domain.HookDelivery{ID: domain.NewID(), HookID: h.ID, Key: "k", State: domain.DeliveryAccepted, Verified: true, Body: "{}",
+		ReceivedAt: now}
+	run, created, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Delivery: &d})
+	if must("run", err); !created {
+		t.Error("no run")
+	}
+	if got, err := s.HookDelivery(ctx, d.ID); err != nil || got.Body != "{}" {
+		t.Errorf("%+v %v", got, err)
+	}
+	again := d
+	again.ID = domain.NewID()
+	if other, created, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Delivery: &again}); err != nil || created ||
+		other.ID != run.ID {
+		t.Errorf("a second run: %t %s %v", created, other.ID, err)
+	}
+	refused := domain.HookDelivery{ID: domain.NewID(), HookID: h.ID, State: domain.DeliveryRefused, Reason: "r", ReceivedAt: now}
+	must("record", s.RecordDelivery(ctx, refused))
+	first, err := s.Accepted(ctx, h.ID, "k")
+	if must("accepted", err); first.ID != d.ID || first.Run != run.ID {
+		t.Errorf("%+v", first)
+	}
+	got, err := s.HookDelivery(ctx, d.ID)
+	if must("delivery", err); got.Hook != "h" || got.Run != run.ID || !got.Verified {
+		t.Errorf("%+v", got)
+	}
+	page, err := s.HookDeliveries(ctx, domain.DeliveryFilter{Hook: h.ID, Page: domain.Page{Limit: 1}})
+	if must("deliveries", err); len(page.Items) != 1 || page.Items[0].ID != refused.ID || page.Next == "" {
+		t.Errorf("%+v", page)
+	}
+	page, err = s.HookDeliveries(ctx, domain.DeliveryFilter{Hook: h.ID, State: domain.DeliveryAccepted,
+		Page: domain.Page{After: page.Next}})
+	if must("second page", err); len(page.Items) != 1 || page.Items[0].ID != d.ID {
+		t.Errorf("%+v", page)
+	}
+	ids, at, _, err := s.Replayable(ctx, domain.ReplayFilter{Hook: h.ID, State: domain.DeliveryAccepted, Limit: 9})
+	if must("replayable", err); len(ids) != 1 || ids[0] != d.ID || !at.Equal(d.ReceivedAt.Truncate(time.Microsecond)) {
+		t.Errorf("%v %s", ids, at)
+	}
+	do("change", func(tx *Tx) error {
+		x, err := tx.Incoming().Hook("h")
+		x.Paused = &domain.Disablement{Since: now, By: "t"}
+		must("read", err)
+		return tx.Incoming().ChangeHook(x)
+	})
+	list, err := s.Hooks(ctx, domain.HookFilter{Text: "H"})
+	if must("list", err); len(list.Items) != 1 || list.Items[0].Paused == nil || list.Items[0].Labels["env"] != "prod" ||
+		list.Items[0].PlanKey == "" {
+		t.Errorf("%+v", list.Items)
+	}
+	do("delete", func(tx *Tx) error { return tx.Incoming().DeleteHook(h.ID) })
+	if _, err := s.Hook(ctx, "h"); domain.CodeOf(err) != domain.CodeNotFound {
+		t.Errorf("a deleted hook: %v", err)
+	}
+}
