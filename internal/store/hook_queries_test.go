@@ -68,6 +68,23 @@ func everyHookQuery(t *testing.T, s *Store, v domain.Version, must func(string, 
 		list.Items[0].PlanKey == "" {
 		t.Errorf("%+v", list.Items)
 	}
+	old := domain.HookDelivery{ID: domain.NewID(), HookID: h.ID, State: domain.DeliveryRefused, Body: "b", Verified: true}
+	for i := range deletedAtOnce + 1 { // more than one transaction deletes
+		x := old
+		if i > 0 {
+			x.ID = domain.NewID()
+		}
+		x.ReceivedAt = now.Add(-domain.HookRetention - time.Hour)
+		do("record an old one", func(tx *Tx) error { return tx.Incoming().Record(x, 0) })
+	}
+	must("expire", s.ExpireSignals(ctx))
+	page, err = s.HookDeliveries(ctx, domain.DeliveryFilter{Hook: h.ID, Page: domain.Page{Limit: 200}})
+	if must("deliveries that are left", err); len(page.Items) != 2 {
+		t.Errorf("%d deliveries are left, want 2", len(page.Items))
+	}
+	if _, err := s.HookDelivery(ctx, old.ID); domain.CodeOf(err) != domain.CodeNotFound {
+		t.Errorf("an old delivery: %v", err)
+	}
 	do("delete", func(tx *Tx) error { return tx.Incoming().DeleteHook(h.ID) })
 	if _, err := s.Hook(ctx, "h"); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("a deleted hook: %v", err)
