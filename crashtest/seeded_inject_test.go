@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,51 @@ func (b bug) inject(t *testing.T) (path, text string) {
 		text = strings.Replace(text, old, with, 1)
 	}
 	return path, text
+}
+
+// tests returns the names of the tests in a package, or in all packages below it if the name ends with
+// "/...".
+func tests(t *testing.T, pkg string) (names []string) {
+	t.Helper()
+	dir, below := strings.CutSuffix(pkg, "/...")
+	patterns := []string{dir + "/*_test.go"}
+	if below {
+		patterns = append(patterns, dir+"/*/*_test.go")
+	}
+	var files []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(root(t), filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(src)) {
+			if name, ok := strings.CutPrefix(line, "func Test"); ok {
+				name, _, _ = strings.Cut(name, "(")
+				names = append(names, "Test"+name)
+			}
+		}
+	}
+	return names
+}
+
+// Each bug names tests that exist: go test passes if no test has the name.
+func TestSeededBugsNameTests(t *testing.T) {
+	t.Parallel()
+	for _, b := range bugs {
+		for _, pattern := range strings.Split(b.run, "|") {
+			name, _, _ := strings.Cut(pattern, "/")
+			if !slices.ContainsFunc(tests(t, b.pkg), regexp.MustCompile(name).MatchString) {
+				t.Errorf("%s: %s has no test %s", b.name, b.pkg, name)
+			}
+		}
+	}
 }
 
 // Every bug can still be applied to the source, and the result compiles.

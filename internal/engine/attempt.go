@@ -27,6 +27,7 @@ type attempt struct {
 	call     Call
 
 	ctx          context.Context
+	limited      context.Context // ctx with the timeout of the step; set before the handler starts
 	cancel       context.CancelCauseFunc
 	log          attemptLog
 	lastActivity atomic.Int64 // time of its last activity in µs

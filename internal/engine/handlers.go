@@ -74,6 +74,7 @@ func (h *handlers) start(t *attempt) {
 			ctx, stop = context.WithTimeoutCause(t.ctx, t.Spec.Timeout, ErrTimeout)
 		}
 		defer stop()
+		t.limited = ctx
 		unwatch := context.AfterFunc(ctx, func() {
 			cause := context.Cause(ctx)
 			grace := timeoutGrace

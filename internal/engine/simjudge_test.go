@@ -312,6 +312,14 @@ func (w *world) nextDue() time.Time {
 	return due
 }
 
+// failureOf returns the code of the failure in a row, or an empty text.
+func failureOf(r domain.Entry) string {
+	if r.Failure == nil {
+		return ""
+	}
+	return r.Failure.Code
+}
+
 func (w *world) journal(id string) string {
 	rows, err := w.store.Journal(w.ctx(), id, 0)
 	if err != nil {
@@ -325,7 +333,7 @@ func (w *world) journal(id string) string {
 		}
 		fmt.Fprintf(
 			&b,
-			"%d %s%s %s#%d[%d] attempt %d %s %s %s %s\n",
+			"%d %s%s %s#%d[%d] attempt %d %s %s %s %s %s\n",
 			r.Seq,
 			r.Kind,
 			final,
@@ -334,6 +342,7 @@ func (w *world) journal(id string) string {
 			r.Item,
 			r.Attempt,
 			r.Status,
+			failureOf(r),
 			r.Reason,
 			r.Output,
 			r.Decision,

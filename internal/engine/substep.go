@@ -70,7 +70,7 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 	}
 	if err != nil {
 		f := walk.AsFailure(err)
-		cut := context.Cause(t.ctx) != nil && effect != walk.EffectUnsafe // by the end of the attempt, whatever the error is
+		cut := context.Cause(t.limited) != nil && effect != walk.EffectUnsafe // by the end of the attempt, whatever the error is
 		if cut || f.Code == walk.CodeCancelled || f.Code == walk.CodeTimeout || effect == walk.EffectUnsafe && !f.NoEffect {
 			if f.NoEffect && effect == walk.EffectUnsafe {
 				t.notMade(row, kind, digest)
