@@ -62,11 +62,17 @@ func (w *world) checkpointed(run string) {
 	open := d != nil && d.run == run && !w.closed
 	if open {
 		w.ambush = nil
+		w.acting++ // the world is not idle before this returns
 	}
 	w.mu.Unlock()
 	if !open {
 		return
 	}
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.acting--
+	}()
 	for _, p := range w.waiting() {
 		if p.call.RunID == run {
 			w.turns.next(time.Microsecond, 600)
