@@ -86,8 +86,9 @@ generate: ## regenerate queries, templates, styles, and scripts
 	$(TOOL) templ generate
 	CGO_ENABLED=0 $(GO) generate ./web/static
 
-docs: ## update the list of commands in docs/reference/cli.md
+docs: ## update the list of commands in docs/reference/cli.md, and the JSON Schema of plans
 	$(GO) test ./internal/cli -run TestThePageOfCommands -count=1 -update
+	$(GO) test ./planner/planschema -run TestTheSchemaOfTheDocumentation -count=1 -update
 
 sbom: build ## write a CycloneDX SBOM of each binary to bin/*.cdx.json
 	@for p in kairosd kairos; do $(GO) -C tools/release tool cyclonedx-gomod bin -json -std -noserial -output $(CURDIR)/bin/$$p.cdx.json $(CURDIR)/bin/$$p && echo bin/$$p.cdx.json; done

@@ -33,6 +33,12 @@ func BuiltinType(name string) bool {
 	return alias || builtin
 }
 
+// StepTypes returns the names of the node types of the language, sorted.
+func StepTypes() []string { return slices.Sorted(maps.Keys(builtins)) }
+
+// TypeAliases returns the names of node types in older documents, sorted.
+func TypeAliases() []string { return slices.Sorted(maps.Keys(aliases)) }
+
 // resolveType replaces an alias with its type.
 func resolveType(name string) string {
 	if t, ok := aliases[name]; ok {

@@ -82,6 +82,11 @@ func (h planHandler) routes(a *API) {
 		RequestBody: documentBody(), SkipValidateBody: true,
 	}, h.checkPlan)
 	mount(a, huma.Operation{
+		OperationID: "get-plan-schema", Method: http.MethodGet, Path: "/plan.schema.json", Tags: tags,
+		Summary:     "The JSON Schema of plan documents, for editors",
+		Description: "The schema has the tools of this server with their arguments, its agents, and its skills.",
+	}, h.planSchema)
+	mount(a, huma.Operation{
 		OperationID: "list-plans", Method: http.MethodGet, Path: "/plans", Tags: tags, Summary: "List plans",
 	}, h.listPlans)
 	mount(a, huma.Operation{
@@ -207,6 +212,15 @@ func (h planHandler) checkPlan(ctx context.Context, in *documentIn) (*checkedOut
 		}
 	}
 	return out, err
+}
+
+type planSchemaOut struct {
+	Body map[string]any `doc:"A JSON Schema, draft 7."`
+}
+
+func (h planHandler) planSchema(ctx context.Context, _ *struct{}) (*planSchemaOut, error) {
+	schema, err := h.plans.Schema(ctx, actorOf(ctx))
+	return &planSchemaOut{schema}, err
 }
 
 func orEmpty(p planner.Problems) planner.Problems {

@@ -35,6 +35,10 @@ func TestPlans(t *testing.T) {
 		!strings.Contains(checked.text, `"maxAttempts":2,"backoff":"1s"`) || !strings.Contains(checked.text, `"timeoutMs":5000`) {
 		t.Errorf("the steps of a valid document: %s", checked.text)
 	}
+	if schema := s.ask(t, "viewer", "GET /plan.schema.json", ""); schema.status != 200 ||
+		schema.json["$schema"] != "http://json-schema.org/draft-07/schema#" || !strings.Contains(schema.text, `"calculator"`) {
+		t.Errorf("the schema of plans: %d %s", schema.status, schema.text)
+	}
 	get := s.ask(t, "viewer", "GET /plans/hello", "")
 	tag := get.header.Get("ETag")
 	if get.status != 200 || get.json["key"] != "hello" || tag == "" {

@@ -38,6 +38,7 @@ type Rule struct {
 const (
 	StorePlan      Operation = "store-plan"
 	CheckPlan      Operation = "check-plan"
+	GetPlanSchema  Operation = "get-plan-schema"
 	TryPlan        Operation = "try-plan"
 	ListPlans      Operation = "list-plans"
 	GetPlan        Operation = "get-plan"
@@ -264,6 +265,7 @@ const (
 var policy = map[Operation]Rule{
 	StorePlan:      {Entity, domain.RoleAuthor, "plans:write", ""},
 	CheckPlan:      {Query, domain.RoleViewer, "plans:read", ""},
+	GetPlanSchema:  {Query, domain.RoleViewer, "plans:read", ""},
 	TryPlan:        {Command, domain.RoleAuthor, "plans:write", ""},
 	ListPlans:      {Query, domain.RoleViewer, "plans:read", ""},
 	GetPlan:        {Query, domain.RoleViewer, "plans:read", ""},

@@ -6,6 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/planschema"
 )
 
 // Check validates a document without storing it. It also returns the warnings of a valid document.
@@ -28,6 +29,16 @@ func (p *Plans) Settings(doc *planner.Document) ([]domain.StepSettings, error) {
 		return nil, err
 	}
 	return domain.StepSettingsOf(program, catalog.EffectOf), nil
+}
+
+// Schema returns the JSON Schema of plans, with the tools, agents, and skills of the server.
+//
+// Errors: forbidden.
+func (p *Plans) Schema(ctx context.Context, by domain.Actor) (map[string]any, error) {
+	if err := p.allow(ctx, GetPlanSchema, by, ""); err != nil {
+		return nil, err
+	}
+	return planschema.Of(p.engine.Catalog()), nil
 }
 
 // PlanDocument is a document to store.

@@ -243,6 +243,12 @@ func TestValidateUsesTheServer(t *testing.T) {
 	if out, _ := s.expect(0, "validate", "--server", d.url, plan); !strings.Contains(out, "valid, plan one") {
 		t.Error(out)
 	}
+	if out, _ := s.expect(0, "schema", "--server", d.url); !strings.Contains(out, `"clerk"`) || !json.Valid([]byte(out)) {
+		t.Errorf("schema of the server: %s", out)
+	}
+	if out, _ := s.expect(0, "schema"); strings.Contains(out, `"clerk"`) || !strings.Contains(out, `"max_attempts"`) {
+		t.Errorf("schema of the configuration: %s", out)
+	}
 	bad := s.file("bad.yaml", "id: one\nnodes:\n  a: {type: agent, agent: nobody, input: hello}\n")
 	if _, stderr := s.expect(2, "validate", "--server", d.url, bad); !strings.Contains(stderr, "bad.yaml:3:") ||
 		!strings.Contains(stderr, "nobody") {

@@ -110,6 +110,13 @@ func (c *Client) CheckPlan(ctx context.Context, src []byte, f planner.Format) (a
 	return out, err
 }
 
+// PlanSchema returns the JSON Schema of plans, with the tools, agents, and skills of the server.
+func (c *Client) PlanSchema(ctx context.Context) (map[string]any, error) {
+	var out map[string]any
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plan.schema.json", into: &out})
+	return out, err
+}
+
 func documentCall(path string, src []byte, f planner.Format) call {
 	media := "application/yaml"
 	if f == planner.FormatJSON || f == planner.FormatAuto && looksLikeJSON(src) {
