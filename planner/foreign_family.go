@@ -16,53 +16,59 @@ type family struct {
 	found func(t *tree) *tree
 	pairs string // counterparts, as "jobs → nodes"
 	none  string // keys without a counterpart
+	// imports reports that kairos plans import writes a plan to start from.
+	imports bool
 }
 
 // families are recognized in this order.
 var families = []family{
 	{message.New("a GitHub Actions workflow"), gitHubActions,
 		"jobs → nodes, needs → needs, if → when, strategy.matrix → foreach, timeout-minutes → timeout, env → values",
-		"on, run, uses, runs-on"},
+		"on, run, uses, runs-on", true},
 	{message.New("an Argo workflow"), argo,
 		"templates → nodes, dag.tasks → nodes with needs, steps → needs, withItems → foreach, when → when, " +
 			"retryStrategy → retry, onExit → finally, suspend → type: approval",
-		"container, script, artifacts"},
+		"container, script, artifacts", false},
 	{message.New("a Serverless Workflow"), serverless,
 		"do → nodes with edges, call: http → type: http, set → type: set, switch → edges with conditions, for → foreach, " +
 			"try.catch → on_error, raise → type: fail, wait → type: wait",
-		"schedule, listen, run"},
+		"schedule, listen, run", false},
 	{message.New("a Conductor workflow"), conductor,
 		"tasks → nodes, taskReferenceName → the key under nodes, inputParameters → input, " +
 			"SWITCH → edges with conditions, FORK_JOIN → needs, DO_WHILE → a loop with max_visits, " +
 			"SUB_WORKFLOW → type: plan, HUMAN → type: approval, TERMINATE → type: fail",
-		"SIMPLE tasks, ownerEmail, schemaVersion"},
+		"SIMPLE tasks, ownerEmail, schemaVersion", false},
 	{message.New("an n8n workflow"), n8n,
 		"nodes → nodes, connections → edges, name → the key under nodes, parameters → input, IF → edges with conditions, " +
 			"onError → on_error, retryOnFail → retry",
-		"triggers, credentials, position, typeVersion"},
+		"triggers, credentials, position, typeVersion", false},
 	{message.New("a graph of LangGraph"), langGraph,
 		"nodes → nodes, add_edge → edges, add_conditional_edges → edges with conditions, START → start, END → to: $end, " +
 			"interrupt → type: approval, recursion_limit → max_visits",
-		"state, checkpointer, reducers"},
+		"state, checkpointer, reducers", true},
 	{message.New("a workflow of agents"), agentWorkflow,
 		"agents → nodes with type: agent, entry_point → start, edges → edges",
-		"prompts and models of agents, which belong into the configuration"},
+		"prompts and models of agents, which belong into the configuration", false},
 	{message.New("a Dagu workflow"), dagu,
 		"steps → nodes, name → the key under nodes, depends → needs, preconditions → when, params → values, parallel → foreach, " +
 			"retryPolicy → retry, continueOn → on_error, handlerOn → finally",
-		"command, run, script, schedule, stdout, stderr"},
+		"command, run, script, schedule, stdout, stderr", true},
 	{message.New("a list of tasks with dependencies, as of Airflow"), taskList,
 		"tasks → nodes, task_id → the key under nodes, depends_on → needs, trigger_rule → when, retries → retry, " +
 			"execution_timeout → timeout, expand → foreach",
-		"schedule, operators, python_callable"},
-	{message.New("a notebook"), notebook, "cells → nodes", "code, which must become tools"},
+		"schedule, operators, python_callable", false},
+	{message.New("a notebook"), notebook, "cells → nodes", "code, which must become tools", false},
 }
 
 // foreign reports a document of another system as one problem. It returns false for any other document.
 func foreign(t *tree, r *reporter) bool {
 	for _, f := range families {
 		if at := f.found(t); at != nil {
-			r.error(at, "", "plan.foreign", message.New("counterparts: %s; there is none of %s", f.pairs, f.none),
+			advice := message.New("counterparts: %s; there is none of %s", f.pairs, f.none)
+			if f.imports {
+				advice = message.New("kairos plans import writes a plan to start from; counterparts: %s; there is none of %s", f.pairs, f.none)
+			}
+			r.error(at, "", "plan.foreign", advice,
 				"this is %s, not a plan", f.name)
 			return true
 		}

@@ -176,7 +176,7 @@ func TestAGraphOfLangGraph(t *testing.T) {
 	}
 }
 
-// K46: files that are no workflow, damaged, or hostile have a clear error.
+// P55: files that are no workflow, damaged, or hostile have a clear error.
 func TestABadFileIsNotImported(t *testing.T) {
 	t.Parallel()
 	for file, source := range map[string]string{

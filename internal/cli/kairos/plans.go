@@ -23,7 +23,7 @@ func (c planCommands) group() *cobra.Command {
 	return group("plans", "Manage stored plans", c.listCommand, c.plansShow(), c.plansAdd(), c.plansVersions(), c.plansDiff(),
 		c.plansRestore(),
 		c.plansPause(true), c.plansPause(false), c.plansArchive(true), c.plansArchive(false), c.plansFlow(), c.graphCommand(),
-		c.convertCommand())
+		c.convertCommand(), c.importCommand())
 }
 
 func (c planCommands) listCommand() *cobra.Command {
