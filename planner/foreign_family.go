@@ -66,7 +66,8 @@ func foreign(t *tree, r *reporter) bool {
 		if at := f.found(t); at != nil {
 			advice := message.New("counterparts: %s; there is none of %s", f.pairs, f.none)
 			if f.imports {
-				advice = message.New("kairos plans import writes a plan to start from; counterparts: %s; there is none of %s", f.pairs, f.none)
+				advice = message.New("kairos plans import writes a plan to start from; counterparts: %s; there is none of %s",
+					f.pairs, f.none)
 			}
 			r.error(at, "", "plan.foreign", advice,
 				"this is %s, not a plan", f.name)

@@ -23,7 +23,7 @@ func (slowCall) Handle(ctx context.Context, c *engine.Call) (engine.Result, erro
 	return engine.Result{}, err
 }
 
-// The timeout of a step is no response of the call that it interrupts. A recorded response would be the
+// The timeout of a step is not a response of the call that it interrupts. A recorded response would be the
 // result of the next attempt if kairosd crashed before the attempt ended.
 func TestATimeoutIsNotTheResponseOfACall(t *testing.T) {
 	t.Parallel()

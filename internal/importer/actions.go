@@ -47,7 +47,8 @@ func inOrder(jobs node) (out []node) {
 	left := jobs.keys()
 	for len(left) > 0 {
 		i := slices.IndexFunc(left, func(k node) bool {
-			return !slices.ContainsFunc(jobs.get(k.text()).get("needs").texts(), func(n string) bool { return jobs.get(n).is() && !done[n] })
+			needs := jobs.get(k.text()).get("needs").texts()
+			return !slices.ContainsFunc(needs, func(n string) bool { return jobs.get(n).is() && !done[n] })
 		})
 		i = max(i, 0)
 		done[left[i].text()] = true
@@ -391,8 +392,8 @@ func (c *chain) matrix(job, matrix node, steps []node) {
 		env = append(env, used...)
 	}
 	if len(lists) == 0 || len(scripts) < len(steps) || len(steps) == 0 {
-		c.append(c.job, c.todo(matrix.line(), "job %s has a matrix over several steps (%s): write its steps as a plan, and run it with foreach",
-			c.job, refused), "")
+		c.append(c.job, c.todo(matrix.line(),
+			"job %s has a matrix over several steps (%s): write its steps as a plan, and run it with foreach", c.job, refused), "")
 		return
 	}
 	n := shell(strings.Join(scripts, "\n"), env)

@@ -45,7 +45,7 @@ func crontab(source []byte) (drafts []*draft, err error) {
 		}
 		m := cronLine.FindStringSubmatch(line)
 		if m == nil || !cronField.MatchString(m[1]) {
-			return nil, fmt.Errorf("line %d is no entry of a crontab", number)
+			return nil, fmt.Errorf("line %d is not an entry of a crontab", number)
 		}
 		if len(drafts) == maxEntries {
 			return nil, errors.New("the crontab has too many entries")

@@ -172,8 +172,8 @@ func (w *daguFile) step(s node, name string) planner.Node {
 	if !s.isMap() {
 		return shell(escape(s.text()), w.env)
 	}
-	w.noteKeys(s, "id", "name", "description", "command", "script", "run", "call", "params", "depends", "env", "dir", "workingDir", "working_dir",
-		"continueOn", "continue_on", "retryPolicy", "retry_policy", "timeoutSec", "timeout_sec", "executor", "type", "preconditions",
+	w.noteKeys(s, "id", "name", "description", "command", "script", "run", "call", "params", "depends", "env", "dir", "workingDir",
+		"working_dir", "continueOn", "continue_on", "retryPolicy", "retry_policy", "timeoutSec", "timeout_sec", "executor", "type", "preconditions",
 		"precondition", "repeatPolicy", "repeat_policy", "parallel", "shell")
 	n := w.action(s, name)
 	if on := first(s, "continueOn", "continue_on"); on.get("failure").text() == "true" || on.text() == "failed" {
@@ -217,6 +217,8 @@ func (w *daguFile) action(s node, name string) planner.Node {
 	switch {
 	case kind != "" && kind != "command" && kind != "shell":
 		return w.todo(s.line(), "step %s has the executor %s: replace it", name, kind)
+	case s.get("params").is():
+		return w.todo(s.get("params").line(), "step %s calls a workflow with params: write them as input, and replace this step", name)
 	case s.get("call").is() || s.get("run").is() && !s.get("command").is():
 		return planner.Node{Type: walk.TypePlan, Plan: slug(first(s, "call", "run").text(), "plan")}
 	}

@@ -178,7 +178,9 @@ func ordered(document []byte, order []string) ([]byte, error) {
 }
 
 func oneLine(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 }), " ")
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 // ends of lines in YAML
+	}), " ")
 	if runes := []rune(s); len(runes) > 200 {
 		s = string(runes[:200]) + "…"
 	}

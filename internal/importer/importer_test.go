@@ -170,13 +170,14 @@ func TestAGraphOfLangGraph(t *testing.T) {
  "edges": [{"source": "__start__", "target": "agent"}, {"source": "agent", "target": "tools", "conditional": true},
  {"source": "tools", "target": "agent"}, {"source": "agent", "target": "save", "conditional": true, "data": "done"},
  {"source": "save", "target": "__end__"}]}`, "graph of LangGraph")
-	has(t, p, "type: router", "type: tools", "type: generator", "size(last.selectedTools) > 0", "node save is a function: write what it does")
+	has(t, p, "type: router", "type: tools", "type: generator", "size(last.selectedTools) > 0",
+		"node save is a function: write what it does")
 	if d.Graph.Start != "router" || d.Graph.Nodes["save"].Type != "fail" {
 		t.Errorf("start %q, save %+v", d.Graph.Start, d.Graph.Nodes["save"])
 	}
 }
 
-// P55: files that are no workflow, damaged, or hostile have a clear error.
+// P55: a file of another format, a damaged one, and a hostile one have a clear error.
 func TestABadFileIsNotImported(t *testing.T) {
 	t.Parallel()
 	for file, source := range map[string]string{

@@ -26,10 +26,11 @@ import (
 func catalog() *planner.Catalog {
 	return &planner.Catalog{
 		Tools: map[string]planner.ToolInfo{
-			"http": {Effect: walk.EffectUnsafe, Schema: map[string]any{"type": "object", "additionalProperties": false, "required": []any{"url"},
-				"properties": map[string]any{"url": map[string]any{"type": "string", "description": "The address."},
+			"http": {Effect: walk.EffectUnsafe, Schema: map[string]any{"type": "object", "additionalProperties": false,
+				"required": []any{"url"}, "properties": map[string]any{"url": map[string]any{"type": "string", "description": "The address."},
 					"retries": map[string]any{"type": "integer"}}}},
-			"tree": {Effect: walk.EffectPure, Schema: map[string]any{"$ref": "#/$defs/node", "$defs": map[string]any{"node": map[string]any{}}}},
+			"tree": {Effect: walk.EffectPure, Schema: map[string]any{"$ref": "#/$defs/node",
+				"$defs": map[string]any{"node": map[string]any{}}}},
 		},
 		Agents: map[string]planner.AgentInfo{"billing": {}},
 		Skills: map[string]planner.SkillInfo{"answer": {Agent: "billing"}},
@@ -257,7 +258,7 @@ func properties(definition map[string]any) map[string]any {
 	return nil
 }
 
-// The parser and the schema know the same keys of each object.
+// The parser and the schema have the same keys of each object.
 func TestTheSchemaHasTheKeysOfTheParser(t *testing.T) {
 	t.Parallel()
 	for name, definition := range definitions(t) {
@@ -286,13 +287,14 @@ func TestTheSchemaHasTheKeysOfTheParser(t *testing.T) {
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: the parser knows %v, the schema %v", name, got, want)
+			t.Errorf("%s: the parser has %v, the schema %v", name, got, want)
 		}
 	}
 }
 
 // wrongValues are values of a wrong type for each type of a schema.
-var wrongValues = map[string]string{"string": "[1]", "integer": "[1]", "number": "[1]", "boolean": "[1]", "array": "{a: {}}", "object": "[1]"}
+var wrongValues = map[string]string{"string": "[1]", "integer": "[1]", "number": "[1]", "boolean": "[1]", "array": "{a: {}}",
+	"object": "[1]"}
 
 // The parser rejects each value of a type that the schema does not allow.
 func TestTheParserRejectsTheTypesThatTheSchemaRejects(t *testing.T) {
@@ -344,7 +346,7 @@ func TestTheSchemaHasEveryStepType(t *testing.T) {
 	}
 }
 
-// With a catalog, the schema knows the names of a server and the arguments of its tools.
+// With a catalog, the schema has the names of a server and the arguments of its tools.
 func TestTheSchemaOfAServer(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t, planschema.Of(catalog()))

@@ -63,7 +63,8 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 		commands []*cobra.Command
 	}{
 		{"verbs", []*cobra.Command{run.runCommand(), draft.askCommand(), checkCommands{c}.validateCommand(),
-			checkCommands{c}.schemaCommand(), statusCommands{c}.statusCommand(), spendCommands{c}.command(), cli.VersionCommand(c.Streams)}},
+			checkCommands{c}.schemaCommand(),
+			statusCommands{c}.statusCommand(), spendCommands{c}.command(), cli.VersionCommand(c.Streams)}},
 		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), scheduleCommands{c}.group(),
 			signalCommands{c}.group(), hookCommands{c}.group(), draft.group(),
 			approval.group(), failureCommands{c}.group(),
