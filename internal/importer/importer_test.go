@@ -177,7 +177,7 @@ func TestAGraphOfLangGraph(t *testing.T) {
 	}
 }
 
-// P55: a file of another format, a damaged one, and a hostile one have a clear error.
+// P56: a file of another format, a damaged one, and a hostile one have a clear error.
 func TestABadFileIsNotImported(t *testing.T) {
 	t.Parallel()
 	for file, source := range map[string]string{

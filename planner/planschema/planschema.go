@@ -330,6 +330,7 @@ func (b builder) node() object {
 		"effect":        choice("The side-effect class, if stricter than that of the type.", "pure", "read", "idempotent", "unsafe"),
 		"ends":          choice("ok: the branch may end at this step if none of its edges matches.", "ok"),
 		"needs":         texts("The steps that must have ended."),
+		"race":          texts("The steps of which the first to complete starts this one. The others are cancelled."),
 		"when":          ref("Whether the step runs after the steps that it needs. Default: success.", "when"),
 		"foreach":       foreach(),
 		"max_parallel":  integer("The number of items that run at the same time. Default: 8.", 1, 10_000),
