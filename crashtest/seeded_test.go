@@ -37,7 +37,7 @@ var bugs = []bug{
 		"func (w *writer) commit(batch []op) {\n\tfor i := range batch {\n\t\tbatch[i].done(nil)\n"+
 			"\t\tbatch[i].done = func(error) {}\n\t}\n",
 		"./internal/store",
-		"TestPowerCuts",
+		"TestPowerCuts|TestOneFailingOperation",
 	),
 	seed("synchronous=NORMAL", "internal/store/store.go", "synchronous(FULL)", "synchronous(NORMAL)", "./internal/store", "TestPowerCuts"),
 	seed("synchronous=OFF", "internal/store/store.go", "synchronous(FULL)", "synchronous(OFF)", "./internal/store", "TestPowerCuts"),
