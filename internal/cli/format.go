@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // Took formats a duration.
@@ -54,4 +56,21 @@ func Moment(flag, text string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, exit.Usage("invalid time %[2]q for %[1]s\n  use 06:00, 2h, 2030-01-31T06:00 or 2030-01-31T06:00:00Z", flag, text)
+}
+
+// Clip shortens a text to a number of letters.
+func Clip(s string, letters int) string {
+	if r := []rune(s); len(r) > letters {
+		return string(r[:letters]) + "…"
+	}
+	return s
+}
+
+// JSONText returns a JSON value as text: a string without quotes.
+func JSONText(j domain.RawJSON) string {
+	v, err := jsonvalue.Decode(j)
+	if err != nil {
+		return string(j)
+	}
+	return jsonvalue.Text(v)
 }

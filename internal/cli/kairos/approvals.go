@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/journal"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -150,7 +151,7 @@ func (c approvalCommands) show(p domain.Approval, leads []domain.Prediction) {
 		}
 	}
 	for _, l := range leads {
-		c.Printf("%s → %s\n", plainWord(l.Answer), leadsTo(l))
+		c.Printf("%s → %s\n", journal.Word(l.Answer), leadsTo(l))
 	}
 	if p.Status == "pending" {
 		c.Printf("%s", c.answerCommands(p))

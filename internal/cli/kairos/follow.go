@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/journal"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -161,11 +162,11 @@ func (c *program) result(res domain.Result, suggestion string) error {
 		if res.Result != nil {
 			c.Printf("%s\n", res.Result.AggregatedResult)
 		} else {
-			c.Printf("%s\n", text(res.Output))
+			c.Printf("%s\n", cli.JSONText(res.Output))
 		}
 		c.failedSteps(run, res.FailedSteps)
 	case domain.RunWaiting:
-		c.Errorf("run %s waits: %s\n", run, plainWord(string(res.WaitReason)))
+		c.Errorf("run %s waits: %s\n", run, journal.Word(string(res.WaitReason)))
 		for _, w := range res.Waits {
 			text := advice{c}.waitText(short, w)
 			if c.temporary() { // its commands would not find the run
@@ -224,7 +225,7 @@ func (c advice) waitText(short string, w domain.Wait) string {
 		out := fmt.Sprintf("  %s is in doubt, its outcome is unknown: %s\n", w.Node, message)
 		for _, call := range w.Calls {
 			out += fmt.Sprintf("    call of %s, sent %s with the idempotency key %s: %s\n", call.Tool, cli.Stamp(call.Since),
-				call.IdempotencyKey, cli.FirstLine(text(call.Arguments)))
+				call.IdempotencyKey, cli.FirstLine(cli.JSONText(call.Arguments)))
 		}
 		return out + fmt.Sprintf("    %s\n", c.resolveCommands(short, w.Node))
 	case w.Reason == domain.WaitQuarantined && w.Message != "": // its journal is damaged
@@ -236,7 +237,7 @@ func (c advice) waitText(short string, w domain.Wait) string {
 	case w.Reason == domain.WaitPaused:
 		return fmt.Sprintf("  paused\n    %s\n", c.command("resume %s", short))
 	}
-	line := "  " + plainWord(string(w.Reason))
+	line := "  " + journal.Word(string(w.Reason))
 	if w.Node != "" {
 		line += " of " + w.Node
 	}
@@ -303,9 +304,9 @@ func exitOf(r domain.Result) error {
 
 // statusOf returns the status of a run with the reason of its wait.
 func statusOf(r domain.Run) string {
-	status := plainWord(string(r.Status))
+	status := journal.Word(string(r.Status))
 	if r.WaitReason != "" {
-		status += " (" + plainWord(string(r.WaitReason)) + ")"
+		status += " (" + journal.Word(string(r.WaitReason)) + ")"
 	}
 	return status
 }

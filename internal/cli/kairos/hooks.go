@@ -54,7 +54,7 @@ func hookTarget(h apitypes.Hook) string {
 	if h.Plan != nil {
 		return "plan " + h.Plan.Key
 	}
-	return "signal " + clip(h.Signal, 40)
+	return "signal " + cli.Clip(h.Signal, 40)
 }
 
 func (c hookCommands) showCommand() *cobra.Command {
@@ -208,7 +208,7 @@ func (c hookCommands) deliveriesCommand() *cobra.Command {
 				rows := [][]string{}
 				for _, d := range list {
 					rows = append(rows, []string{d.ID, cli.Stamp(d.ReceivedAt), string(d.Status), d.Reason, domain.ShortID(d.Run),
-						clip(d.Key, 40)})
+						cli.Clip(d.Key, 40)})
 				}
 				return c.listed(append([]apitypes.HookDelivery{}, list...), next,
 					[]string{"ID", "RECEIVED", "STATUS", "REASON", "RUN", "KEY"}, rows, "no deliveries found")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/journal"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -22,7 +23,7 @@ func (c *program) printPreview(p domain.Preview) {
 		}
 		return
 	}
-	c.Errorf("%s: %d kept, %d again, %d new", plainWord(string(p.Action)), len(p.Keep), len(p.Again), len(p.New))
+	c.Errorf("%s: %d kept, %d again, %d new", journal.Word(string(p.Action)), len(p.Keep), len(p.Again), len(p.New))
 	if n := len(p.InDoubt); n > 0 {
 		c.Errorf(", %d in doubt", n)
 	}

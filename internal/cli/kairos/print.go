@@ -12,7 +12,6 @@ import (
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // listed prints a list, see [cli.Streams.Listed].
@@ -71,27 +70,11 @@ func yes(is bool) string {
 	return ""
 }
 
-func clip(s string, letters int) string {
-	if r := []rune(s); len(r) > letters {
-		return string(r[:letters]) + "…"
-	}
-	return s
-}
-
 func step(s domain.PreviewStep) string {
 	if s.Visit > 1 {
 		return fmt.Sprintf("%s#%d", s.Node, s.Visit)
 	}
 	return s.Node
-}
-
-// text returns a JSON value as text: a string without quotes.
-func text(j domain.RawJSON) string {
-	v, err := jsonvalue.Decode(j)
-	if err != nil {
-		return string(j)
-	}
-	return jsonvalue.Text(v)
 }
 
 // indentJSON indents a stored value. JSON escapes control sequences, so that its text contains

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/journal"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -119,16 +120,16 @@ func (c runCommands) show(d domain.RunDetail, status domain.FailureStatus) {
 		}
 		c.Printf("  %s\n", c.command("plans diff %s %d %d", r.PlanKey, re.From, re.To))
 	}
-	kinds, names := logKinds, 0
+	kinds, names := journal.EventWidth, 0
 	for i := range d.Journal {
-		kinds = max(kinds, utf8.RuneCountInString(happened(&d.Journal[i])))
-		names = max(names, utf8.RuneCountInString(nameOf(&d.Journal[i])))
+		kinds = max(kinds, utf8.RuneCountInString(journal.Event(&d.Journal[i])))
+		names = max(names, utf8.RuneCountInString(journal.Step(&d.Journal[i])))
 	}
 	for i := range d.Journal {
-		c.Printf("%s\n", line(&d.Journal[i], kinds, names))
+		c.Printf("%s\n", journal.Line(&d.Journal[i], kinds, names))
 	}
 	if e := failedBefore(d); e != nil {
-		c.Printf("%s\n", strings.Replace(line(e, kinds, names), "   0", "   -", 1))
+		c.Printf("%s\n", strings.Replace(journal.Line(e, kinds, names), "   0", "   -", 1))
 	}
 	if d.Damage != nil {
 		c.showDamage(r.ID, d.Damage)
@@ -153,7 +154,7 @@ func (c runCommands) show(d domain.RunDetail, status domain.FailureStatus) {
 	if answer != "" {
 		c.Printf("answer: %s\n", answer)
 	}
-	if out := text(r.Output); r.Status == domain.RunCompleted && out != answer {
+	if out := cli.JSONText(r.Output); r.Status == domain.RunCompleted && out != answer {
 		c.Printf("output: %s\n", out)
 	}
 	if r.Error != nil {
@@ -205,7 +206,7 @@ func valueLine(j domain.RawJSON) string {
 	if len(j) == 0 || string(j) == "null" {
 		return ""
 	}
-	return clip(strings.ReplaceAll(text(j), "\n", " "), 120)
+	return cli.Clip(strings.ReplaceAll(cli.JSONText(j), "\n", " "), 120)
 }
 
 // endTime returns when a run ended, or "" if it has not.
@@ -284,7 +285,7 @@ func (c runCommands) journal(cmd *cobra.Command, b *client.Client, run string, r
 			}
 			continue
 		}
-		c.Printf("%s\n", line(&e, logKinds, logNames))
+		c.Printf("%s\n", journal.Line(&e, journal.EventWidth, journal.StepWidth))
 		for _, l := range domain.ReadLog(e.Log).Lines {
 			c.Printf("                    %s %s\n", l.Level, l.Message)
 		}
@@ -299,7 +300,7 @@ func (c runCommands) showMessages(list []domain.AgentMessage) {
 		if m.Metadata.IsPlanContext {
 			context = "(context of step " + m.Metadata.StepID + ") "
 		}
-		at, conversation := m.Metadata.Timestamp.Format("15:04:05.000"), cli.FirstLine(clip(text(m.Payload), 100))
+		at, conversation := m.Metadata.Timestamp.Format("15:04:05.000"), cli.FirstLine(cli.Clip(cli.JSONText(m.Payload), 100))
 		c.Printf("%s  %-8s  %s → %s  %s%s\n", at, m.Type, m.From, m.To, context, conversation)
 	}
 }

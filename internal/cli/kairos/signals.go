@@ -52,7 +52,7 @@ func signalRuns(s apitypes.Signal) string {
 	for i, m := range s.Matches {
 		runs[i] = domain.ShortID(m.Run)
 	}
-	return clip(strings.Join(runs, " "), 40)
+	return cli.Clip(strings.Join(runs, " "), 40)
 }
 
 func (c signalCommands) showCommand() *cobra.Command {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/journal"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
@@ -137,7 +138,7 @@ func (c statusCommands) show(n needs) {
 		short := domain.ShortID(r.RunID)
 		next := cmp.Or(map[domain.WaitReason]string{domain.WaitQuarantined: "resume %s --release", domain.WaitHeld: "resume %s --release",
 			domain.WaitPaused: "resume %s", domain.WaitBudget: "runs limits %s"}[r.WaitReason], "show %s")
-		rows = append(rows, []string{plainWord(string(r.WaitReason)), short, r.Plan.Key, "", r.Headline, c.command(next, short)})
+		rows = append(rows, []string{journal.Word(string(r.WaitReason)), short, r.Plan.Key, "", r.Headline, c.command(next, short)})
 	}
 	for _, g := range n.Failures {
 		run, next := domain.ShortID(g.Newest), c.command("show %s", domain.ShortID(g.Newest))

@@ -1,4 +1,5 @@
-package kairos
+// Package journal prints the rows of a journal, one per line.
+package journal
 
 import (
 	"cmp"
@@ -14,8 +15,8 @@ import (
 // payload holds the parts of a journal row that are not fields.
 type payload struct{ Kind, Action string }
 
-// happened describes a journal row in one or two words.
-func happened(e *domain.Entry) string {
+// Event describes a row in one or two words.
+func Event(e *domain.Entry) string {
 	var p payload
 	if len(e.Decision) > 0 {
 		_ = json.Unmarshal(e.Decision, &p) // other rows have other content
@@ -27,13 +28,13 @@ func happened(e *domain.Entry) string {
 		if e.Status == domain.NodePending {
 			return "interrupted"
 		}
-		return plainWord(string(e.Status))
+		return Word(string(e.Status))
 	case domain.EntryWait:
 		return "waiting"
 	case domain.EntryResolve:
-		return plainWord(cmp.Or(p.Action, "resolved"))
+		return Word(cmp.Or(p.Action, "resolved"))
 	case domain.EntrySubstep:
-		call := plainWord(cmp.Or(p.Kind, "call"))
+		call := Word(cmp.Or(p.Kind, "call"))
 		if tool, ok := strings.CutPrefix(p.Kind, "tool:"); ok {
 			call = tool
 		}
@@ -43,13 +44,13 @@ func happened(e *domain.Entry) string {
 	case domain.EntryReplan:
 		return "replanned"
 	case domain.EntryAction:
-		return plainWord(cmp.Or(p.Action, "changed"))
+		return Word(cmp.Or(p.Action, "changed"))
 	}
 	return string(e.Kind)
 }
 
-// plainWord returns a wire word as text.
-func plainWord(word string) string { return strings.NewReplacer("_", " ", "-", " ").Replace(word) }
+// Word returns a word of the API, such as in_doubt, as text.
+func Word(word string) string { return strings.NewReplacer("_", " ", "-", " ").Replace(word) }
 
 // byPerson reports whether a row records an action of a person or program.
 func byPerson(e *domain.Entry) bool {
@@ -57,8 +58,8 @@ func byPerson(e *domain.Entry) bool {
 		(e.Kind == domain.EntryResolve || e.Kind == domain.EntryReset || e.Kind == domain.EntryAction)
 }
 
-// nameOf returns the step of a row.
-func nameOf(e *domain.Entry) string {
+// Step returns the step of a row, with its iteration and item.
+func Step(e *domain.Entry) string {
 	name := cmp.Or(e.Node, "run")
 	if e.Visit > 1 {
 		name += "#" + strconv.Itoa(e.Visit)
@@ -72,32 +73,32 @@ func nameOf(e *domain.Entry) string {
 // Widths of the columns of a log. Rows are printed as they arrive, so the widths cannot depend on
 // them.
 const (
-	logKinds = 11
-	logNames = 16
+	EventWidth = 11
+	StepWidth  = 16
 )
 
-// line formats a journal row as one line, with these widths for kinds and names.
-func line(e *domain.Entry, kinds, names int) string {
+// Line formats a row as one line. The widths are those of the columns for events and steps.
+func Line(e *domain.Entry, events, steps int) string {
 	var more []string
 	if e.Attempt > 1 {
 		more = append(more, "attempt "+strconv.Itoa(e.Attempt))
 	}
 	if e.Kind == domain.EntrySubstep && e.Status != domain.NodeCompleted {
-		more = append(more, plainWord(string(e.Status)))
+		more = append(more, Word(string(e.Status)))
 	}
 	switch {
 	case e.Failure != nil:
 		more = append(more, e.Failure.Message)
 	case e.Final && e.Output != nil:
-		more = append(more, "→ "+clip(strings.ReplaceAll(text(e.Output), "\n", " "), 80))
+		more = append(more, "→ "+cli.Clip(strings.ReplaceAll(cli.JSONText(e.Output), "\n", " "), 80))
 	case e.Kind == domain.EntryWait:
-		more = append(more, plainWord(e.Reason))
+		more = append(more, Word(e.Reason))
 	case e.Reason != "":
 		more = append(more, e.Reason)
 	}
 	if byPerson(e) {
 		more = append(more, "by "+e.Actor)
 	}
-	return strings.TrimRight(fmt.Sprintf("%4d  %s  %-*s  %-*s  %s", e.Seq, e.At.UTC().Format("15:04:05.000"), kinds, happened(e), names,
-		nameOf(e), cli.FirstLine(strings.Join(more, " "))), " ")
+	return strings.TrimRight(fmt.Sprintf("%4d  %s  %-*s  %-*s  %s", e.Seq, e.At.UTC().Format("15:04:05.000"), events, Event(e), steps,
+		Step(e), cli.FirstLine(strings.Join(more, " "))), " ")
 }
