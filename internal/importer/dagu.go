@@ -172,9 +172,9 @@ func (w *daguFile) step(s node, name string) planner.Node {
 	if !s.isMap() {
 		return shell(escape(s.text()), w.env)
 	}
-	w.noteKeys(s, "id", "name", "description", "command", "script", "run", "call", "params", "depends", "env", "dir", "workingDir",
-		"working_dir", "continueOn", "continue_on", "retryPolicy", "retry_policy", "timeoutSec", "timeout_sec", "executor", "type", "preconditions",
-		"precondition", "repeatPolicy", "repeat_policy", "parallel", "shell")
+	w.noteKeys(s, "id", "name", "description", "command", "script", "run", "call", "params", "depends", "env", "dir",
+		"workingDir", "working_dir", "continueOn", "continue_on", "retryPolicy", "retry_policy", "timeoutSec", "timeout_sec",
+		"executor", "type", "preconditions", "precondition", "repeatPolicy", "repeat_policy", "parallel", "shell")
 	n := w.action(s, name)
 	if on := first(s, "continueOn", "continue_on"); on.get("failure").text() == "true" || on.text() == "failed" {
 		n.OnError = string(walk.OnErrorContinue)
