@@ -21,7 +21,7 @@ LangGraph as JSON, or a crontab, which becomes a plan for each line. What has no
 counterpart becomes a step that fails with a message, so that nothing is left out in
 silence. The notes name the lines. Shell commands call the tool exec, which the
 configuration must allow. The plans are printed, or written to a directory.`,
-		Example: "  kairos plans import .github/workflows/ci.yml > ci.yaml\n  crontab -l > jobs && kairos plans import jobs --output plans",
+		Example: "  kairos plans import .github/workflows/ci.yml > ci.yaml\n  kairos plans import jobs --output plans",
 		RunE: func(_ *cobra.Command, args []string) error {
 			source, _, err := c.readPlan(args[0])
 			if err != nil {
