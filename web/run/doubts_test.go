@@ -2,11 +2,11 @@ package run_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,12 +15,11 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// unansweredPayouts starts runs with three payments each, to which the bank does not respond.
+// unansweredPayouts starts runs with three payments each, to which the bank does not respond. Each run
+// has a bank of its own: more failures would open the circuit of the host.
 func unansweredPayouts(t *testing.T, site *webtest.Site, runs int) (out []domain.Run) {
 	t.Helper()
-	bank := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	t.Cleanup(bank.Close)
-	site.Plan(t, fmt.Sprintf(`
+	site.Plan(t, `
 id: payouts
 nodes:
   list: {type: set, input: {items: [{to: ann, amount: 10}, {to: ben, amount: 20}, {to: cem, amount: 30}]}}
@@ -29,10 +28,12 @@ nodes:
     effect: unsafe
     needs: [list]
     foreach: "${output.list.items}"
-    input: {method: POST, url: "%s/payments", body: "${item}"}
-`, bank.URL))
+    input: {method: POST, url: "${input}/payments", body: "${item}"}
+`)
 	for range runs {
-		out = append(out, site.Run(t, "payouts", "null"))
+		bank := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+		t.Cleanup(bank.Close)
+		out = append(out, site.Run(t, "payouts", strconv.Quote(bank.URL)))
 	}
 	return out
 }
