@@ -2,6 +2,7 @@
 package examples
 
 import (
+	"bytes"
 	"embed"
 	"io/fs"
 )
@@ -39,6 +40,10 @@ func Plans() ([]File, error) {
 		src, err := files.ReadFile(e.Name())
 		if err != nil {
 			return nil, err
+		}
+		// The line that names the schema to editors is only valid in this directory.
+		if first, rest, _ := bytes.Cut(src, []byte("\n")); bytes.HasPrefix(first, []byte("# yaml-language-server:")) {
+			src = rest
 		}
 		out = append(out, File{Name: e.Name(), Source: src})
 	}

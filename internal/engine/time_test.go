@@ -78,6 +78,46 @@ func TestBackoffIsWaitedForAndSurvivesRestarts(t *testing.T) {
 	})
 }
 
+// A run that is paused before its start time, and continues before it, still starts at that time.
+func TestAPauseKeepsTheStartTime(t *testing.T) {
+	t.Parallel()
+	inBubble(t, enginetest.NewRegistry(), func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {
+		start := func() domain.Run {
+			run, err := e.Start(t.Context(), enginetest.Operator,
+				domain.StartRequest{Hash: e.Save(`{nodes: {a: {type: set, input: 2}}}`).Hash, StartAt: time.Now().Add(time.Hour)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Do(run.ID, domain.ActionPause); err != nil {
+				t.Fatal(err)
+			}
+			return run
+		}
+		unpause := func(run domain.Run) {
+			if _, err := e.Do(run.ID, domain.ActionUnpause); err != nil {
+				t.Fatal(err)
+			}
+		}
+		status := func(run domain.Run, want domain.RunStatus) {
+			t.Helper()
+			if r, err := e.Store.Run(t.Context(), run.ID); err != nil || r.Status != want || !r.StartAt.Equal(run.StartAt) {
+				t.Errorf("the run is %s and starts %s, want %s %v", r.Status, r.StartAt, want, err)
+			}
+		}
+		early, late := start(), start()
+		e = reopen()
+		unpause(early)
+		time.Sleep(59 * time.Minute)
+		status(early, domain.RunQueued)
+		time.Sleep(2 * time.Minute)
+		status(early, domain.RunCompleted)
+		status(late, domain.RunWaiting) // paused at its start time
+		unpause(late)
+		e.Settle(late.ID)
+		status(late, domain.RunCompleted)
+	})
+}
+
 func TestTimersAreDurable(t *testing.T) {
 	t.Parallel()
 	inBubble(t, enginetest.NewRegistry(), func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {

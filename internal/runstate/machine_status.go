@@ -39,7 +39,7 @@ func (m *Machine) status() {
 		total := m.Run.RunningTime + runningFor(m, m.env.Monotonic)
 		m.Run.RunningTime, p.RunningTime = total, &total
 	}
-	if m.Run.StartedAt.IsZero() && status != domain.RunQueued && status != domain.RunCancelled {
+	if m.Run.StartedAt.IsZero() && !m.beforeStart() && status != domain.RunQueued && status != domain.RunCancelled {
 		m.setStarted()
 		if m.Program.Start.Timeout > 0 {
 			recordDue(m, status) // the time of the run begins
@@ -206,6 +206,9 @@ func currentStatus(m *Machine) (domain.RunStatus, domain.WaitReason, []domain.Wa
 	waits := m.State.Waits()
 	if len(waits) > 0 {
 		return domain.RunWaiting, waits[0].Reason, waits
+	}
+	if m.beforeStart() { // it was paused, and continues before its start time
+		return domain.RunQueued, "", nil
 	}
 	return m.Run.Status, m.Run.WaitReason, nil
 }
