@@ -20,7 +20,7 @@ type StartPage struct {
 	Like          kit.Link   // the run that the input is copied from
 	Schedule      kit.Link   // the schedule that the input is copied from
 	Settings      []kit.Fact // what the version sets for its runs
-	Effects       []string // non-idempotent steps
+	Effects       []string   // non-idempotent steps
 	Dry, Offline  bool
 	Paused        string // why the plan is paused, since when, and by whom; empty if it is not
 }
