@@ -335,11 +335,29 @@ func (s *section) agentPage(c *ui.Context) error {
 		return domain.Errorf(domain.CodeNotFound, "agent %q not found", kit.Escape(c.Param("agent")))
 	}
 	a := list[i]
-	p := AgentPage{Shell: c.Shell("agents",
-		kit.Escape(a.Name)), Name: kit.Escape(a.Name), About: kit.Escape(a.Description),
+	p := AgentPage{Shell: c.Shell("agents", kit.Escape(a.Name)), Name: kit.Escape(a.Name), About: kit.Escape(a.Description),
 		Prompt: kit.Block{ID: "prompt", Title: c.T("System prompt"), Text: cmp.Or(kit.Escape(a.SystemPrompt), "—")}}
 	p.Pulse = s.pulse(c, a.Activity)
 	p.Failures, p.Counts = s.failures(c, a.Activity)
+	for _, add := range []func(*ui.Context, *AgentPage, domain.AgentInfo) error{s.addAgentFacts, s.addAgentState, s.addAgentTools} {
+		if err := add(c, &p, a); err != nil {
+			return err
+		}
+	}
+	if p.Plans, p.Searched, err = s.plansWith(c, func(n *walk.ProgramNode) bool { return n.Agent == a.ID }, nil); err != nil {
+		return err
+	}
+	if p.Versions, err = s.agentVersions(c, a); err != nil {
+		return err
+	}
+	if s.Ports.Plans && a.Selectable && c.Principal.Role.Includes(domain.RoleOperator) {
+		p.Actions = append(p.Actions, kit.Link{Text: c.T("Send request…"), Href: "/ask?" + url.Values{"agent": {a.ID}}.Encode()})
+	}
+	return c.Render(http.StatusOK, Agent(p))
+}
+
+// addAgentFacts adds what the configuration says about an agent, and its use.
+func (s *section) addAgentFacts(c *ui.Context, p *AgentPage, a domain.AgentInfo) error {
 	p.Facts = []kit.Fact{
 		{Term: c.T("Agent"), Text: kit.Escape(a.ID)},
 		{Term: c.T("Provider"), Text: a.Provider, Href: link.Provider(a.Provider)},
@@ -352,39 +370,40 @@ func (s *section) agentPage(c *ui.Context) error {
 		return err
 	}
 	l := open.link(c, a.ID)
-	p.Facts = append(p.Facts, kit.Fact{Term: c.T("Open handoffs"), Text: l.Text, Href: l.Href})
-	p.Facts = append(p.Facts, kit.Fact{Term: c.T("Version of its card"), Text: a.Version(), Mono: true})
+	p.Facts = append(p.Facts, kit.Fact{Term: c.T("Open handoffs"), Text: l.Text, Href: l.Href},
+		kit.Fact{Term: c.T("Version of its card"), Text: a.Version(), Mono: true})
 	if a.SystemPrompt != "" {
 		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Version of its prompt"), Text: promptVersion(a.SystemPrompt), Mono: true})
 	}
-	card := a
-	card.Activity = domain.Activity{}
-	raw, err := json.Marshal(card)
-	if err != nil {
-		return err
-	}
-	p.Card = value.Block(c.Display.Lang, "card", c.T("All of it as JSON"), raw, "")
 	if note := s.agentNote(c, a); note != "" {
 		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Notes"), Text: note})
 	}
+	a.Activity = domain.Activity{}
+	card, err := json.Marshal(a)
+	p.Card = value.Block(c.Display.Lang, "card", c.T("All of it as JSON"), card, "")
+	return err
+}
+
+// addAgentState adds the state of an agent, which is that of its provider.
+func (s *section) addAgentState(c *ui.Context, p *AgentPage, a domain.AgentInfo) error {
 	providers, err := s.App.Providers.List(c, c.Principal.Actor())
-	if err != nil {
-		return err
-	}
 	for _, v := range providers {
-		if v.Name == a.Provider {
-			var since time.Time
-			if p.State, since = agentState(a, providers); !since.IsZero() {
-				p.Facts = append(p.Facts, kit.Fact{Term: c.T("Since"), Text: c.Time(since).Text})
-			}
-			p.Facts = append(p.Facts, kit.Fact{Term: c.T("State of its provider"), Text: c.T(providerState(v).Word)})
-			p.Error, p.ErrorAt = kit.Escape(v.LastError), c.Time(v.LastErrorAt)
+		if v.Name != a.Provider {
+			continue
 		}
+		var since time.Time
+		if p.State, since = agentState(a, providers); !since.IsZero() {
+			p.Facts = append(p.Facts, kit.Fact{Term: c.T("Since"), Text: c.Time(since).Text})
+		}
+		p.Facts = append(p.Facts, kit.Fact{Term: c.T("State of its provider"), Text: c.T(providerState(v).Word)})
+		p.Error, p.ErrorAt = kit.Escape(v.LastError), c.Time(v.LastErrorAt)
 	}
+	return err
+}
+
+// addAgentTools adds links to the tools of an agent.
+func (s *section) addAgentTools(c *ui.Context, p *AgentPage, a domain.AgentInfo) error {
 	tools, err := s.App.Tools.List(c, c.Principal.Actor())
-	if err != nil {
-		return err
-	}
 	for _, name := range a.Tools {
 		l := kit.Link{Text: kit.Escape(name), Href: "/agents/tools"}
 		if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {
@@ -392,16 +411,7 @@ func (s *section) agentPage(c *ui.Context) error {
 		}
 		p.Tools = append(p.Tools, l)
 	}
-	if p.Plans, p.Searched, err = s.plansWith(c, func(n *walk.ProgramNode) bool { return n.Agent == a.ID }, nil); err != nil {
-		return err
-	}
-	if p.Versions, err = s.agentVersions(c, a); err != nil {
-		return err
-	}
-	if s.Ports.Plans && a.Selectable && c.Principal.Role.Includes(domain.RoleOperator) {
-		p.Actions = append(p.Actions, kit.Link{Text: c.T("Send request…"), Href: "/ask?" + url.Values{"agent": {a.ID}}.Encode()})
-	}
-	return c.Render(http.StatusOK, Agent(p))
+	return err
 }
 
 func (s *section) agentNote(c *ui.Context, a domain.AgentInfo) string {

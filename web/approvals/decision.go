@@ -205,15 +205,44 @@ func (s *section) decide(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
+	req, problem := readDecision(c, a)
+	if c.Field("do") == "check" {
+		return s.checked(c, a, req)
+	}
+	if problem != "" {
+		return s.inbox(c, http.StatusUnprocessableEntity, &a, problem)
+	}
+	m := c.Meta()
+	if m.Key != "" { // the form on home is shared by all its approvals
+		m.Key += ":" + a.ID
+	}
+	decided, err := s.App.Approvals.Decide(c, app.DecideRequest{Meta: m, DecideRequest: req})
+	switch domain.CodeOf(err) {
+	case domain.CodeInvalid:
+		return s.inbox(c, http.StatusUnprocessableEntity, &a, c.Sentence(err))
+	case domain.CodeConflict, domain.CodeStale:
+		fresh, readErr := s.App.Approvals.Get(c, c.Principal.Actor(), a.ID)
+		if readErr != nil {
+			return readErr
+		}
+		return s.inbox(c, http.StatusConflict, &fresh, c.Sentence(err))
+	}
+	if err != nil {
+		return err
+	}
+	return s.after(c, decided)
+}
+
+// readDecision reads the form of an approval. problem states what is missing.
+func readDecision(c *ui.Context, a domain.Approval) (req domain.DecideRequest, problem string) {
 	do := c.Field("do")
-	req := domain.DecideRequest{
+	req = domain.DecideRequest{
 		Approval:       a.ID,
 		Answer:         c.Field("answer"),
 		RequestChanges: do == "ask",
 		Comment:        strings.TrimSpace(c.Field("comment")),
 		Digest:         c.Field("digest"),
 	}
-	problem := ""
 	rejects := false
 	if given, err := a.AnswerOf(req); err == nil {
 		rejects = given.Rejects()
@@ -225,40 +254,16 @@ func (s *section) decide(c *ui.Context) error {
 	}
 	if schema := approval.Schema(a); schema != nil && !req.RequestChanges && !rejects {
 		if values := form.Values(c, schema); values != nil {
+			var err error
 			if req.Values, err = jsonvalue.Encode(values); err != nil {
 				problem = err.Error()
 			}
 		}
 	}
-	if do == "check" {
-		return s.checked(c, a, req)
-	}
-	if problem == "" && needsConfirmation(a, req) && !rejects && c.Field("confirm") == "" {
+	if problem == "" && do != "check" && needsConfirmation(a, req) && !rejects && c.Field("confirm") == "" {
 		problem = c.T("Confirm that you have checked the risk: %s", kit.Escape(kit.Truncate(a.Label, 80)))
 	}
-	if problem == "" {
-		m := c.Meta()
-		if m.Key != "" { // the form on home is shared by all its approvals
-			m.Key += ":" + a.ID
-		}
-		decided, err := s.App.Approvals.Decide(c, app.DecideRequest{Meta: m, DecideRequest: req})
-		if err == nil {
-			return s.after(c, decided)
-		}
-		switch domain.CodeOf(err) {
-		case domain.CodeInvalid:
-			problem = c.Sentence(err)
-		case domain.CodeConflict, domain.CodeStale:
-			fresh, readErr := s.App.Approvals.Get(c, c.Principal.Actor(), a.ID)
-			if readErr != nil {
-				return readErr
-			}
-			return s.inbox(c, http.StatusConflict, &fresh, c.Sentence(err))
-		default:
-			return err
-		}
-	}
-	return s.inbox(c, http.StatusUnprocessableEntity, &a, problem)
+	return req, problem
 }
 
 // checked renders the changes of the form's values before they are sent.

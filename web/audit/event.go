@@ -36,14 +36,31 @@ func (s *section) auditEvent(c *ui.Context) error {
 		Shell:  c.Shell("audit", c.T("Audit event %s", strconv.FormatInt(seq, 10))),
 		Action: e.Action,
 		Result: event.Result(e.Result),
+		Facts:  s.eventFacts(c, e),
+		Blocks: s.auditDetail(c, e),
+		Chain:  s.chainFacts(c, seq, link),
 	}
+	for _, entry := range e.Entries {
+		p.Entries = append(p.Entries, s.auditEntry(c, e.Run, entry))
+	}
+	if seq > max(1, link.Cut+1) {
+		p.Older = "/audit/" + strconv.FormatInt(seq-1, 10)
+	}
+	if seq < link.Last {
+		p.Newer = "/audit/" + strconv.FormatInt(seq+1, 10)
+	}
+	return c.Render(http.StatusOK, AuditEvent(p))
+}
+
+// eventFacts returns the fields of an event. Empty ones are left out.
+func (s *section) eventFacts(c *ui.Context, e domain.AuditEvent) (facts []kit.Fact) {
 	add := func(term string, l kit.Link, mono bool) {
 		if l.Text != "" {
-			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: l.Text, Href: l.Href, Mono: mono})
+			facts = append(facts, kit.Fact{Term: term, Text: l.Text, Href: l.Href, Mono: mono})
 		}
 	}
 	text := func(s string) kit.Link { return kit.Link{Text: kit.Escape(s)} }
-	add(c.T("Number"), kit.Link{Text: strconv.FormatInt(seq, 10)}, true)
+	add(c.T("Number"), kit.Link{Text: strconv.FormatInt(e.Seq, 10)}, true)
 	at := c.Time(e.At)
 	add(c.T("Time"), kit.Link{Text: at.Title + " · " + at.UTC}, false)
 	add(c.T("Person"), s.auditTerm(c, "", "actor", e.Actor), false)
@@ -65,31 +82,14 @@ func (s *section) auditEvent(c *ui.Context) error {
 		}
 		add(c.T("Journal rows"), kit.Link{Text: rows, Href: "/runs/" + e.Run + "?view=events"}, true)
 	}
-	if e.Action == "plan.version" {
-		var d struct{ Version int }
-		if json.Unmarshal(e.Detail, &d) == nil && d.Version > 1 {
-			add(
-				c.T("What changed"),
-				kit.Link{
-					Text: c.T("from version %d to %d", d.Version-1, d.Version),
-					Href: fmt.Sprintf("%s/diff/%d/%d", c.EventObject(e).Href, d.Version-1, d.Version),
-				},
-				false,
-			)
-		}
+	var d struct{ Version int }
+	if e.Action == "plan.version" && json.Unmarshal(e.Detail, &d) == nil && d.Version > 1 {
+		add(c.T("What changed"), kit.Link{
+			Text: c.T("from version %d to %d", d.Version-1, d.Version),
+			Href: fmt.Sprintf("%s/diff/%d/%d", c.EventObject(e).Href, d.Version-1, d.Version),
+		}, false)
 	}
-	for _, entry := range e.Entries {
-		p.Entries = append(p.Entries, s.auditEntry(c, e.Run, entry))
-	}
-	p.Blocks = s.auditDetail(c, e)
-	p.Chain = s.chainFacts(c, seq, link)
-	if seq > max(1, link.Cut+1) {
-		p.Older = "/audit/" + strconv.FormatInt(seq-1, 10)
-	}
-	if seq < link.Last {
-		p.Newer = "/audit/" + strconv.FormatInt(seq+1, 10)
-	}
-	return c.Render(http.StatusOK, AuditEvent(p))
+	return facts
 }
 
 func (s *section) auditEntry(c *ui.Context, run string, e domain.Entry) kit.EventRow {

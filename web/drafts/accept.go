@@ -23,16 +23,14 @@ func (s *section) acceptPage(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	at := pathOf(d)
 	if d.State != domain.DraftReady {
-		return c.Echo.Redirect(http.StatusSeeOther, at)
+		return c.Echo.Redirect(http.StatusSeeOther, pathOf(d))
 	}
 	pl, v, err := s.made(c, d)
 	if err != nil {
 		return err
 	}
-	kind := c.Query("alternative")
-	if kind != "" {
+	if kind := c.Query("alternative"); kind != "" {
 		return s.acceptAlternativePage(c, d, v, kind)
 	}
 	var shown DraftPage
@@ -43,6 +41,12 @@ func (s *section) acceptPage(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
+	return c.Render(http.StatusOK, kit.Confirm(acceptConfirm(c, d, &shown, pl, v, program)))
+}
+
+// acceptConfirm returns the page that confirms the acceptance of a draft.
+func acceptConfirm(c *ui.Context, d domain.Draft, shown *DraftPage, pl domain.Plan, v domain.Version, program *walk.Program) kit.ConfirmPage {
+	at := pathOf(d)
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft") + " " + shown.Version, Href: at}, Post: at + "/accept", Back: at,
 		Idem: kit.NewID(), Action: "accept", Heading: c.T("Accept as %s", shown.Version), Checks: shown.Assumed,
 		Text: c.T("This version becomes active: from then on, runs of it can be started. Accepting it starts none.")}
@@ -72,7 +76,7 @@ func (s *section) acceptPage(c *ui.Context) error {
 	p.Problems = shown.Problems
 	p.List(c.T("Tools and models that it may not use"), shown.Unusable)
 	p.Shell = c.Shell("plans", p.Heading)
-	return c.Render(http.StatusOK, kit.Confirm(p))
+	return p
 }
 
 // acceptAlternativePage serves the confirmation page for accepting an alternative instead of the

@@ -43,21 +43,7 @@ func (s *section) list(c *ui.Context) error {
 		return c.Render(http.StatusBadRequest, List(p))
 	}
 	if p.OnlyLoops {
-		f.Page = domain.Page{Limit: flowMax}
-		flow, err := s.Reader.HandoffsOf(c, f)
-		if err != nil {
-			return err
-		}
-		p.Among = c.N(len(flow.Items), "Based on %s handoff", "Based on %s handoffs")
-		if flow.Next != "" {
-			p.Among = c.N(
-				len(flow.Items),
-				"Based on the newest %s matching handoff; there are older ones",
-				"Based on the newest %s matching handoffs; there are older ones",
-			)
-		}
-		p.Loops = s.loops(c, flow.Items)
-		return c.Render(http.StatusOK, List(p))
+		return s.listLoops(c, &p, f)
 	}
 	f.Page = c.Page()
 	list, err := s.Reader.HandoffsOf(c, f)
@@ -65,28 +51,7 @@ func (s *section) list(c *ui.Context) error {
 		return err
 	}
 	for _, h := range list.Items {
-		p.Rows = append(
-			p.Rows,
-			Line{
-				At:   c.Time(h.At),
-				Href: "/handoffs/" + url.PathEscape(h.ID),
-				From: s.term(c, q, "from", h.From),
-				To:   s.term(c, q, "to", h.To),
-				Plan: s.term(c, q, "plan", h.Plan.Key),
-				Run: kit.Link{
-					Text: domain.ShortID(h.Run),
-					Href: "/runs/" + h.Run + "?view=handoffs",
-				},
-				Step: kit.Link{Text: h.Node, Href: "/runs/" + h.Run + "?step=" + url.QueryEscape(h.Node)},
-				Reason: part.Reason(
-					c,
-					h.Reason,
-				),
-				Context: kit.Escape(kit.Truncate(h.Context, 200)),
-				Size:    c.Size(len(h.Context)),
-				Status:  part.Status(h.Status),
-			},
-		)
+		p.Rows = append(p.Rows, s.line(c, q, h))
 	}
 	at := func(key, cursor string) string {
 		if cursor == "" {
@@ -96,6 +61,42 @@ func (s *section) list(c *ui.Context) error {
 	}
 	p.Newer, p.Older = at("before", list.Prev), at("after", list.Next)
 	return c.Render(http.StatusOK, List(p))
+}
+
+// listLoops shows pairs of agents that hand off to each other.
+func (s *section) listLoops(c *ui.Context, p *ListPage, f domain.HandoffFilter) error {
+	f.Page = domain.Page{Limit: flowMax}
+	flow, err := s.Reader.HandoffsOf(c, f)
+	if err != nil {
+		return err
+	}
+	p.Among = c.N(len(flow.Items), "Based on %s handoff", "Based on %s handoffs")
+	if flow.Next != "" {
+		p.Among = c.N(
+			len(flow.Items),
+			"Based on the newest %s matching handoff; there are older ones",
+			"Based on the newest %s matching handoffs; there are older ones",
+		)
+	}
+	p.Loops = s.loops(c, flow.Items)
+	return c.Render(http.StatusOK, List(*p))
+}
+
+// line returns the row of a handoff.
+func (s *section) line(c *ui.Context, q string, h domain.HandoffSummary) Line {
+	return Line{
+		At:      c.Time(h.At),
+		Href:    "/handoffs/" + url.PathEscape(h.ID),
+		From:    s.term(c, q, "from", h.From),
+		To:      s.term(c, q, "to", h.To),
+		Plan:    s.term(c, q, "plan", h.Plan.Key),
+		Run:     kit.Link{Text: domain.ShortID(h.Run), Href: "/runs/" + h.Run + "?view=handoffs"},
+		Step:    kit.Link{Text: h.Node, Href: "/runs/" + h.Run + "?step=" + url.QueryEscape(h.Node)},
+		Reason:  part.Reason(c, h.Reason),
+		Context: kit.Escape(kit.Truncate(h.Context, 200)),
+		Size:    c.Size(len(h.Context)),
+		Status:  part.Status(h.Status),
+	}
 }
 
 func (s *section) term(c *ui.Context, q, key, value string) kit.Link {

@@ -24,7 +24,6 @@ const (
 // plans serves the plan list, with the recent results of each plan.
 func (s *section) plans(c *ui.Context) error {
 	q, state := strings.TrimSpace(c.Query("q")), c.Query("state")
-	code := http.StatusOK
 	f, problem := filter.ParsePlans(q)
 	f.Page, f.Archived, f.Paused, f.Stage = c.Page(), state == "archived", state == "paused", domain.PlansUsed
 	switch state {
@@ -34,75 +33,84 @@ func (s *section) plans(c *ui.Context) error {
 		f.Stage = string(domain.StageDraft)
 	}
 	f.Page.Limit = cmp.Or(f.Page.Limit, plansPage)
-	p := PlansPage{Shell: c.Shell("plans", "Plans"), Bar: query.BarOf("/plans", q), State: state,
+	p := PlansPage{Shell: c.Shell("plans", "Plans"), Bar: planBar(c, q, state), State: state,
 		CanWrite: c.Principal.Role.Includes(domain.RoleAuthor), Example: exampleAt(firstExample),
 		CanStart: c.Principal.Role.Includes(domain.RoleOperator) && !f.Archived && state != "draft"}
-	var list domain.List[domain.Plan]
 	if problem != nil {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
-		code = http.StatusBadRequest
-	} else {
-		var err error
-		if list, err = s.Reader.Plans(c, f); err != nil {
-			return err
-		}
+		return c.Render(http.StatusBadRequest, Plans(p))
 	}
-	at := func(key, value, state string) string {
-		v := url.Values{}
-		for k, s := range map[string]string{"q": q, "state": state, key: value} {
-			if k != "" && s != "" {
-				v.Set(k, s)
-			}
-		}
-		if len(v) == 0 {
-			return "/plans"
-		}
-		return "/plans?" + v.Encode()
+	if err := s.addPlans(c, &p, f, q); err != nil {
+		return err
 	}
-	p.Bar.Label, p.Bar.Example = c.T("Filter plans"), c.T("name, tool:http, agent:…, owner:…, label.env=prod")
-	p.Bar.Keep("state", state)
-	p.Bar.Chips = []kit.Link{{Text: c.T("In use"), Href: at("", "", ""), Current: state != "archived" && state != "draft" && !f.Paused},
-		{Text: c.T("Paused"), Href: at("", "", "paused"), Current: f.Paused}, {Text: c.T("Drafts"), Href: at("", "", "draft"),
-			Current: state == "draft"}, {Text: c.T("Archived"), Href: at("", "", "archived"), Current: f.Archived}}
-	if state == "draft" && problem == nil {
-		var err error
+	return c.Render(http.StatusOK, Plans(p))
+}
+
+// planBar returns the filter, with a chip for each state.
+func planBar(c *ui.Context, q, state string) query.Bar {
+	bar := query.BarOf("/plans", q)
+	bar.Label, bar.Example = c.T("Filter plans"), c.T("name, tool:http, agent:…, owner:…, label.env=prod")
+	bar.Keep("state", state)
+	bar.Chips = []kit.Link{
+		{Text: c.T("In use"), Href: plansAt(q, ""), Current: state != "archived" && state != "draft" && state != "paused"},
+		{Text: c.T("Paused"), Href: plansAt(q, "paused"), Current: state == "paused"},
+		{Text: c.T("Drafts"), Href: plansAt(q, "draft"), Current: state == "draft"},
+		{Text: c.T("Archived"), Href: plansAt(q, "archived"), Current: state == "archived"},
+	}
+	return bar
+}
+
+// plansAt returns the address of the list with a filter and a state.
+func plansAt(q, state string) string { return link.With("/plans", nil, "q", q, "state", state) }
+
+// addPlans adds the rows of the list, and the links to other pages.
+func (s *section) addPlans(c *ui.Context, p *PlansPage, f domain.PlanFilter, q string) (err error) {
+	list, err := s.Reader.Plans(c, f)
+	if err != nil {
+		return err
+	}
+	if p.State == "draft" {
 		if p.Drafts, err = s.draftRows(c, q); err != nil {
 			return err
 		}
 	}
 	for _, pl := range list.Items {
-		if state == "draft" {
+		if p.State == "draft" {
 			if has, err := s.hasDraft(c, pl); err != nil {
 				return err
 			} else if has {
 				continue // already listed as a draft
 			}
 		}
-		row := PlanRow{Key: pl.Key, Href: link.Plan(pl.Key), Name: kit.Escape(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest),
-			Updated: c.Time(pl.UpdatedAt), Paused: pl.Paused != nil}
-		if row.Name == row.Key {
-			row.Name = ""
-		}
-		stats, err := s.planStats(c, pl.Key)
+		row, err := s.planRow(c, pl)
 		if err != nil {
 			return err
 		}
-		row.Stats = stats
-		if err := s.setAuthors(c, &row, pl); err != nil {
-			return err
-		}
-		if state == "draft" {
+		if p.State == "draft" {
 			row.Href = fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(pl.Key), pl.Latest)
 		}
 		p.Rows = append(p.Rows, row)
 	}
 	if list.Prev != "" {
-		p.Newer = at("before", list.Prev, state)
+		p.Newer = link.With("/plans", nil, "q", q, "state", p.State, "before", list.Prev)
 	}
 	if list.Next != "" {
-		p.Older = at("after", list.Next, state)
+		p.Older = link.With("/plans", nil, "q", q, "state", p.State, "after", list.Next)
 	}
-	return c.Render(code, Plans(p))
+	return nil
+}
+
+// planRow returns the row of a plan.
+func (s *section) planRow(c *ui.Context, pl domain.Plan) (row PlanRow, err error) {
+	row = PlanRow{Key: pl.Key, Href: link.Plan(pl.Key), Name: kit.Escape(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest),
+		Updated: c.Time(pl.UpdatedAt), Paused: pl.Paused != nil}
+	if row.Name == row.Key {
+		row.Name = ""
+	}
+	if row.Stats, err = s.planStats(c, pl.Key); err != nil {
+		return row, err
+	}
+	return row, s.setAuthors(c, &row, pl)
 }
 
 // setAuthors fills in the owner of a plan, and who saved its current version and when.

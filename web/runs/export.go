@@ -34,40 +34,13 @@ func (s *section) exportRuns(c *ui.Context) error {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="runs.csv"`)
 	w.WriteHeader(http.StatusOK)
-	control := http.NewResponseController(w)
-	out := csv.NewWriter(w)
-	record := func(cells ...string) error {
-		for i := range cells {
-			cells[i] = domain.CSVCell(cells[i])
-		}
-		return out.Write(cells)
-	}
-	if err := record("id", "plan", "version", "status", "waiting_for", "where_it_stands", "error", "step", "started_by",
+	e := export{csv.NewWriter(w), http.NewResponseController(w)}
+	if e.write("id", "plan", "version", "status", "waiting_for", "where_it_stands", "error", "step", "started_by",
 		"trigger", "labels", "created", "started", "ended",
-		"took_ms", "steps", "input_tokens", "output_tokens", "cost", "parent", "forked_from", "rerun_of"); err != nil {
+		"took_ms", "steps", "input_tokens", "output_tokens", "cost", "parent", "forked_from", "rerun_of") != nil {
 		return nil // the client has disconnected
 	}
-	for n := 0; ; {
-		for _, run := range list.Items {
-			if n++; n > exportMax {
-				break
-			}
-			if err := record(exported(run, c.Display.Zone)...); err != nil {
-				return nil
-			}
-		}
-		out.Flush()
-		if control.SetWriteDeadline(time.Now().Add(30*time.Second)) != nil || out.Error() != nil || control.Flush() != nil {
-			return nil
-		}
-		if n > exportMax {
-			_ = record("cut after " + strconv.Itoa(exportMax) + " runs; narrow the filter") // fails if the client has disconnected
-			out.Flush()
-			return nil
-		}
-		if list.Next == "" {
-			return nil
-		}
+	for n := 0; e.page(list.Items, &n, c.Display.Zone) && list.Next != ""; {
 		f.Page.After = list.Next
 		if list, err = s.Reader.Runs(ctx, f); err != nil {
 			if ctx.Err() == nil { // abort the response, so that the client detects the truncation
@@ -77,6 +50,37 @@ func (s *section) exportRuns(c *ui.Context) error {
 			return nil
 		}
 	}
+	return nil
+}
+
+// export writes a CSV file to a response.
+type export struct {
+	out     *csv.Writer
+	control *http.ResponseController
+}
+
+func (e export) write(cells ...string) error {
+	for i := range cells {
+		cells[i] = domain.CSVCell(cells[i])
+	}
+	return e.out.Write(cells)
+}
+
+// page writes the rows of runs, and counts them in n. It returns false after the last row that the
+// file may have, and if the client has disconnected.
+func (e export) page(runs []domain.Run, n *int, zone *time.Location) bool {
+	for _, run := range runs {
+		if *n++; *n > exportMax {
+			_ = e.write("cut after " + strconv.Itoa(exportMax) + " runs; narrow the filter") // fails if the client has disconnected
+			break
+		}
+		if e.write(exported(run, zone)...) != nil {
+			return false
+		}
+	}
+	e.out.Flush()
+	return e.control.SetWriteDeadline(time.Now().Add(30*time.Second)) == nil && e.out.Error() == nil && e.control.Flush() == nil &&
+		*n <= exportMax
 }
 
 // exported returns the CSV row of a run. Times are in the user's time zone and include its offset.

@@ -20,10 +20,28 @@ func (s *section) peek(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := RunPeek{Shell: c.Shell("runs", run.PlanKey+" · "+domain.ShortID(run.ID)), Row: s.rows.Of(c, []domain.Run{run})[0], Span: "7"}
+	p := RunPeek{Shell: c.Shell("runs", run.PlanKey+" · "+domain.ShortID(run.ID)), Row: s.rows.Of(c, []domain.Run{run})[0], Span: "7",
+		Facts: peekFacts(c, run), Actions: peekActions(c, run)}
 	if n, err := strconv.Atoi(c.Query("span")); err == nil && n > 0 && n < 30 {
 		p.Span = strconv.Itoa(n)
 	}
+	if run.Error != nil {
+		p.Error = kit.Escape(run.Error.Message)
+	}
+	if p.Terms, err = s.peekTerms(c, run); err != nil {
+		return err
+	}
+	if p.Log, err = s.lastLog(c, run); err != nil {
+		return err
+	}
+	if c.HTMX() {
+		return c.Render(http.StatusOK, PeekRow(p))
+	}
+	return c.Render(http.StatusOK, Peek(p))
+}
+
+// peekTerms returns terms of the filter that select runs like this one.
+func (s *section) peekTerms(c *ui.Context, run domain.Run) (terms []kit.Link, err error) {
 	q := c.Query("q")
 	if _, problem := filter.Parse(q, time.Now()); problem != nil {
 		q = ""
@@ -32,68 +50,63 @@ func (s *section) peek(c *ui.Context) error {
 		if value != "" {
 			l := narrow(c, q, key, value)
 			l.Text = kit.Escape(key + ":" + value)
-			p.Terms = append(p.Terms, l)
+			terms = append(terms, l)
 		}
 	}
 	add("plan", run.PlanKey)
 	add("step", run.Node)
 	if run.Error != nil {
-		p.Error = kit.Escape(run.Error.Message)
 		add("error", run.Error.Code)
 	}
 	used, err := s.Reader.Uses(c, run.ID)
-	if err != nil {
-		return err
-	}
 	for _, u := range used {
 		add(u.Kind, u.Name)
 	}
 	add("by", run.Actor)
-	if p.Log, err = s.lastLog(c, run); err != nil {
-		return err
-	}
-	fact := func(term, text, href string) {
-		if text != "" {
-			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: text, Href: href})
-		}
-	}
-	fact(c.T("Steps"), c.Number(run.Steps), "")
+	return terms, err
+}
+
+// peekFacts returns facts about a run.
+func peekFacts(c *ui.Context, run domain.Run) []kit.Fact {
+	facts := []kit.Fact{{Term: c.T("Steps"), Text: c.Number(run.Steps)}}
 	if !run.EndedAt.IsZero() {
-		fact(c.T("Ended"), c.Time(run.EndedAt).Text, "")
+		facts = append(facts, kit.Fact{Term: c.T("Ended"), Text: c.Time(run.EndedAt).Text})
 	}
 	if run.Usage.Cost > 0 {
-		fact(c.T("Cost"), money(c, run.Usage.Cost), "")
+		facts = append(facts, kit.Fact{Term: c.T("Cost"), Text: money(c, run.Usage.Cost)})
 	}
 	if run.ForkedFrom != "" {
-		fact(c.T("Forked from"), domain.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)
+		facts = append(facts, kit.Fact{Term: c.T("Forked from"), Text: domain.ShortID(run.ForkedFrom), Href: "/runs/" + run.ForkedFrom})
 	}
-	if c.Principal.Role.Includes(domain.RoleOperator) {
-		act := func(text, verb string) {
-			p.Actions = append(p.Actions, kit.Link{Text: text, Href: "/runs/" + run.ID + "/" + verb})
+	return facts
+}
+
+// peekActions returns the actions that the user may perform on a run.
+func peekActions(c *ui.Context, run domain.Run) (actions []kit.Link) {
+	if !c.Principal.Role.Includes(domain.RoleOperator) {
+		return nil
+	}
+	add := func(text, verb string) {
+		actions = append(actions, kit.Link{Text: text, Href: "/runs/" + run.ID + "/" + verb})
+	}
+	switch {
+	case run.Status == domain.RunFailed || run.Status == domain.RunCancelled:
+		add(c.T("Resume…"), "resume")
+		add(c.T("Rerun…"), "rerun")
+		if run.Status == domain.RunFailed && run.Attention {
+			add(c.T("Acknowledge…"), "ack")
 		}
-		switch {
-		case run.Status == domain.RunFailed || run.Status == domain.RunCancelled:
-			act(c.T("Resume…"), "resume")
-			act(c.T("Rerun…"), "rerun")
-			if run.Status == domain.RunFailed && run.Attention {
-				act(c.T("Acknowledge…"), "ack")
-			}
-		case run.Status == domain.RunCompleted:
-			act(c.T("Rerun…"), "rerun")
-		default:
-			switch {
-			case part.Scheduled(c, run):
-				act(c.T("Start now"), "start-now")
-			case run.WaitReason == domain.WaitRetry:
-				act(c.T("Retry now"), "retry-now")
-			}
-			act(c.T("Cancel…"), "cancel")
-		}
+		return actions
+	case run.Status == domain.RunCompleted:
+		add(c.T("Rerun…"), "rerun")
+		return actions
+	case part.Scheduled(c, run):
+		add(c.T("Start now"), "start-now")
+	case run.WaitReason == domain.WaitRetry:
+		add(c.T("Retry now"), "retry-now")
 	}
-	if c.HTMX() {
-		return c.Render(http.StatusOK, PeekRow(p))
-	}
-	return c.Render(http.StatusOK, Peek(p))
+	add(c.T("Cancel…"), "cancel")
+	return actions
 }
 
 // peekLines is the maximum number of log lines in a preview.

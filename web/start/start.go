@@ -263,28 +263,11 @@ func commands(c *ui.Context, p *StartPage, plan string, number int, schema any) 
 // start starts a run. If the input is invalid, it shows the form again with the entered values and
 // the problems.
 func (s *section) start(c *ui.Context) error {
-	number := atoi(c.Field("version"))
-	show := func(say func(p *StartPage)) error {
-		p, err := s.startForm(c, c.Param("plan"), number)
-		if err != nil {
-			return err
-		}
-		say(&p)
-		return c.Render(http.StatusUnprocessableEntity, Start(p))
-	}
-	again := func(problem string) error { return show(func(p *StartPage) { p.Error = problem }) }
 	pl, err := s.Reader.Plan(c, c.Param("plan"))
 	if err != nil {
 		return err
 	}
-	req := domain.StartRequest{
-		Plan:    pl.ID,
-		Version: cmp.Or(number, pl.Latest),
-		Origin:  "ui",
-		Dry:     c.Field("dry") != "",
-		Offline: c.Field("offline") != "",
-	}
-	v, err := s.Reader.VersionByNumber(c, pl.ID, req.Version)
+	v, err := s.Reader.VersionByNumber(c, pl.ID, cmp.Or(atoi(c.Field("version")), pl.Latest))
 	if err != nil {
 		return err
 	}
@@ -292,59 +275,84 @@ func (s *section) start(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	if s := strings.TrimSpace(c.Field("priority")); s != "" {
-		if req.Priority, err = strconv.Atoi(s); err != nil {
-			return again(c.T("priority %q is not a number", s))
-		}
+	req := domain.StartRequest{Plan: pl.ID, Version: v.Number, Origin: "ui", Dry: c.Field("dry") != "", Offline: c.Field("offline") != ""}
+	reject, err := readRequest(c, &req, program)
+	if err != nil {
+		return err
 	}
-	typed := c.Field("input")
-	if strings.TrimSpace(typed) != "" {
-		if req.Input, err = form.JSON(typed); err != nil { // plain text is a valid input, too
-			if req.Input, err = jsonvalue.Encode(typed); err != nil {
-				return err
-			}
-		}
-	} else if _, _, order := form.Properties(program.InputSchema); len(order) > 0 {
-		values := form.Values(c, program.InputSchema)
-		if values == nil {
-			values = map[string]any{} // the form requires an object
-		}
-		p, err := s.startForm(c, c.Param("plan"), number)
-		if err != nil {
-			return err
-		}
-		if inputProblems(c, &p, program.InputSchema, values) {
-			return c.Render(http.StatusUnprocessableEntity, Start(p))
-		}
-		if req.Input, err = jsonvalue.Encode(values); err != nil {
-			return again(err.Error())
-		}
-	}
-	if req.Labels, err = part.ParseLabels(c.Field("labels")); err != nil {
-		return again(c.Sentence(err))
+	if reject != nil {
+		return s.startAgain(c, http.StatusUnprocessableEntity, reject)
 	}
 	run, err := s.App.Runs.Start(c, app.StartRequest{Meta: c.Meta(), StartRequest: req})
-	if err == nil {
-		return c.RedirectTo("/runs/" + run.ID)
+	if err != nil {
+		return s.notStarted(c, program, err)
 	}
-	if domain.CodeOf(err) == domain.CodeConflict {
-		p, formErr := s.startForm(c, c.Param("plan"), number)
-		if formErr != nil {
-			return formErr
-		}
-		if p.Error = c.Sentence(err); p.Paused != "" { // the page already shows why the plan is paused
-			p.Error = c.T("The run was not started.")
-		}
-		return c.Render(http.StatusConflict, Start(p))
+	return c.RedirectTo("/runs/" + run.ID)
+}
+
+// startAgain shows the form again, with the entered values and what is wrong.
+func (s *section) startAgain(c *ui.Context, code int, reject func(p *StartPage)) error {
+	p, err := s.startForm(c, c.Param("plan"), atoi(c.Field("version")))
+	if err != nil {
+		return err
 	}
-	if domain.CodeOf(err) == domain.CodeInvalid {
-		return show(func(p *StartPage) {
+	reject(&p)
+	return c.Render(code, Start(p))
+}
+
+// notStarted shows the form again if the values or the state of the plan are the reason. Otherwise it
+// returns the error.
+func (s *section) notStarted(c *ui.Context, program *walk.Program, err error) error {
+	switch domain.CodeOf(err) {
+	case domain.CodeConflict:
+		return s.startAgain(c, http.StatusConflict, func(p *StartPage) {
+			if p.Error = c.Sentence(err); p.Paused != "" { // the page already shows why the plan is paused
+				p.Error = c.T("The run was not started.")
+			}
+		})
+	case domain.CodeInvalid:
+		return s.startAgain(c, http.StatusUnprocessableEntity, func(p *StartPage) {
 			p.Error = c.Sentence(err)
-			if program.InputSchema != nil && strings.TrimSpace(typed) == "" {
+			if program.InputSchema != nil && strings.TrimSpace(c.Field("input")) == "" {
 				p.Error = c.T("The run was not started: this plan requires an input.")
 				p.Problems = append(p.Problems, c.Sentence(err))
 			}
 		})
 	}
 	return err
+}
+
+// readRequest reads the priority, the labels, and the input of the form. If one of them is invalid,
+// reject shows what is wrong.
+func readRequest(c *ui.Context, req *domain.StartRequest, program *walk.Program) (reject func(p *StartPage), err error) {
+	problem := func(text string) func(p *StartPage) { return func(p *StartPage) { p.Error = text } }
+	if s := strings.TrimSpace(c.Field("priority")); s != "" {
+		if req.Priority, err = strconv.Atoi(s); err != nil {
+			return problem(c.T("priority %q is not a number", s)), nil
+		}
+	}
+	if req.Labels, err = part.ParseLabels(c.Field("labels")); err != nil {
+		return problem(c.Sentence(err)), nil
+	}
+	typed := c.Field("input")
+	if strings.TrimSpace(typed) != "" {
+		if req.Input, err = form.JSON(typed); err != nil { // plain text is a valid input, too
+			req.Input, err = jsonvalue.Encode(typed)
+		}
+		return nil, err
+	}
+	if _, _, order := form.Properties(program.InputSchema); len(order) == 0 {
+		return nil, nil
+	}
+	values := form.Values(c, program.InputSchema)
+	if values == nil {
+		values = map[string]any{} // the form requires an object
+	}
+	if inputProblems(c, &StartPage{}, program.InputSchema, values) {
+		return func(p *StartPage) { inputProblems(c, p, program.InputSchema, values) }, nil
+	}
+	if req.Input, err = jsonvalue.Encode(values); err != nil {
+		return problem(err.Error()), nil
+	}
+	return nil, nil
 }

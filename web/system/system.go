@@ -192,37 +192,7 @@ func (s *section) systemStorage(c *ui.Context) error {
 		TablesAt:  c.Time(i.TablesAt),
 		CanBackUp: c.Principal.Role.Includes(domain.RoleAdmin),
 	}
-	p.Storage = []Figure{
-		{Title: c.T("Database"), Value: vital.Bytes(c.Display.Lang, i.Storage.Database)},
-		{Title: c.T("Free inside the database"), Value: vital.Bytes(c.Display.Lang, i.Storage.Unused)},
-		{Title: c.T("Write-ahead log"), Value: vital.Bytes(c.Display.Lang, i.Storage.WAL)},
-		{
-			Title:  c.T("Free on the disk"),
-			Value:  vital.Bytes(c.Display.Lang, i.Storage.Free),
-			Remark: c.T("of %s", vital.Bytes(c.Display.Lang, i.Storage.Disk)),
-		},
-	}
-	for _, s := range i.Plans {
-		p.Plans = append(
-			p.Plans,
-			PlanStorage{Plan: kit.Escape(s.Plan.Key), Href: "/plans/" + url.PathEscape(s.Plan.Key), Runs: c.Number(s.Runs),
-				Rows: c.Number(s.Rows), Purged: c.Number(s.Purged), Size: vital.Bytes(c.Display.Lang, s.Bytes)},
-		)
-	}
-	for _, t := range i.Tables {
-		p.Tables = append(
-			p.Tables,
-			TableRow{Name: kit.Escape(t.Table), Size: vital.Bytes(c.Display.Lang, t.Bytes), Index: vital.Bytes(c.Display.Lang, t.Index)},
-		)
-	}
-	for _, b := range i.Backups {
-		p.Encrypted = p.Encrypted || b.Encryption != nil
-		p.Backups = append(
-			p.Backups,
-			BackupRow{Name: kit.Escape(filepath.Base(b.Path)), Created: c.Time(b.Created), Size: vital.Bytes(c.Display.Lang, b.Bytes),
-				Event: c.Number(b.AuditSeq), Runs: c.Number(b.Rows["runs"])},
-		)
-	}
+	addStorage(c, &p, i)
 	if app.May(c.Principal.Actor(), app.RunRetention) && len(i.Retention) > 0 {
 		dryRun := app.RetentionRequest{Meta: app.Meta{By: c.Principal.Actor()}, DryRun: true}
 		if would, err := s.App.System.RunRetention(c, dryRun); err == nil {
@@ -230,6 +200,29 @@ func (s *section) systemStorage(c *ui.Context) error {
 		}
 	}
 	return c.Render(http.StatusOK, SystemStorage(p))
+}
+
+// addStorage adds the sizes of the database, its plans and tables, and the backups.
+func addStorage(c *ui.Context, p *SystemPage, i domain.Server) {
+	size := func(bytes int64) string { return vital.Bytes(c.Display.Lang, bytes) }
+	p.Storage = []Figure{
+		{Title: c.T("Database"), Value: size(i.Storage.Database)},
+		{Title: c.T("Free inside the database"), Value: size(i.Storage.Unused)},
+		{Title: c.T("Write-ahead log"), Value: size(i.Storage.WAL)},
+		{Title: c.T("Free on the disk"), Value: size(i.Storage.Free), Remark: c.T("of %s", size(i.Storage.Disk))},
+	}
+	for _, s := range i.Plans {
+		p.Plans = append(p.Plans, PlanStorage{Plan: kit.Escape(s.Plan.Key), Href: "/plans/" + url.PathEscape(s.Plan.Key),
+			Runs: c.Number(s.Runs), Rows: c.Number(s.Rows), Purged: c.Number(s.Purged), Size: size(s.Bytes)})
+	}
+	for _, t := range i.Tables {
+		p.Tables = append(p.Tables, TableRow{Name: kit.Escape(t.Table), Size: size(t.Bytes), Index: size(t.Index)})
+	}
+	for _, b := range i.Backups {
+		p.Encrypted = p.Encrypted || b.Encryption != nil
+		p.Backups = append(p.Backups, BackupRow{Name: kit.Escape(filepath.Base(b.Path)), Created: c.Time(b.Created), Size: size(b.Bytes),
+			Event: c.Number(b.AuditSeq), Runs: c.Number(b.Rows["runs"])})
+	}
 }
 
 // wouldFree estimates how many bytes retention would free, from the average size of the rows of
