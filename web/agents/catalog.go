@@ -356,7 +356,7 @@ func (s *section) agentPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, Agent(p))
 }
 
-// addAgentFacts adds what the configuration says about an agent, and its use.
+// addAgentFacts adds the settings of an agent, and its use.
 func (s *section) addAgentFacts(c *ui.Context, p *AgentPage, a domain.AgentInfo) error {
 	p.Facts = []kit.Fact{
 		{Term: c.T("Agent"), Text: kit.Escape(a.ID)},

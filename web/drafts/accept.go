@@ -45,7 +45,8 @@ func (s *section) acceptPage(c *ui.Context) error {
 }
 
 // acceptConfirm returns the page that confirms the acceptance of a draft.
-func acceptConfirm(c *ui.Context, d domain.Draft, shown *DraftPage, pl domain.Plan, v domain.Version, program *walk.Program) kit.ConfirmPage {
+func acceptConfirm(c *ui.Context, d domain.Draft, shown *DraftPage, pl domain.Plan, v domain.Version,
+	program *walk.Program) kit.ConfirmPage {
 	at := pathOf(d)
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft") + " " + shown.Version, Href: at}, Post: at + "/accept", Back: at,
 		Idem: kit.NewID(), Action: "accept", Heading: c.T("Accept as %s", shown.Version), Checks: shown.Assumed,

@@ -76,14 +76,21 @@ func (s *section) addPlans(c *ui.Context, p *PlansPage, f domain.PlanFilter, q s
 	}
 	for _, pl := range list.Items {
 		if p.State == "draft" {
-			if has, err := s.hasDraft(c, pl); err != nil {
+			if has, err := hasDraft(c, s.App.Drafts, pl); err != nil {
 				return err
 			} else if has {
 				continue // already listed as a draft
 			}
 		}
-		row, err := s.planRow(c, pl)
-		if err != nil {
+		row := PlanRow{Key: pl.Key, Href: link.Plan(pl.Key), Name: kit.Escape(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest),
+			Updated: c.Time(pl.UpdatedAt), Paused: pl.Paused != nil}
+		if row.Name == row.Key {
+			row.Name = ""
+		}
+		if row.Stats, err = s.planStats(c, pl.Key); err != nil {
+			return err
+		}
+		if err := s.setAuthors(c, &row, pl); err != nil {
 			return err
 		}
 		if p.State == "draft" {
@@ -98,19 +105,6 @@ func (s *section) addPlans(c *ui.Context, p *PlansPage, f domain.PlanFilter, q s
 		p.Older = link.With("/plans", nil, "q", q, "state", p.State, "after", list.Next)
 	}
 	return nil
-}
-
-// planRow returns the row of a plan.
-func (s *section) planRow(c *ui.Context, pl domain.Plan) (row PlanRow, err error) {
-	row = PlanRow{Key: pl.Key, Href: link.Plan(pl.Key), Name: kit.Escape(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest),
-		Updated: c.Time(pl.UpdatedAt), Paused: pl.Paused != nil}
-	if row.Name == row.Key {
-		row.Name = ""
-	}
-	if row.Stats, err = s.planStats(c, pl.Key); err != nil {
-		return row, err
-	}
-	return row, s.setAuthors(c, &row, pl)
 }
 
 // setAuthors fills in the owner of a plan, and who saved its current version and when.

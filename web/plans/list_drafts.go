@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/plan"
@@ -41,8 +42,8 @@ func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
 }
 
 // hasDraft reports whether an open draft produced the newest version of a plan.
-func (s *section) hasDraft(c *ui.Context, pl domain.Plan) (bool, error) {
-	d, err := s.App.Drafts.OfVersion(c, c.Principal.Actor(), pl.LatestHash)
+func hasDraft(c *ui.Context, drafts *app.Drafts, pl domain.Plan) (bool, error) {
+	d, err := drafts.OfVersion(c, c.Principal.Actor(), pl.LatestHash)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return false, nil
 	}

@@ -348,7 +348,7 @@ func readRequest(c *ui.Context, req *domain.StartRequest, program *walk.Program)
 	if values == nil {
 		values = map[string]any{} // the form requires an object
 	}
-	if inputProblems(c, &StartPage{}, program.InputSchema, values) {
+	if inputProblems(c, &StartPage{Fields: form.Fields(c, program.InputSchema)}, program.InputSchema, values) {
 		return func(p *StartPage) { inputProblems(c, p, program.InputSchema, values) }, nil
 	}
 	if req.Input, err = jsonvalue.Encode(values); err != nil {
