@@ -41,9 +41,9 @@ type node struct {
 	open    *visit // ready or running
 	held    *visit // decided while the run was stopping; it never began
 	settled bool
-	// followed: its settlement counts for the nodes that need it. Nodes that nothing reaches any more
-	// settle first.
-	followed bool
+	// followed is the number of nodes that need it, in file order, for which its settlement counts. Nodes
+	// that nothing reaches any more settle first.
+	followed int
 	status   walk.Status
 	output   any // of the latest completed iteration
 	has      bool

@@ -24,7 +24,7 @@ func (r *Reference) Reset() (again *Reference, ok bool) {
 	}
 	for i := range again.nodes { // a step that did not begin before its race ended does not begin now
 		if n := &again.nodes[i]; n.open != nil && again.lost(i) && r.nodes[i].began == 0 {
-			*n = node{settled: true, followed: true, chosen: true, status: walk.Skipped}
+			*n = node{settled: true, followed: len(r.nodes), chosen: true, status: walk.Skipped}
 		}
 	}
 	again.finish(&walk.Decision{})

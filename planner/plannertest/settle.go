@@ -236,8 +236,8 @@ func (r *Reference) reach() []bool {
 
 // settledNeed decides every node whose needs have now all settled.
 func (r *Reference) settledNeed(i int, d *walk.Decision) {
-	r.nodes[i].followed = true
-	for _, j := range r.needing(i) {
+	for at, j := range r.needing(i) {
+		r.nodes[i].followed = max(r.nodes[i].followed, at+1)
 		r.activate(j, d)
 	}
 }
@@ -249,7 +249,7 @@ func (r *Reference) activate(j int, d *walk.Decision) {
 	}
 	won := def.When == walk.WhenFirst && r.first(j) >= 0
 	for _, need := range def.Needs {
-		if !r.nodes[need].followed && !won {
+		if slices.Index(r.needing(need), j) >= r.nodes[need].followed && !won {
 			return
 		}
 	}
