@@ -228,7 +228,14 @@ func (b *tab) open(path string) *tab {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, waitTimeout)
 	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Navigate(b.url+path)); err != nil {
+	err := chromedp.Do(ctx, chromedp.Navigate(b.url+path))
+	for range 3 { // a script of the page before may navigate at the same time, which aborts this navigation
+		if err == nil || !strings.Contains(err.Error(), "net::ERR_ABORTED") {
+			break
+		}
+		err = chromedp.Do(ctx, chromedp.Navigate(b.url+path))
+	}
+	if err != nil {
 		b.t.Fatalf("open %s: %v", path, err)
 	}
 	b.until("the page "+path+" is there", loaded)
