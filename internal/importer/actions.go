@@ -203,7 +203,7 @@ func (w workflow) job(id string, job node, env []variable) {
 	}
 	chain.env = append(slices.Clone(env), w.environment(job.get("env"), chain.item)...)
 	if when, refused := condition(job.get("if").text()); when != "" || refused != "" {
-		chain.when, chain.refused = when, refused
+		chain.when, chain.refused, chain.line = when, refused, job.get("if").line()
 	}
 	switch steps := job.get("steps").items(); {
 	case matrix.is():
@@ -243,6 +243,7 @@ type chain struct {
 	needs   []string // last steps of the jobs that the job needs
 	when    string   // rule of the job's first step
 	refused string   // condition of the job that has no counterpart
+	line    int      // of that condition
 	env     []variable
 	steps   []string // all steps so far
 	mixed   bool     // some of the steps have a rule of their own
@@ -284,7 +285,7 @@ func (c *chain) step(s node, count int) {
 // append adds a node after those that it follows.
 func (c *chain) append(id string, n planner.Node, when string) {
 	if c.refused != "" && len(c.steps) == 0 {
-		n = c.todo(1, "job %s has the condition %s: write it as when, and replace this step", c.job, c.refused)
+		n = c.todo(c.line, "job %s has the condition %s: write it as when, and replace this step", c.job, c.refused)
 	}
 	n.Needs, n.When = c.before(), when
 	switch {

@@ -72,12 +72,16 @@ jobs:
     needs: [build, test]
     if: always()
     steps: [{run: ./publish.sh, continue-on-error: true}]
+  announce:
+    if: github.repository == 'shop/app'
+    steps: [{run: ./announce.sh}]
 `, "GitHub Actions workflow")
 	has(t, p, "id: ci", "cron: 30 2 * * *", "- debug", "- dry", "default: info",
 		"# Line 4: the trigger push has no counterpart",
 		`# Line 5: create a schedule for "0 9 * * 1"`,
 		"step build-1 uses actions/checkout@v4: replace it",
 		`export GOFLAGS="$${1}"`, `"$${GOFLAGS} $${INPUTS_LEVEL}"`, "${input.level}", "${secret.TOKEN}", "timeout: 5m",
+		"# Line 40: job announce has the condition github.repository == 'shop/app': write it as when",
 		"step build-Quoted has a shell or an expression without a counterpart",
 		"when: failure", "github.ref == 'refs/heads/main': write it as when",
 		"echo $${MATRIX_OS}\n", "${item.go}", "when: none_failed", "except:", "when: always", "on_error: continue")
