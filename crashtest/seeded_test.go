@@ -460,7 +460,7 @@ var bugs = []bug{
 	),
 	marked(
 		"a schema may apply one part in too many ways",
-		"planner/schema.go",
+		"planner/jsonschema/schema.go",
 		"schema-weight",
 		"if shared && weigh(context.Background(), compiled, nil) != nil && !shared {",
 		"./planner",

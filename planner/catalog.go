@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -37,7 +38,7 @@ func (c *Catalog) Check() Problems {
 				jsonvalue.Quote(name))
 		}
 		if schema := c.Tools[name].Schema; schema != nil {
-			if _, err := ParseSchema(schema); err != nil {
+			if _, err := jsonschema.Parse(schema); err != nil {
 				r.error(nil, "", "tool.schema_invalid", message.Message{}, "invalid JSON Schema of tool %s: %s", jsonvalue.Quote(name), err)
 			}
 		}

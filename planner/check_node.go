@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -240,7 +241,7 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 	}
 	schema, known := k.toolSchemas[n.Tool]
 	if !known {
-		schema, _ = ParseSchema(info.Schema) // the problem of an invalid schema is reported where the tool is registered
+		schema, _ = jsonschema.Parse(info.Schema) // the problem of an invalid schema is reported where the tool is registered
 		k.toolSchemas[n.Tool] = schema
 	}
 	if schema == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -59,7 +60,7 @@ type compiler struct {
 	specs []spec
 	names map[string]int // node id or map key → position; -1: ambiguous
 	// toolSchemas holds the compiled schemas of tools; nil for an invalid one.
-	toolSchemas map[string]*Schema
+	toolSchemas map[string]*jsonschema.Schema
 	// first is set while the document is parsed. Checks whose result does not depend on the catalog
 	// run only then.
 	first bool
@@ -71,7 +72,7 @@ type compiler struct {
 // compile reports everything that cannot be compiled. The program is meaningful only if no error
 // was reported.
 func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
-	k := &compiler{d: d, c: c, r: r, names: map[string]int{}, toolSchemas: map[string]*Schema{}, first: first, broken: r.broken}
+	k := &compiler{d: d, c: c, r: r, names: map[string]int{}, toolSchemas: map[string]*jsonschema.Schema{}, first: first, broken: r.broken}
 	k.p = &walk.Program{ID: d.ID, Name: d.Name, Description: d.Description, Kind: d.Kind(), Hash: d.Hash, Index: map[string]int{}}
 	var defaults Defaults
 	start := ""
@@ -228,9 +229,9 @@ func (k *compiler) schema(v any, at *tree, node string) {
 		if k.d.schemas[string(key)] {
 			return
 		}
-		_, err = ParseSchema(v)
+		_, err = jsonschema.Parse(v)
 	}
-	e, ok := errors.AsType[*SchemaError](err)
+	e, ok := errors.AsType[*jsonschema.Error](err)
 	switch {
 	case err == nil:
 		k.d.schemas[string(key)] = true

@@ -77,22 +77,6 @@ func ExampleGraph_Encode() {
 	// <nil>
 }
 
-// A schema reports every mismatch of a value.
-func ExampleParseSchema() {
-	schema, err := planner.ParseSchema(map[string]any{"type": "object", "required": []any{"name", "age"},
-		"properties": map[string]any{"age": map[string]any{"type": "integer"}}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, p := range schema.Validate(map[string]any{"age": "ten"}) {
-		fmt.Println(p)
-	}
-	// Output:
-	// "name" is required
-	// age: must be integer, not string
-}
-
 // An executor walks a minimal graph in memory.
 func ExampleExecutor() {
 	graph, err := planner.ParseYAML([]byte(hello))

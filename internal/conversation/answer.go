@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/agent/llm"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -17,7 +17,7 @@ import (
 // failure of the call.
 func Invoke(ctx context.Context, t llm.Tool, spec llm.ToolSpec, call llm.ToolCall) (out any, err error) {
 	if spec.Schema != nil {
-		s, err := planner.ParseSchema(spec.Schema)
+		s, err := jsonschema.Parse(spec.Schema)
 		if err != nil {
 			return nil, fmt.Errorf("schema of tool %s: %w", spec.Name, err)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/agent/llm"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -68,7 +68,7 @@ type Handoff struct {
 
 // ParseHandoff parses the arguments of the handoff tool.
 func ParseHandoff(args any) (Handoff, error) {
-	schema, err := planner.ParseSchema(HandoffSpec.Schema)
+	schema, err := jsonschema.Parse(HandoffSpec.Schema)
 	if err != nil {
 		return Handoff{}, fmt.Errorf("schema of %s: %w", HandoffTool, err)
 	}

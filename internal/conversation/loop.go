@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/agent/llm"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -140,7 +140,7 @@ func (l *Loop) Continue(ctx context.Context, messages []llm.Message) (any, error
 	}
 	if l.Schema != nil {
 		var err error
-		if c.schema, err = planner.ParseSchema(l.Schema); err != nil {
+		if c.schema, err = jsonschema.Parse(l.Schema); err != nil {
 			return nil, (&walk.Failure{
 				Code:      CodeSchema,
 				Permanent: true,
@@ -158,7 +158,7 @@ type conversation struct {
 	messages []llm.Message
 	tools    map[string]llm.Tool
 	specs    []llm.ToolSpec
-	schema   *planner.Schema
+	schema   *jsonschema.Schema
 	step     int
 	prompted int // number of messages that are already in a recorded prompt
 	seen     map[string]int

@@ -9,7 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -45,7 +45,7 @@ func define(t *sdk.Tool) (Definition, error) {
 	}
 	d.Schema, _ = v.(map[string]any)
 	if d.Schema != nil {
-		if _, err := planner.ParseSchema(d.Schema); err != nil {
+		if _, err := jsonschema.Parse(d.Schema); err != nil {
 			return d, fmt.Errorf("schema: %w", err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -164,7 +165,7 @@ func ApprovalBinding(run *domain.Run, prog *Compiled, s *State, k walk.VisitKey,
 
 // checkForm returns why a form is invalid.
 func checkForm(form any) error {
-	if _, err := planner.ParseSchema(form); err != nil {
+	if _, err := jsonschema.Parse(form); err != nil {
 		return fmt.Errorf("the form is not a JSON Schema: %w", err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/metric/activity"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -36,7 +37,7 @@ type Set struct {
 type registered struct {
 	llm.Tool
 	spec   llm.ToolSpec
-	schema *planner.Schema
+	schema *jsonschema.Schema
 	// reach is the systems that calls reach. patience is the shortest timeout that counts against
 	// them.
 	reach       Reach
@@ -69,7 +70,7 @@ func (s *Set) add(t llm.Tool, replace bool) error {
 	r := registered{Tool: t, spec: spec, reach: reachOf(t, spec), maxDuration: maxDurationOf(t)}
 	if spec.Schema != nil {
 		var err error
-		if r.schema, err = planner.ParseSchema(spec.Schema); err != nil {
+		if r.schema, err = jsonschema.Parse(spec.Schema); err != nil {
 			return fmt.Errorf("register tool %q: schema: %w", spec.Name, err)
 		}
 	}
@@ -282,9 +283,9 @@ func (r registered) check(input any) (any, error) {
 }
 
 // badArguments returns one failure that lists every problem.
-func badArguments(name string, spec llm.ToolSpec, problems []planner.SchemaProblem) *walk.Failure {
-	slices.SortFunc(problems, func(a, b planner.SchemaProblem) int { return cmp.Compare(a.String(), b.String()) })
-	problems = slices.CompactFunc(problems, func(a, b planner.SchemaProblem) bool { return a.String() == b.String() })
+func badArguments(name string, spec llm.ToolSpec, problems []jsonschema.Problem) *walk.Failure {
+	slices.SortFunc(problems, func(a, b jsonschema.Problem) int { return cmp.Compare(a.String(), b.String()) })
+	problems = slices.CompactFunc(problems, func(a, b jsonschema.Problem) bool { return a.String() == b.String() })
 	list := make([]any, len(problems))
 	for i, p := range problems {
 		list[i] = p

@@ -8,13 +8,13 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // CheckValue checks a JSON value against a schema. what names the value in errors.
 func CheckValue(ctx context.Context, schema any, raw domain.RawJSON, what string) error {
-	s, err := planner.ParseSchema(schema)
+	s, err := jsonschema.Parse(schema)
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalid, "the schema of the %s is not a JSON Schema: %w", what, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/kit"
@@ -339,7 +340,7 @@ func (s toolPages) tryTool(c *ui.Context) error {
 		args = values
 	}
 	if t.Schema != nil {
-		schema, err := planner.ParseSchema(t.Schema)
+		schema, err := jsonschema.Parse(t.Schema)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/form"
 	"github.com/kairosd/kairosd/web/ui"
@@ -22,7 +22,7 @@ func inputProblems(c *ui.Context, p *StartPage, schema any, values map[string]an
 		}
 	}
 	var rest []string
-	compiled, err := planner.ParseSchema(schema)
+	compiled, err := jsonschema.Parse(schema)
 	if err != nil {
 		return false // the engine reports it
 	}
@@ -57,7 +57,7 @@ func inputProblems(c *ui.Context, p *StartPage, schema any, values map[string]an
 }
 
 // problemText returns the message of a schema problem.
-func problemText(p planner.SchemaProblem) domain.Message {
+func problemText(p jsonschema.Problem) domain.Message {
 	if p.Text.IsZero() {
 		return domain.Verbatim(p.Message)
 	}

@@ -1,4 +1,4 @@
-package planner_test
+package jsonschema_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
@@ -22,7 +22,7 @@ func decode(t *testing.T, src string) any {
 // Validation reports all mismatches of a value, and each message shows what to change.
 func TestSchemaValidate(t *testing.T) {
 	t.Parallel()
-	s, err := planner.ParseSchema(decode(t, `{"type": "object", "required": ["name", "age"], "additionalProperties": false, "properties": {
+	s, err := jsonschema.Parse(decode(t, `{"type": "object", "required": ["name", "age"], "additionalProperties": false, "properties": {
 		"name": {"type": "string", "minLength": 2}, "age": {"type": "integer", "minimum": 0}, "kind": {"enum": ["a", "b"]}, "id": {"const": 7},
 		"code": {"pattern": "^[A-Z]+$"}, "at": {"type": "string", "format": "date-time"}, "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2}}}`))
 	if err != nil {
@@ -69,7 +69,7 @@ func TestInvalidSchemasAreRejected(t *testing.T) {
 		"an extreme number": `{"maximum": 1e999999999}`,
 		"very large":        large,
 	} {
-		if _, err := planner.ParseSchema(decode(t, src)); err == nil {
+		if _, err := jsonschema.Parse(decode(t, src)); err == nil {
 			t.Errorf("%s: accepted", name)
 		} else if strings.Contains(err.Error(), "schema://") {
 			t.Errorf("%s: %v speaks of a document that nobody wrote", name, err)
@@ -77,14 +77,14 @@ func TestInvalidSchemasAreRejected(t *testing.T) {
 	}
 	tree := `{"$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, ` +
 		`"additionalProperties": false}}, "$ref": "#/$defs/node"}`
-	s, err := planner.ParseSchema(decode(t, tree))
+	s, err := jsonschema.Parse(decode(t, tree))
 	if err != nil {
 		t.Fatalf("a recursive schema that consumes its value: %v", err)
 	}
 	if ps := s.Validate(decode(t, `{"next": {"next": {"nxt": 1}}}`)); len(ps) != 1 || ps[0].String() != `next.next: unknown key "nxt"` {
 		t.Errorf("got %v", ps)
 	}
-	re, err := planner.ParseSchema(decode(t, `{"pattern": "^(a+)+$"}`))
+	re, err := jsonschema.Parse(decode(t, `{"pattern": "^(a+)+$"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,8 @@ func TestInvalidSchemasAreRejected(t *testing.T) {
 // the value. Such a schema is rejected, and ordinary schemas are not.
 func TestSchemaCost(t *testing.T) {
 	t.Parallel()
-	compile := func(src string) *planner.Schema {
-		s, err := planner.ParseSchema(decode(t, src))
+	compile := func(src string) *jsonschema.Schema {
+		s, err := jsonschema.Parse(decode(t, src))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestSchemaCost(t *testing.T) {
 		many[i] = "x"
 	}
 	for name, c := range map[string]struct {
-		s    *planner.Schema
+		s    *jsonschema.Schema
 		v    any
 		fits bool
 	}{
@@ -160,7 +160,7 @@ func FuzzSchema(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s, err := planner.ParseSchema(v)
+		s, err := jsonschema.Parse(v)
 		if err != nil {
 			if err.Error() == "" {
 				t.Fatal("an error without words")
@@ -189,11 +189,11 @@ func TestSchemasThatDouble(t *testing.T) {
 		}
 		return map[string]any{"$defs": defs, "$ref": fmt.Sprint("#/$defs/d", levels)}
 	}
-	_, err := planner.ParseSchema(doubling(30, func(ref map[string]any) map[string]any { return map[string]any{"allOf": []any{ref, ref}} }))
+	_, err := jsonschema.Parse(doubling(30, func(ref map[string]any) map[string]any { return map[string]any{"allOf": []any{ref, ref}} }))
 	if err == nil || !strings.Contains(err.Error(), "would apply one part more than") {
 		t.Errorf("got %v, want a schema that is refused", err)
 	}
-	deep, err := planner.ParseSchema(doubling(30, func(ref map[string]any) map[string]any {
+	deep, err := jsonschema.Parse(doubling(30, func(ref map[string]any) map[string]any {
 		return map[string]any{"properties": map[string]any{"a": map[string]any{"allOf": []any{ref, ref}}}}
 	}))
 	if err != nil {
@@ -206,7 +206,7 @@ func TestSchemasThatDouble(t *testing.T) {
 	if problems := deep.Validate(v); len(problems) != 1 || !strings.Contains(problems[0].Message, "too many steps") {
 		t.Errorf("got %v, want a value that is too large", problems)
 	}
-	pattern, err := planner.ParseSchema(map[string]any{"items": map[string]any{"pattern": strings.Repeat("(a?){90}", 10) + "b"}})
+	pattern, err := jsonschema.Parse(map[string]any{"items": map[string]any{"pattern": strings.Repeat("(a?){90}", 10) + "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}

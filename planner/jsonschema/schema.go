@@ -1,4 +1,6 @@
-package planner
+// Package jsonschema compiles JSON Schemas and checks JSON values. It fetches nothing, and limits the
+// time that a schema and a value may take.
+package jsonschema
 
 import (
 	"context"
@@ -26,6 +28,8 @@ const (
 	// maxSchemaExponent limits the numbers in schemas and their instances, because they are
 	// compared as exact fractions.
 	maxSchemaExponent = 400
+	// maxProblems limits the mismatches of one value.
+	maxProblems = 50
 	// schemaURL is the base address of every schema. It is never fetched.
 	schemaURL = "schema:///document"
 )
@@ -38,8 +42,8 @@ type Schema struct {
 	shared bool
 }
 
-// SchemaProblem is one mistake in a value or in a schema.
-type SchemaProblem struct {
+// Problem is one mistake in a value or in a schema.
+type Problem struct {
 	// Path leads to the value: keys and list indexes.
 	Path []string `json:"path"`
 	// Keyword is the keyword of the schema that the value violates, for example "required".
@@ -50,7 +54,7 @@ type SchemaProblem struct {
 }
 
 // String returns "items.0.name: message", or only the message if it concerns the whole value.
-func (p SchemaProblem) String() string {
+func (p Problem) String() string {
 	if len(p.Path) == 0 {
 		return p.Message
 	}
@@ -58,7 +62,7 @@ func (p SchemaProblem) String() string {
 }
 
 // Localize returns the message with its path.
-func (p SchemaProblem) Localize() message.Message {
+func (p Problem) Localize() message.Message {
 	if p.Text.IsZero() {
 		return message.Verbatim(p.String())
 	}
@@ -68,10 +72,10 @@ func (p SchemaProblem) Localize() message.Message {
 	return message.New("%s: %s", strings.Join(p.Path, "."), p.Text)
 }
 
-// SchemaError reports that a JSON value is not a usable JSON Schema.
-type SchemaError struct{ Problems []SchemaProblem }
+// Error reports that a JSON value is not a usable JSON Schema.
+type Error struct{ Problems []Problem }
 
-func (e *SchemaError) Error() string {
+func (e *Error) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
 		lines[i] = p.String()
@@ -79,10 +83,10 @@ func (e *SchemaError) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// ParseSchema compiles a schema given as a JSON value. It fetches nothing: a $ref must lead into
+// Parse compiles a schema given as a JSON value. It fetches nothing: a $ref must lead into
 // the schema itself or to a published draft. Patterns are RE2 expressions, whose matching time is
-// linear. The error is a [*SchemaError].
-func ParseSchema(v any) (*Schema, error) {
+// linear. The error is a [*Error].
+func Parse(v any) (*Schema, error) {
 	v, err := jsonvalue.Normalize(v)
 	if err != nil {
 		return nil, schemaError(nil, "%s", err)
@@ -129,27 +133,27 @@ func ParseSchema(v any) (*Schema, error) {
 }
 
 // Validate returns every mismatch of a JSON value in a stable order, or nil if the value matches.
-func (s *Schema) Validate(v any) []SchemaProblem { return s.ValidateContext(context.Background(), v) }
+func (s *Schema) Validate(v any) []Problem { return s.ValidateContext(context.Background(), v) }
 
 // ValidateContext is Validate with a context. If the context ends, its error is the only problem.
-func (s *Schema) ValidateContext(ctx context.Context, v any) []SchemaProblem {
+func (s *Schema) ValidateContext(ctx context.Context, v any) []Problem {
 	v, err := jsonvalue.Normalize(v)
 	if err != nil {
-		return []SchemaProblem{{Message: err.Error()}}
+		return []Problem{{Message: err.Error()}}
 	}
 	if at, bad := extremeNumber(v, nil); bad {
-		return []SchemaProblem{{Path: at, Message: "the number is out of range", Text: message.New("the number is out of range")}}
+		return []Problem{{Path: at, Message: "the number is out of range", Text: message.New("the number is out of range")}}
 	}
 	if s.shared || countValues(v, freeValues) > freeValues || longText(v) {
 		switch err := weigh(ctx, s.compiled, v); {
 		case errors.Is(err, errSchemaCost):
-			return []SchemaProblem{{Message: "the value is too large for its schema: checking it takes too many steps"}}
+			return []Problem{{Message: "the value is too large for its schema: checking it takes too many steps"}}
 		case err != nil:
-			return []SchemaProblem{{Message: err.Error()}}
+			return []Problem{{Message: err.Error()}}
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return []SchemaProblem{{Message: err.Error()}}
+		return []Problem{{Message: err.Error()}}
 	}
 	err = s.validate(v)
 	if err == nil {
@@ -157,7 +161,7 @@ func (s *Schema) ValidateContext(ctx context.Context, v any) []SchemaProblem {
 	}
 	e, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
-		return []SchemaProblem{{Message: err.Error()}}
+		return []Problem{{Message: err.Error()}}
 	}
 	return schemaLeaves(e)
 }
@@ -172,15 +176,22 @@ func (s *Schema) validate(v any) (err error) {
 	return s.compiled.Validate(v)
 }
 
-func schemaError(at []string, format string, args ...any) *SchemaError {
-	return &SchemaError{[]SchemaProblem{{Path: at, Message: fmt.Sprintf(format, args...)}}}
+// recovered converts a panic of the library to an error, so that no schema ends the program.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("cannot be read: %v", p)
+	}
+}
+
+func schemaError(at []string, format string, args ...any) *Error {
+	return &Error{[]Problem{{Path: at, Message: fmt.Sprintf(format, args...)}}}
 }
 
 // explainSchema converts the reason why a schema does not compile.
-func explainSchema(err error) *SchemaError {
+func explainSchema(err error) *Error {
 	if e, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if v, ok := errors.AsType[*jsonschema.ValidationError](e.Err); ok {
-			return &SchemaError{schemaLeaves(v)}
+			return &Error{schemaLeaves(v)}
 		}
 	}
 	if e, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
@@ -207,8 +218,8 @@ func fragment(url string) string {
 var english = xtext.NewPrinter(language.English)
 
 // schemaLeaves lists the innermost causes of a validation error, because those show what to change.
-func schemaLeaves(e *jsonschema.ValidationError) []SchemaProblem {
-	var out []SchemaProblem
+func schemaLeaves(e *jsonschema.ValidationError) []Problem {
+	var out []Problem
 	var walk func(*jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
 		if len(out) >= maxProblems {
@@ -223,36 +234,36 @@ func schemaLeaves(e *jsonschema.ValidationError) []SchemaProblem {
 			return
 		}
 		text := schemaMessage(e.ErrorKind)
-		p := SchemaProblem{Path: e.InstanceLocation, Message: text.String(), Text: text}
+		p := Problem{Path: e.InstanceLocation, Message: text.String(), Text: text}
 		if at := e.ErrorKind.KeywordPath(); len(at) > 0 {
 			p.Keyword = at[0]
 		}
 		out = append(out, p)
 	}
 	walk(e)
-	slices.SortStableFunc(out, func(a, b SchemaProblem) int {
+	slices.SortStableFunc(out, func(a, b Problem) int {
 		if c := slices.Compare(a.Path, b.Path); c != 0 {
 			return c
 		}
 		return strings.Compare(a.Message, b.Message)
 	})
-	return slices.CompactFunc(out, func(a, b SchemaProblem) bool {
+	return slices.CompactFunc(out, func(a, b Problem) bool {
 		return slices.Equal(a.Path, b.Path) && a.Message == b.Message
 	})
 }
 
 // likeliest handles a value that matches no alternative. It drops the alternatives that fail only
 // because of the type, because the others probably show what the author meant.
-func likeliest(e *jsonschema.ValidationError, causes []SchemaProblem) []SchemaProblem {
+func likeliest(e *jsonschema.ValidationError, causes []Problem) []Problem {
 	switch e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 	default:
 		return causes
 	}
-	otherType := func(p SchemaProblem) bool {
+	otherType := func(p Problem) bool {
 		return p.Keyword == "type" && len(p.Path) == len(e.InstanceLocation)
 	}
-	if !slices.ContainsFunc(causes, func(p SchemaProblem) bool { return !otherType(p) }) {
+	if !slices.ContainsFunc(causes, func(p Problem) bool { return !otherType(p) }) {
 		return causes
 	}
 	return slices.DeleteFunc(causes, otherType)
