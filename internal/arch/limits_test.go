@@ -141,7 +141,8 @@ func TestEnvironmentVariablesAreDocumented(t *testing.T) {
 		}
 	}
 	var all strings.Builder
-	for _, dir := range []string{"internal/cli", "internal/cli/kairos", "internal/cli/kairosd", "internal/daemon", "internal/metric/otlp",
+	for _, dir := range []string{"internal/cli", "internal/cli/command", "internal/cli/kairos", "internal/cli/kairosd", "internal/daemon",
+		"internal/metric/otlp",
 		"internal/tool", "internal/mcp", "internal/engine", "internal/config", "internal/assemble"} {
 		all.WriteString(sourceOf(t, dir) + " ")
 	}

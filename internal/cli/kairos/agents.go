@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
 func (c agentCommands) group() *cobra.Command {
-	return group("agents", "List agents", c.listCommand, c.agentShow())
+	return command.Group("agents", "List agents", c.listCommand, c.agentShow())
 }
 
 func (c agentCommands) listCommand() *cobra.Command {
@@ -24,17 +25,17 @@ func (c agentCommands) listCommand() *cobra.Command {
 24 hours.`,
 		Example: "  kairos agents\n  kairos agents --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Agents(cmd.Context())
 				if err != nil {
 					return err
 				}
 				rows := [][]string{}
 				for _, a := range list {
-					rows = append(rows, []string{a.ID, a.Name, yes(a.Default), modelOf(a.Provider, a.Model), calls(a.Activity),
+					rows = append(rows, []string{a.ID, a.Name, command.Yes(a.Default), modelOf(a.Provider, a.Model), calls(a.Activity),
 						strings.Join(a.Tools, ", "), a.Description})
 				}
-				return c.listed(list, "", []string{"AGENT", "NAME", "DEFAULT", "MODEL", "CALLS", "TOOLS", "DESCRIPTION"}, rows,
+				return c.ListOf(list, "", []string{"AGENT", "NAME", "DEFAULT", "MODEL", "CALLS", "TOOLS", "DESCRIPTION"}, rows,
 					"no agents are configured")
 			})
 		},
@@ -48,22 +49,23 @@ func (c agentCommands) agentShow() *cobra.Command {
 calls in the last 24 hours.`,
 		Example: "  kairos agents show support",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Agents(cmd.Context())
 				if err != nil {
 					return err
 				}
-				a, err := named(list, args[0], "agent", "kairos agents", func(a domain.AgentInfo) string { return a.ID })
+				a, err := command.Named(list, args[0], "agent", "kairos agents", func(a domain.AgentInfo) string { return a.ID })
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(a)
 				}
 				c.Facts("agent "+a.ID, slices.Concat([][2]string{{"name", a.Name}, {"description", a.Description},
 					{"model", modelOf(a.Provider, a.Model)}, {"tools", strings.Join(a.Tools, ", ")},
-					{"capabilities", strings.Join(a.Capabilities, ", ")}, {"default", yes(a.Default)},
-					{"available to planners", yes(a.Selectable)}, {"part of kairosd", yes(a.System)}}, activity(a.Activity)))
+					{"capabilities", strings.Join(a.Capabilities, ", ")}, {"default", command.Yes(a.Default)},
+					{"available to planners", command.Yes(a.Selectable)},
+					{"part of kairosd", command.Yes(a.System)}}, activity(a.Activity)))
 				if a.SystemPrompt != "" {
 					c.Printf("system prompt:\n")
 					for line := range strings.Lines(a.SystemPrompt) {
@@ -77,7 +79,7 @@ calls in the last 24 hours.`,
 }
 
 func (c agentCommands) providerGroup() *cobra.Command {
-	cmd := group("providers", "List model providers", c.listProviders, c.providerShow())
+	cmd := command.Group("providers", "List model providers", c.listProviders, c.providerShow())
 	c.addSwitches(cmd, "provider", "openai", (*client.Client).DisableProvider,
 		func(b *client.Client, ctx context.Context, name, _, reason string) error {
 			return b.EnableProvider(ctx, name, reason)
@@ -93,7 +95,7 @@ calls and tokens of the last 24 hours. The command calls no provider. After repe
 failures, the circuit of a provider opens, and kairosd stops calling it for a while.`,
 		Example: "  kairos providers\n  kairos providers --server http://127.0.0.1:8080",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Providers(cmd.Context())
 				if err != nil {
 					return err
@@ -101,10 +103,10 @@ failures, the circuit of a provider opens, and kairosd stops calling it for a wh
 				rows := [][]string{}
 				for _, p := range list {
 					u := p.Activity.Usage
-					rows = append(rows, []string{p.Name, yes(p.Default), p.Type, p.Model, p.State, calls(p.Activity),
+					rows = append(rows, []string{p.Name, command.Yes(p.Default), p.Type, p.Model, p.State, calls(p.Activity),
 						fmt.Sprintf("%d + %d", u.InputTokens, u.OutputTokens), strings.Join(providerNotes(p), "; ")})
 				}
-				return c.listed(list, "", []string{"PROVIDER", "DEFAULT", "TYPE", "MODEL", "STATUS", "CALLS", "TOKENS", "NOTES"}, rows,
+				return c.ListOf(list, "", []string{"PROVIDER", "DEFAULT", "TYPE", "MODEL", "STATUS", "CALLS", "TOKENS", "NOTES"}, rows,
 					"no providers are configured")
 			})
 		},
@@ -118,20 +120,20 @@ func (c agentCommands) providerShow() *cobra.Command {
 statistics of its calls in the last 24 hours.`,
 		Example: "  kairos providers show openai",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Providers(cmd.Context())
 				if err != nil {
 					return err
 				}
-				p, err := named(list, args[0], "provider", "kairos providers", func(p domain.ProviderInfo) string { return p.Name })
+				p, err := command.Named(list, args[0], "provider", "kairos providers", func(p domain.ProviderInfo) string { return p.Name })
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(p)
 				}
 				facts := [][2]string{{"type", p.Type}, {"address", p.BaseURL}, {"default model", p.Model},
-					{"models", strings.Join(p.Models, ", ")}, {"default", yes(p.Default)}, {"status", p.State},
+					{"models", strings.Join(p.Models, ", ")}, {"default", command.Yes(p.Default)}, {"status", p.State},
 					{"circuit", breakerNote(p.Breaker)}}
 				if p.Key != nil {
 					facts = append(facts, [2]string{"API key", p.Key.Source + map[bool]string{true: "", false: " (empty)"}[p.Key.Set]})

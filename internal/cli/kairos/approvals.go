@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/cli/journal"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -19,7 +20,7 @@ import (
 )
 
 func (c approvalCommands) group() *cobra.Command {
-	return group("approvals", "List and answer approval requests", c.listCommand, c.approvalShow(), c.approveCommand(true),
+	return command.Group("approvals", "List and answer approval requests", c.listCommand, c.approvalShow(), c.approveCommand(true),
 		c.approveCommand(false), c.assignCommand())
 }
 
@@ -34,7 +35,7 @@ func approvalState(status string) string {
 // listCommand lists approval requests with the exact arguments of calls.
 func (c approvalCommands) listCommand() *cobra.Command {
 	var f domain.ApprovalFilter
-	var l listFlags
+	var l command.ListFlags
 	overdue := false
 	cmd := &cobra.Command{
 		Use: "list", Short: "List pending approvals", Args: cobra.NoArgs,
@@ -43,7 +44,7 @@ by deadline and age. "kairos approvals show" prints the exact arguments of a cal
 		Example: "  kairos approvals\n  kairos approvals --for marta --overdue\n  kairos approvals show 7qx2\n" +
 			"  kairos approvals --status rejected --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.Page = l.page()
+			f.Page = l.Page()
 			if !slices.Contains(approvalStates, f.Status) {
 				return exit.Usage("unknown status %q\n  use %s", f.Status, strings.Join(approvalStates, ", "))
 			}
@@ -53,7 +54,7 @@ by deadline and age. "kairos approvals show" prints the exact arguments of a cal
 			if overdue {
 				f.Overdue = time.Now()
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Approvals(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -68,7 +69,7 @@ by deadline and age. "kairos approvals show" prints the exact arguments of a cal
 							answerIDs(p), p.Message},
 					)
 				}
-				return c.listed(items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE",
+				return c.ListOf(items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE",
 					"ANSWERS", "REQUEST"}, rows, "no approvals found")
 			})
 		},
@@ -78,7 +79,7 @@ by deadline and age. "kairos approvals show" prints the exact arguments of a cal
 	cmd.Flags().StringVar(&f.Agent, "agent", "", "only requests of this agent")
 	cmd.Flags().StringVar(&f.For, "for", "", "only requests that this user can answer")
 	cmd.Flags().BoolVar(&overdue, "overdue", false, "only requests past their deadline, or older than a day without one")
-	l.add(cmd)
+	l.Add(cmd)
 	return cmd
 }
 
@@ -108,7 +109,7 @@ of each answer. APPROVAL is the id of the request. It can be the id of the run i
 one request of the run is pending.`,
 		Example: "  kairos approvals show 7qx2\n  kairos approvals show 01jr8k2mf0aaaaaaaaaaaa7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				p, err := c.findApproval(cmd, b, args[0])
 				if err != nil {
 					return err
@@ -116,11 +117,11 @@ one request of the run is pending.`,
 				leads := []domain.Prediction{}
 				if p.Status == "pending" {
 					if leads, err = b.Prediction(cmd.Context(), p.ID); err != nil { // the request can be shown without them
-						c.notef("note: the next steps cannot be predicted: %s\n", err)
+						c.Notef("note: the next steps cannot be predicted: %s\n", err)
 						leads = []domain.Prediction{}
 					}
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(struct {
 						apitypes.Approval
 						Predictions []domain.Prediction `json:"predictions"`
@@ -147,7 +148,7 @@ func (c approvalCommands) show(p domain.Approval, leads []domain.Prediction) {
 		raw  domain.RawJSON
 	}{{p.Tool, p.Arguments}, {"form", p.Form}, {"values", p.Values}} {
 		if part.raw != nil {
-			c.Printf("%s: %s\n", part.name, indentJSON(part.raw, ""))
+			c.Printf("%s: %s\n", part.name, command.IndentJSON(part.raw, ""))
 		}
 	}
 	for _, l := range leads {
@@ -163,13 +164,13 @@ func (c approvalCommands) answerCommands(p domain.Approval) (out string) {
 	for _, a := range p.Answers() {
 		switch {
 		case a.Kind == domain.AnswerReject:
-			out += fmt.Sprintf("  %s --comment REASON\n", c.command("reject %s", p.ID))
+			out += fmt.Sprintf("  %s --comment REASON\n", c.Command("reject %s", p.ID))
 		case a.Kind == domain.AnswerRequestChanges:
-			out += fmt.Sprintf("  %s --request-changes --comment TEXT\n", c.command("reject %s", p.ID))
+			out += fmt.Sprintf("  %s --request-changes --comment TEXT\n", c.Command("reject %s", p.ID))
 		case a.ID == "approve":
-			out += fmt.Sprintf("  %s\n", c.command("approve %s", p.ID))
+			out += fmt.Sprintf("  %s\n", c.Command("approve %s", p.ID))
 		default:
-			out += fmt.Sprintf("  %s\n", c.command("approve %s --answer %s", p.ID, a.ID))
+			out += fmt.Sprintf("  %s\n", c.Command("approve %s --answer %s", p.ID, a.ID))
 		}
 	}
 	return out
@@ -212,7 +213,7 @@ APPROVAL is the id of the request, or of its run.`,
 			if len(args) > 1 {
 				who = args[1]
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				p, err := c.findApproval(cmd, b, args[0])
 				if err != nil {
 					return err
@@ -220,7 +221,7 @@ APPROVAL is the id of the request, or of its run.`,
 				if p, err = b.AssignApproval(cmd.Context(), p.ID, p.Assignee, who, reason); err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(map[string]any{"id": p.ID, "assignee": p.Assignee})
 				}
 				if who == "" {
@@ -259,11 +260,11 @@ runs.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if cmd.Flags().Changed("values") {
-				if req.Values, err = c.jsonArgument("--values", values); err != nil {
+				if req.Values, err = c.JSONArgument("--values", values); err != nil {
 					return err
 				}
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				if len(args) > 1 {
 					return c.decideAll(cmd, b, req, args)
 				}
@@ -345,7 +346,7 @@ func (c approvalCommands) decideAll(cmd *cobra.Command, b *client.Client, req do
 		answers, rows = append(answers, answer{p.ID, p.Run, p.Status, ""}),
 			append(rows, []string{p.ID, domain.ShortID(p.Run), approvalState(p.Status)})
 	}
-	if c.json {
+	if c.JSON {
 		if err := c.Items(answers, ""); err != nil {
 			return err
 		}
@@ -378,11 +379,11 @@ func (c approvalCommands) findApproval(cmd *cobra.Command, b *client.Client, id 
 	switch short := domain.ShortID(r.ID); len(list.Items) {
 	case 0:
 		return p, domain.Errorf(domain.CodeConflict, "run %s has no pending approval", short).
-			Suggest("see what the run needs: %s", c.command("show %s", short))
+			Suggest("see what the run needs: %s", c.Command("show %s", short))
 	case 1:
 		return list.Items[0], nil
 	default:
 		return p, domain.Errorf(domain.CodeConflict, "run %s has %d pending approvals", short, len(list.Items)).
-			Suggest("use the id of an approval: %s", c.command("approvals list"))
+			Suggest("use the id of an approval: %s", c.Command("approvals list"))
 	}
 }

@@ -61,7 +61,7 @@ it. With --json, stdout is one object: classification, plan, run, answer.`,
 			if r.Preferences, err = preferred(preferences); err != nil {
 				return err
 			}
-			err = c.with(cmd, func(b *client.Client) error { return c.ask(cmd, b, r, start, planOnly) })
+			err = c.With(cmd, func(b *client.Client) error { return c.ask(cmd, b, r, start, planOnly) })
 			return c.refused(err)
 		},
 	}
@@ -77,7 +77,7 @@ it. With --json, stdout is one object: classification, plan, run, answer.`,
 	f.StringVar(&r.Constraints.Priority, "priority", "", "low, medium, or high")
 	f.StringArrayVar(&preferences, "preference", nil, "preference for the answer as NAME=VALUE, such as tone=formal; repeatable")
 	f.StringVar(&start.Session, "session", "", "session for memory (default: the id of the run)")
-	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
+	f.BoolVar(&c.Memory, "memory", false, "store nothing on disk")
 	return cmd
 }
 
@@ -104,7 +104,7 @@ func preferred(list []string) (map[string]any, error) {
 // refused prints a refused planning request as JSON with its code, if --json is set.
 func (c draftCommands) refused(err error) error {
 	e, ok := errors.AsType[*domain.Error](err)
-	if !c.json || !ok {
+	if !c.JSON || !ok {
 		return err
 	}
 	out := struct {
@@ -141,20 +141,20 @@ func (c draftCommands) ask(cmd *cobra.Command, b *client.Client, r domain.DraftR
 	if err != nil {
 		return err
 	}
-	if !c.json {
+	if !c.JSON {
 		c.showPlan(d, plan)
 	}
 	waits := d.Direct == "" && len(d.Unsafe) > 0 && !start.Accept
 	out := answered{Classification: d.Classification, Agent: d.Direct, Plan: plan, NeedsAcceptance: waits, Draft: d.ID}
 	if planOnly || waits {
 		switch {
-		case c.json:
+		case c.JSON:
 			return c.Print(out)
 		case waits:
 			c.Errorf("not idempotent: %s\n", strings.Join(d.Unsafe, ", "))
 		}
 		if waits && !planOnly {
-			c.Errorf("not started; check the plan, then run it: %s\n", c.command("drafts run %s --accept", d.ID))
+			c.Errorf("not started; check the plan, then run it: %s\n", c.Command("drafts run %s --accept", d.ID))
 			return &exit.Status{Code: exit.Waits}
 		}
 		return nil
@@ -164,9 +164,9 @@ func (c draftCommands) ask(cmd *cobra.Command, b *client.Client, r domain.DraftR
 		return err
 	}
 	if d.Proposed && !start.Accept {
-		c.notef("v%d of %s stays a draft; accept it: %s\n", d.Plan.Version, d.Plan.Key, c.command("drafts accept %s", d.ID))
+		c.Notef("v%d of %s stays a draft; accept it: %s\n", d.Plan.Version, d.Plan.Key, c.Command("drafts accept %s", d.ID))
 	}
-	if !c.json {
+	if !c.JSON {
 		return c.follow(ctx, b, run)
 	}
 	view, err := b.Follow(ctx, run.ID, func(domain.Event) {})

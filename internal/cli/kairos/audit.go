@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -19,7 +20,7 @@ import (
 )
 
 func (c auditCommands) group() *cobra.Command {
-	return group("audit", "Search the audit log", c.listCommand, c.auditShow())
+	return command.Group("audit", "Search the audit log", c.listCommand, c.auditShow())
 }
 
 func (c auditCommands) listCommand() *cobra.Command {
@@ -38,7 +39,7 @@ object per line.`,
 			if problem != nil {
 				return problem
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				enc := json.NewEncoder(c.Out)
 				enc.SetEscapeHTML(false)
 				var rows [][]string
@@ -53,7 +54,7 @@ object per line.`,
 						return err
 					}
 					for _, e := range list.Items {
-						if c.json {
+						if c.JSON {
 							if err := enc.Encode(apitypes.AuditEventOf(e)); err != nil {
 								return err
 							}
@@ -69,7 +70,7 @@ object per line.`,
 					if shown += len(list.Items); list.Next == "" || limit > 0 && shown >= limit {
 						c.Table([]string{"EVENT", "TIME", "RESULT", "ACTION", "ACTOR", "RUN", "OBJECT", "FROM", "REASON"}, rows)
 						if shown == 0 {
-							c.notef("no events found\n")
+							c.Notef("no events found\n")
 						}
 						return nil
 					}
@@ -92,12 +93,12 @@ func (c auditCommands) auditShow() *cobra.Command {
 			if err != nil || seq < 1 {
 				return exit.Usage("invalid event %q\n  use the number that kairos audit prints", args[0])
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				e, err := b.AuditEvent(cmd.Context(), seq)
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(apitypes.AuditEventOf(e))
 				}
 				facts := [][2]string{{"time", e.At.Format(time.RFC3339Nano)}, {"action", e.Action}, {"result", cmp.Or(e.Result, "ok")},
@@ -108,7 +109,7 @@ func (c auditCommands) auditShow() *cobra.Command {
 				}
 				c.Facts(fmt.Sprintf("event %d", e.Seq), facts)
 				if len(e.Detail) > 0 {
-					c.Printf("detail: %s\n", indentJSON(e.Detail, ""))
+					c.Printf("detail: %s\n", command.IndentJSON(e.Detail, ""))
 				}
 				return nil
 			})

@@ -60,11 +60,11 @@ func (c *program) addSwitches(
 			"continue. A rejected call fails its step, unless the step has retries. To repeat the call,\nresume the run.",
 		Example: "  kairos " + to.Name() + " disable " + example + " --reason \"maintenance until 06:00\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				if err := disable(b, cmd.Context(), args[0], reason); err != nil {
 					return err
 				}
-				return c.done(map[string]any{what: args[0], "disabled": true}, "%s %s is disabled", what, args[0])
+				return c.Done(map[string]any{what: args[0], "disabled": true}, "%s %s is disabled", what, args[0])
 			})
 		},
 	}
@@ -84,11 +84,11 @@ func (c *program) addSwitches(
 			if len(args) > 1 {
 				host = args[1]
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				if err := enable(b, cmd.Context(), args[0], host, why); err != nil {
 					return err
 				}
-				return c.done(map[string]any{what: args[0], "disabled": false}, "%s %s is enabled", what, args[0])
+				return c.Done(map[string]any{what: args[0], "disabled": false}, "%s %s is enabled", what, args[0])
 			})
 		},
 	}

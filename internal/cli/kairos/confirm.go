@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
@@ -30,7 +31,7 @@ func (c *program) confirmed(cmd *cobra.Command) {
 		return
 	}
 	yes := false
-	addYes(cmd, &yes)
+	command.AddYes(cmd, &yes)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		preview, _ := cmd.Flags().GetBool("preview") // some commands do not have the flag
@@ -45,10 +46,6 @@ func (c *program) confirmed(cmd *cobra.Command) {
 		}
 		return run(cmd, args)
 	}
-}
-
-func addYes(cmd *cobra.Command, yes *bool) {
-	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask for confirmation")
 }
 
 // confirmResume prompts before a resume. Without a terminal, it requires --yes, because the effect

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/diff/plandiff"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -17,7 +18,7 @@ import (
 )
 
 func (c draftCommands) group() *cobra.Command {
-	return group("drafts", "Manage generated plans", c.listCommand, c.draftShow(), c.draftRefine(), c.draftRun(), c.acceptCommand(),
+	return command.Group("drafts", "Manage generated plans", c.listCommand, c.draftShow(), c.draftRefine(), c.draftRun(), c.acceptCommand(),
 		c.discardCommand())
 }
 
@@ -33,7 +34,7 @@ of the plan.`,
 			if limit < 1 || limit > 1000 {
 				return exit.Usage("invalid --limit %d\n  use 1 to 1000", limit)
 			}
-			return c.with(cmd, func(b *client.Client) error { return c.listDrafts(cmd, b, all, limit) })
+			return c.With(cmd, func(b *client.Client) error { return c.listDrafts(cmd, b, all, limit) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "include accepted and discarded drafts")
@@ -51,7 +52,7 @@ alternatives that "kairos drafts show" lists instead of the proposed plan. kairo
 stores it as a version of the same plan.`,
 		Example: "  kairos drafts accept plan-4f1c --reason \"for the newsletter\"\n  kairos drafts accept plan-4f1c --alternative cheaper",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				d, err := findDraft(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -65,7 +66,7 @@ stores it as a version of the same plan.`,
 				}
 				if d.State == domain.DraftAccepted && a.Alternative == "" {
 					return domain.Errorf(domain.CodeConflict, "%s is not a draft: it was accepted", d.Plan.Key).
-						Suggest("print the plan: %s", c.command("plans show %s", d.Plan.Key))
+						Suggest("print the plan: %s", c.Command("plans show %s", d.Plan.Key))
 				}
 				got, err := b.AcceptDraft(cmd.Context(), d.ID, a)
 				if err != nil {
@@ -88,7 +89,7 @@ func (c draftCommands) discardCommand() *cobra.Command {
 restores the plan. On a terminal, it requires a confirmation.`,
 		Example: "  kairos drafts discard plan-4f1c",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				d, err := findDraft(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -146,7 +147,7 @@ func (c draftCommands) listDrafts(cmd *cobra.Command, b *client.Client, all bool
 			)
 		}
 	}
-	if c.json {
+	if c.JSON {
 		return c.Print(map[string]any{"items": append([]domain.Draft{}, list...), "nextCursor": nil, "hasMore": false, "plans": others})
 	}
 	c.Table([]string{"DRAFT", "STATUS", "PLAN", "BY", "CREATED", "REQUEST"}, rows)
@@ -157,7 +158,7 @@ func (c draftCommands) listDrafts(cmd *cobra.Command, b *client.Client, all bool
 }
 
 func (c draftCommands) printDraft(d domain.Draft, what string) error {
-	if c.json {
+	if c.JSON {
 		return c.Print(d)
 	}
 	c.Printf("%s\n", what)
@@ -178,7 +179,7 @@ The refined draft stays until you discard it.`,
 			if strings.TrimSpace(r.Query+r.Change+r.Provider) == "" {
 				return exit.Usage("missing argument TEXT, or --change, or --provider")
 			}
-			return c.with(cmd, func(b *client.Client) error { return c.refine(cmd, b, args[0], r) })
+			return c.With(cmd, func(b *client.Client) error { return c.refine(cmd, b, args[0], r) })
 		},
 	}
 	cmd.Flags().StringVar(&r.Change, "change", "", "description of the change")
@@ -233,14 +234,14 @@ func (c draftCommands) refine(cmd *cobra.Command, b *client.Client, name string,
 		}
 		d = plandiff.Versions(before, after)
 	}
-	if c.json {
+	if c.JSON {
 		return c.Print(map[string]any{"draft": next, "plan": plan, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
 	}
 	c.showPlan(next, plan)
 	for _, l := range d.Lines {
 		c.Printf("%s%s\n", l.Sign, l.Text)
 	}
-	c.notef("draft %s; accept it: %s\n", next.ID, c.command("drafts accept %s", next.ID))
+	c.Notef("draft %s; accept it: %s\n", next.ID, c.Command("drafts accept %s", next.ID))
 	return nil
 }
 
@@ -256,14 +257,14 @@ the draft. A draft of an existing plan stays a draft, unless --accept is given.
 		Example: "  kairos drafts run plan-4f1c\n  kairos drafts run plan-4f1c --accept --detach\n" +
 			"  kairos drafts run plan-4f1c --dry-run --prompt \"a post about tea\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			value, err := c.input(cmd, prompt, input)
+			value, err := c.Input(cmd, prompt, input)
 			if err != nil {
 				return err
 			}
 			if value != nil && !dry {
 				return exit.Usage("--prompt and --input require --dry-run\n  a run of a draft gets its request as input")
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				if err := canDetach(b, detach); err != nil {
 					return err
 				}
@@ -276,7 +277,7 @@ the draft. A draft of an existing plan stays a draft, unless --accept is given.
 				}
 				if d.plan != nil {
 					return domain.Errorf(domain.CodeConflict, "the input of %s is unknown", d.plan.Key).
-						Suggest("run the plan: %s", c.command("run %s --prompt TEXT", d.plan.Key))
+						Suggest("run the plan: %s", c.Command("run %s --prompt TEXT", d.plan.Key))
 				}
 				run, err := b.RunDraft(cmd.Context(), d.ID, r)
 				if err != nil {

@@ -26,7 +26,7 @@ func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d doma
 	shown, wait := 0, draftGlance
 	for {
 		for ; shown < len(d.Progress); shown++ {
-			if !c.json {
+			if !c.JSON {
 				c.printNote(d.Progress[shown])
 			}
 		}
@@ -35,7 +35,7 @@ func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d doma
 		}
 		select {
 		case <-ctx.Done():
-			return d, exit.With(exit.Unavailable, fmt.Errorf("interrupted\n  continue planning: %s", c.command("drafts show %s", d.ID)))
+			return d, exit.With(exit.Unavailable, fmt.Errorf("interrupted\n  continue planning: %s", c.Command("drafts show %s", d.ID)))
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, draftGaze)

@@ -22,7 +22,7 @@ func (c draftCommands) draftShow() *cobra.Command {
 plan. With --json: the draft and its plan.`,
 		Example: "  kairos drafts show plan-4f1c\n  kairos drafts show plan-4f1c --follow=false --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				d, err := findDraft(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
@@ -30,7 +30,7 @@ plan. With --json: the draft and its plan.`,
 				if d.plan != nil {
 					return c.showDraftedPlan(cmd, b, d.plan.ID, d.plan.Latest)
 				}
-				if !c.json {
+				if !c.JSON {
 					c.Errorf("draft %s by %s: %s\n", d.ID, d.Actor, cli.FirstLine(d.Query))
 				}
 				if follow {
@@ -38,7 +38,7 @@ plan. With --json: the draft and its plan.`,
 						return err
 					}
 				}
-				if c.json {
+				if c.JSON {
 					out := struct {
 						Draft domain.Draft        `json:"draft"`
 						Plan  *domain.PlannerPlan `json:"plan"`
@@ -75,7 +75,7 @@ func (c draftCommands) showDraftedPlan(cmd *cobra.Command, b *client.Client, pla
 	if err != nil {
 		return err
 	}
-	if !c.json {
+	if !c.JSON {
 		if v.Reason != "" {
 			c.Errorf("%s\n", cli.FirstLine(v.Reason))
 		}

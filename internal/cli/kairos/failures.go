@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -17,7 +18,7 @@ import (
 )
 
 func (c failureCommands) group() *cobra.Command {
-	return group("failures", "Show failed runs grouped by cause", c.listCommand, c.ackCommand(), c.unackCommand())
+	return command.Group("failures", "Show failed runs grouped by cause", c.listCommand, c.ackCommand(), c.unackCommand())
 }
 
 func (c failureCommands) listCommand() *cobra.Command {
@@ -29,7 +30,7 @@ the command that lists its runs.`,
 		Example: "  kairos failures\n  kairos resume --filter 'status:failed plan:invoice step:fetch error:timeout' --preview\n" +
 			"  kairos failures ack --plan invoice --step fetch --error timeout --note \"waiting for quota\"",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				groups, err := b.FailureGroups(cmd.Context(), 100)
 				if err != nil {
 					return err
@@ -39,10 +40,10 @@ the command that lists its runs.`,
 					rows = append(
 						rows,
 						[]string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.Plan.Key, g.Plan.Version),
-							cli.Stamp(g.First), cli.Stamp(g.Last), c.command("runs --filter '%s'", filterOf(g.Ref()))},
+							cli.Stamp(g.First), cli.Stamp(g.Last), c.Command("runs --filter '%s'", filterOf(g.Ref()))},
 					)
 				}
-				return c.listed(append([]domain.FailureGroup{}, groups...), "",
+				return c.ListOf(append([]domain.FailureGroup{}, groups...), "",
 					[]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "COMMAND"}, rows, "no failures need attention")
 			})
 		},
@@ -63,7 +64,7 @@ func (g *groupFlags) add(cmd *cobra.Command) {
 
 // acknowledged prints the number of changed runs.
 func (c failureCommands) acknowledged(n int64, done string) error {
-	if c.json {
+	if c.JSON {
 		return c.Print(map[string]any{"runs": n})
 	}
 	c.Printf("%d runs %s\n", n, done)
@@ -81,7 +82,7 @@ attention again.`,
 			if (len(args) == 1) == (g.ref.PlanKey != "") {
 				return exit.Usage("use either RUN, or --plan, --step, and --error of a failure group")
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				if len(args) == 1 {
 					return c.unackRun(cmd, b, args[0])
 				}
@@ -99,14 +100,14 @@ attention again.`,
 
 // unackRun withdraws the acknowledgment of one run.
 func (c failureCommands) unackRun(cmd *cobra.Command, b *client.Client, name string) error {
-	run, err := findRun(cmd.Context(), b, name)
+	run, err := command.FindRun(cmd.Context(), b, name)
 	if err != nil {
 		return err
 	}
 	if run, err = b.UnacknowledgeRun(cmd.Context(), run.ID); err != nil {
 		return err
 	}
-	if c.json {
+	if c.JSON {
 		return c.Print(printRun(run))
 	}
 	c.Printf("run %s needs attention again\n", domain.ShortID(run.ID))
@@ -141,7 +142,7 @@ runs that fail in the same way later.`,
 			"  kairos failures ack --plan invoice --step fetch --error timeout --note \"waiting for quota\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if g.ref.PlanKey != "" {
-				return c.with(cmd, func(b *client.Client) error {
+				return c.With(cmd, func(b *client.Client) error {
 					n, err := b.AckFailures(cmd.Context(), g.ref, cmp.Or(note, reason))
 					if err != nil {
 						return err
@@ -189,11 +190,11 @@ func (c failureCommands) ackRuns(cmd *cobra.Command, names []string, note, at st
 			return err
 		}
 	}
-	return c.with(cmd, func(b *client.Client) error {
+	return c.With(cmd, func(b *client.Client) error {
 		runs := make([]domain.Run, len(names))
 		for i, name := range names {
 			var err error
-			if runs[i], err = findRun(cmd.Context(), b, name); err != nil {
+			if runs[i], err = command.FindRun(cmd.Context(), b, name); err != nil {
 				return err
 			}
 		}
@@ -203,18 +204,18 @@ func (c failureCommands) ackRuns(cmd *cobra.Command, names []string, note, at st
 			if err != nil {
 				return err
 			}
-			if items = append(items, printRun(r)); !c.json {
+			if items = append(items, printRun(r)); !c.JSON {
 				c.Printf("run %s acknowledged\n", domain.ShortID(r.ID))
 			}
 		}
 		if !resumeAt.IsZero() {
-			c.notef("to be resumed at %s; scheduled operations: %s\n", resumeAt.Local().Format("2006-01-02 15:04:05 MST"),
-				c.command("operations"))
+			c.Notef("to be resumed at %s; scheduled operations: %s\n", resumeAt.Local().Format("2006-01-02 15:04:05 MST"),
+				c.Command("operations"))
 			if b.InProcess() {
-				c.notef("this requires that kairosd serves the database then\n")
+				c.Notef("this requires that kairosd serves the database then\n")
 			}
 		}
-		if c.json {
+		if c.JSON {
 			return c.Items(items, "")
 		}
 		return nil

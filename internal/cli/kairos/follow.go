@@ -32,7 +32,7 @@ func (c *program) start(ctx context.Context, b *client.Client, req domain.StartR
 
 // printID prints the id of a detached run.
 func (c *program) printID(r domain.Run) error {
-	if c.json {
+	if c.JSON {
 		return c.Print(printRun(r))
 	}
 	c.Printf("%s\n", r.ID)
@@ -41,8 +41,8 @@ func (c *program) printID(r domain.Run) error {
 
 // follow prints the progress of a run until it ends or waits, then its result.
 func (c *program) follow(ctx context.Context, b *client.Client, r domain.Run) error {
-	c.notef("run %s of %s v%d\n", r.ID, r.PlanKey, r.Version)
-	if !c.quiet && !c.json {
+	c.Notef("run %s of %s v%d\n", r.ID, r.PlanKey, r.Version)
+	if !c.Quiet && !c.JSON {
 		c.mentionDelay(ctx, b, r)
 	}
 	view, err := b.Follow(ctx, r.ID, func(e domain.Event) {
@@ -71,10 +71,10 @@ func (c *program) follow(ctx context.Context, b *client.Client, r domain.Run) er
 func (c *program) interrupted(b *client.Client, run string) error {
 	short := domain.ShortID(run)
 	if b.InProcess() {
-		return exit.With(exit.Unavailable, fmt.Errorf("interrupted\n  continue the run: %s", c.command("resume %s", short)))
+		return exit.With(exit.Unavailable, fmt.Errorf("interrupted\n  continue the run: %s", c.Command("resume %s", short)))
 	}
 	return exit.With(exit.Unavailable, fmt.Errorf("interrupted; the run continues on the server\n  follow it: %s",
-		c.command("logs %s -f", short)))
+		c.Command("logs %s -f", short)))
 }
 
 // lost adds the further course of the run to a connection error.
@@ -83,14 +83,14 @@ func (c *program) lost(run string, err error) error {
 		return err
 	}
 	return exit.Advise(err, "the run is stored and continues when the server runs again; follow it: "+
-		c.command("logs %s -f", domain.ShortID(run)))
+		c.Command("logs %s -f", domain.ShortID(run)))
 }
 
 // mentionDelay prints why a run does not start now: it is scheduled, or the server executes
 // nothing.
 func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.Run) {
 	if r.StartAt.After(time.Now()) && r.StartedAt.IsZero() {
-		c.notef("note: the run starts at %s; start it now: %s\n", cli.Stamp(r.StartAt), c.command("resume %s --now", domain.ShortID(r.ID)))
+		c.Notef("note: the run starts at %s; start it now: %s\n", cli.Stamp(r.StartAt), c.Command("resume %s --now", domain.ShortID(r.ID)))
 	}
 	if b.InProcess() {
 		return
@@ -100,17 +100,17 @@ func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.R
 		return // the command will get the same error
 	}
 	if i.Safe != "" {
-		c.notef("note: the server is in safe mode (%s) and executes nothing; restart it without safe mode\n", i.Safe)
+		c.Notef("note: the server is in safe mode (%s) and executes nothing; restart it without safe mode\n", i.Safe)
 	}
 	if i.Maintenance != nil {
-		c.notef("note: the server is in maintenance since %s; to end it, run: %s\n", cli.Stamp(i.Maintenance.Since),
-			c.command("server maintenance off"))
+		c.Notef("note: the server is in maintenance since %s; to end it, run: %s\n", cli.Stamp(i.Maintenance.Since),
+			c.Command("server maintenance off"))
 	}
 }
 
 // progress prints one event as a line on stderr.
 func (c *program) progress(e domain.Event) {
-	if c.quiet || c.json {
+	if c.Quiet || c.JSON {
 		return
 	}
 	data := e.Data
@@ -130,11 +130,11 @@ func (c *program) progress(e domain.Event) {
 	}
 	switch e.Type {
 	case "node_completed":
-		c.notef("  ok       %s\n", node)
+		c.Notef("  ok       %s\n", node)
 	case "node_failed":
-		c.notef("  failed   %s: %s\n", node, message)
+		c.Notef("  failed   %s: %s\n", node, message)
 	case "node_retrying":
-		c.notef("  %s\n", strings.TrimSuffix("retrying "+node+": "+message, ": "))
+		c.Notef("  %s\n", strings.TrimSuffix("retrying "+node+": "+message, ": "))
 	case "node_skipped":
 		why := ""
 		for _, more := range []string{text("reason"), text("detail")} {
@@ -142,15 +142,15 @@ func (c *program) progress(e domain.Event) {
 				why += ": " + cli.FirstLine(more)
 			}
 		}
-		c.notef("  skipped  %s%s\n", node, why)
+		c.Notef("  skipped  %s%s\n", node, why)
 	case "node_waiting":
-		c.notef("  waiting  %s %s\n", node, text("reason"))
+		c.Notef("  waiting  %s %s\n", node, text("reason"))
 	}
 }
 
 // result prints the result of a run, with advice for a failed one, and returns its exit code.
 func (c *program) result(res domain.Result, suggestion string) error {
-	if c.json {
+	if c.JSON {
 		if err := c.Print(res); err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (c *program) failedSteps(run string, failed []domain.RunError) {
 const endOfTemporary = "the run is not stored; fix the cause, and run the command again"
 
 // temporary reports whether the run exists only for this command.
-func (c *program) temporary() bool { return c.memory || c.mocked }
+func (c *program) temporary() bool { return c.Memory || c.mocked }
 
 // advice creates the texts that suggest commands.
 type advice struct{ *program }
@@ -219,8 +219,8 @@ func (c advice) waitText(short string, w domain.Wait) string {
 	message := cli.FirstLine(w.Message)
 	switch {
 	case w.Approval != "":
-		return fmt.Sprintf("  %s requires an approval: %s\n    %s\n    %s\n", w.Node, message, c.command("approve %s", w.Approval),
-			c.command("reject %s --comment REASON", w.Approval))
+		return fmt.Sprintf("  %s requires an approval: %s\n    %s\n    %s\n", w.Node, message, c.Command("approve %s", w.Approval),
+			c.Command("reject %s --comment REASON", w.Approval))
 	case w.Reason == domain.WaitInDoubt:
 		out := fmt.Sprintf("  %s is in doubt, its outcome is unknown: %s\n", w.Node, message)
 		for _, call := range w.Calls {
@@ -229,13 +229,13 @@ func (c advice) waitText(short string, w domain.Wait) string {
 		}
 		return out + fmt.Sprintf("    %s\n", c.resolveCommands(short, w.Node))
 	case w.Reason == domain.WaitQuarantined && w.Message != "": // its journal is damaged
-		return fmt.Sprintf("  %s\n    %s\n", message, c.command("show %s", short))
+		return fmt.Sprintf("  %s\n    %s\n", message, c.Command("show %s", short))
 	case w.Reason == domain.WaitBudget:
 		return fmt.Sprintf("  %s\n    %s\n", message, c.limitCommands(short))
 	case w.Reason == domain.WaitHeld, w.Reason == domain.WaitQuarantined:
-		return fmt.Sprintf("  %s\n    %s\n", parked[w.Reason], c.command("resume %s --release", short))
+		return fmt.Sprintf("  %s\n    %s\n", parked[w.Reason], c.Command("resume %s --release", short))
 	case w.Reason == domain.WaitPaused:
-		return fmt.Sprintf("  paused\n    %s\n", c.command("resume %s", short))
+		return fmt.Sprintf("  paused\n    %s\n", c.Command("resume %s", short))
 	}
 	line := "  " + journal.Word(string(w.Reason))
 	if w.Node != "" {
@@ -252,25 +252,25 @@ func (c advice) waitText(short string, w domain.Wait) string {
 
 // resolveCommands returns the command that resolves a step in doubt, with its options.
 func (c advice) resolveCommands(short, node string) string {
-	return c.command("runs resolve %s %s", short, node) + " --happened JSON | --retry | --skip | --fail"
+	return c.Command("runs resolve %s %s", short, node) + " --happened JSON | --retry | --skip | --fail"
 }
 
 // limitCommands returns the command that raises the limits of a run, with its options.
 func (c advice) limitCommands(short string) string {
-	return c.command("runs limits %s", short) + " --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N"
+	return c.Command("runs limits %s", short) + " --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N"
 }
 
 // afterFailure returns a line of advice, and a line with the command that continues a failed run.
 func (c advice) afterFailure(short string, e domain.RunError, advice string) string {
-	next := c.command("resume %s", short)
+	next := c.Command("resume %s", short)
 	switch {
 	case c.temporary():
 		next = endOfTemporary
 	case e.Code == walk.CodeCondition: // another attempt would decide the same
-		next = c.command("fork %s --at N --edit STEP=JSON", short)
+		next = c.Command("fork %s --at N --edit STEP=JSON", short)
 	case decidedByPlan[e.Code]: // a run keeps its version
 		next = "after a change of the plan, fork the run with the newest version: " +
-			c.command("fork %s --at N --version -1", short) + "\n  " + next
+			c.Command("fork %s --at N --version -1", short) + "\n  " + next
 	}
 	if advice != "" {
 		advice = "  " + advice + "\n"
@@ -313,7 +313,7 @@ func statusOf(r domain.Run) string {
 
 // printState prints the status of a run that the command does not wait for.
 func (c *program) printState(r domain.Run) error {
-	if c.json {
+	if c.JSON {
 		return c.Print(printRun(r))
 	}
 	c.Printf("run %s is %s\n", r.ID, statusOf(r))

@@ -3,17 +3,16 @@
 package kairos
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/cli/complete"
+	"github.com/kairosd/kairosd/internal/cli/incoming"
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
@@ -23,12 +22,14 @@ func Run(ctx context.Context, s cli.Streams, args []string) int { return Opening
 // Opening is Run with another function that opens the database.
 func Opening(open assemble.Opening) func(context.Context, cli.Streams, []string) int {
 	return func(ctx context.Context, s cli.Streams, args []string) int {
-		return cli.Execute(ctx, (&program{Streams: s, opening: open}).root(), s, args, "kairos", exit.CodeFor)
+		return cli.Execute(ctx, (&program{Program: command.Program{Streams: s, Opening: open}}).root(), s, args, "kairos", exit.CodeFor)
 	}
 }
 
 // Command returns the tree of kairos's commands.
-func Command(s cli.Streams) *cobra.Command { return (&program{Streams: s}).root() }
+func Command(s cli.Streams) *cobra.Command {
+	return (&program{Program: command.Program{Streams: s}}).root()
+}
 
 // root returns the tree of kairos's commands.
 func (c *program) root() *cobra.Command {
@@ -52,8 +53,8 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 		SilenceUsage:  true,
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return c.overview(cmd) }
-	root.PersistentPreRun = c.remember
-	c.flags(root)
+	root.PersistentPreRun = c.Remember
+	c.Flags(root)
 	root.AddGroup(&cobra.Group{ID: "verbs", Title: "Commands:"},
 		&cobra.Group{ID: "groups", Title: "Groups (without a subcommand, each prints a list):"},
 		&cobra.Group{ID: "short", Title: "Short forms:"})
@@ -65,8 +66,8 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 		{"verbs", []*cobra.Command{run.runCommand(), draft.askCommand(), checkCommands{c}.validateCommand(),
 			checkCommands{c}.schemaCommand(),
 			statusCommands{c}.statusCommand(), spendCommands{c}.command(), cli.VersionCommand(c.Streams)}},
-		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), scheduleCommands{c}.group(),
-			signalCommands{c}.group(), hookCommands{c}.group(), draft.group(),
+		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), incoming.Schedules(&c.Program),
+			incoming.Signals(&c.Program), incoming.Hooks(&c.Program), draft.group(),
 			approval.group(), failureCommands{c}.group(),
 			operationCommands{c}.group(), toolCommands{c}.group(), agent.group(), agent.providerGroup(), sessionCommands{c}.group(),
 			viewCommands{c}.group(), auditCommands{c}.group(), serverCommands{c}.group()}},
@@ -81,18 +82,8 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 	root.AddCommand(cli.CompletionCommand(c.Streams, "kairos"))
 	cli.Versioned(root)
 	c.confirmed(root)
-	complete.Completer{Connect: c.connectQuietly, Words: flagWords}.Add(root)
+	complete.Completer{Connect: c.ConnectQuietly, Words: flagWords}.Add(root)
 	return root
-}
-
-// group is a command with subcommands. Without a subcommand, it runs the subcommand list. list
-// creates the command, and its usage begins with "list".
-func group(name, short string, list func() *cobra.Command, more ...*cobra.Command) *cobra.Command {
-	cmd := list()
-	cmd.Use, cmd.Short = name+strings.TrimPrefix(cmd.Use, "list"), short
-	cmd.AddCommand(list())
-	cmd.AddCommand(more...)
-	return cmd
 }
 
 // overview prints the text of kairos without arguments.
@@ -111,21 +102,10 @@ func (c *program) overview(root *cobra.Command) error {
 	return nil
 }
 
-// program holds what all commands of kairos share.
+// program holds what the commands of this package share.
 type program struct {
-	cli.Streams
-	db     string
-	memory bool
+	command.Program
 	mocked bool // the run is in a temporary database, and results come from a file
-	server string
-	token  string
-	config string
-	json   bool
-	quiet  bool // print no progress and no notes on stderr
-	// opens the database file; nil: store.Open
-	opening assemble.Opening
-	// target holds the flags of this command that select the database or the server.
-	target string
 	// seen is the last printed row of the journal.
 	seen int64
 }
@@ -141,9 +121,6 @@ type (
 	toolCommands      struct{ *program }
 	agentCommands     struct{ *program }
 	sessionCommands   struct{ *program }
-	scheduleCommands  struct{ *program }
-	signalCommands    struct{ *program }
-	hookCommands      struct{ *program }
 	viewCommands      struct{ *program }
 	auditCommands     struct{ *program }
 	serverCommands    struct{ *program }
@@ -152,59 +129,3 @@ type (
 	checkCommands     struct{ *program }
 	spendCommands     struct{ *program }
 )
-
-func (c *program) flags(root *cobra.Command) {
-	f := root.PersistentFlags()
-	f.StringVar(&c.db, "db", "", "database file (default $KAIROS_DB, else kairos.db in your data directory)")
-	f.StringVar(&c.server, "server", c.Env("KAIROS_SERVER"), "URL of a server, or unix:/path of its socket (default $KAIROS_SERVER)")
-	f.StringVar(&c.token, "token", "", "API token for --server (default $KAIROS_TOKEN)")
-	f.StringVar(&c.config, "config", cmp.Or(c.Env("KAIROS_CONFIG"), c.DefaultConfig()),
-		"configuration file (default $KAIROS_CONFIG, else kairos/kairos.yaml in your configuration directory)")
-	cli.PlainDefaults(f, "server", "config")
-	f.BoolVar(&c.json, "json", false, "print JSON")
-	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no progress and no notes")
-}
-
-// database returns the path of the database file.
-func (c *program) database() string {
-	if c.db != "" {
-		return c.db
-	}
-	if p := c.Env("KAIROS_DB"); p != "" {
-		return p
-	}
-	return filepath.Join(c.DataDirectory(), "kairos.db")
-}
-
-// targetFlags are the flags that a suggested command needs as well.
-var targetFlags = []string{"db", "server", "config"}
-
-// remember keeps the flags that select the database or the server for suggested commands.
-func (c *program) remember(cmd *cobra.Command, _ []string) {
-	c.target = ""
-	for _, name := range targetFlags {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
-			c.target += " --" + name + " " + quoted(f.Value.String())
-		}
-	}
-}
-
-// command returns a command for a message. It uses the same database or server.
-func (c *program) command(format string, args ...any) string {
-	return "kairos " + fmt.Sprintf(format, args...) + c.target
-}
-
-// quoted returns a text as one word of a shell.
-func quoted(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`*?[]{}()<>|&;~#!") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-// notef prints progress or a note on stderr, unless --quiet or --json is set.
-func (c *program) notef(format string, args ...any) {
-	if !c.quiet && !c.json {
-		c.Errorf(format, args...)
-	}
-}

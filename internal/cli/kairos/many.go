@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -76,10 +77,10 @@ type manyOptions struct {
 // many acts on named runs, or on those that a filter selects. It prints a preview first, and then
 // acts on exactly the previewed runs.
 func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, o manyOptions) error {
-	return c.with(cmd, func(b *client.Client) error {
+	return c.With(cmd, func(b *client.Client) error {
 		ctx := cmd.Context()
 		for _, name := range runs {
-			r, err := findRun(ctx, b, name)
+			r, err := command.FindRun(ctx, b, name)
 			if err != nil {
 				return err
 			}
@@ -89,10 +90,10 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 		if err != nil {
 			return err
 		}
-		if o.preview && c.json {
+		if o.preview && c.JSON {
 			return c.Print(p)
 		}
-		c.Errorf("%s: %d of %s\n", req.Action, p.Eligible, counted(p.Matching, "matching run"))
+		c.Errorf("%s: %d of %s\n", req.Action, p.Eligible, command.Counted(p.Matching, "matching run"))
 		for _, why := range slices.Sorted(maps.Keys(p.Refused)) {
 			c.Errorf("  %d refused: %s\n", p.Refused[why], why)
 		}
@@ -109,7 +110,7 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 		}
 		switch req.Action {
 		case domain.ActionResume, domain.ActionRelease, domain.ActionStartNow:
-			if err := c.confirmResume(o.yes, "Resume %s?", counted(p.Eligible, "run")); err != nil {
+			if err := c.confirmResume(o.yes, "Resume %s?", command.Counted(p.Eligible, "run")); err != nil {
 				return err
 			}
 		}
@@ -119,21 +120,21 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 			return err
 		}
 		if !act.State.Final() && !act.NotBefore.IsZero() {
-			c.notef("operation %s starts at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
+			c.Notef("operation %s starts at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
 		}
 		if b.InProcess() && o.detach && !act.State.Final() {
-			c.notef("the operation continues when kairosd serves this database\n")
+			c.Notef("the operation continues when kairosd serves this database\n")
 		}
 		if !o.detach {
 			if act, err = c.watchBulk(ctx, b, act); err != nil {
 				if ctx.Err() != nil {
 					return exit.With(exit.Unavailable, fmt.Errorf("interrupted\n  show its progress: %s\n  stop it: %s",
-						c.command("operations show %s", act.ID), c.command("operations stop %s", act.ID)))
+						c.Command("operations show %s", act.ID), c.Command("operations stop %s", act.ID)))
 				}
 				return err
 			}
 		}
-		if c.json {
+		if c.JSON {
 			if err := c.Print(act); err != nil {
 				return err
 			}
@@ -164,7 +165,7 @@ func (c *program) watchBulk(ctx context.Context, b *client.Client, act apitypes.
 		}
 		if n := act.Acted + act.Refused; n != done {
 			done = n
-			c.notef("  %s: %d of %d\n", act.State, n, act.Total)
+			c.Notef("  %s: %d of %d\n", act.State, n, act.Total)
 		}
 	}
 	if !b.InProcess() || !executes(act.Action) {

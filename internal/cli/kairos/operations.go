@@ -10,12 +10,13 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
 func (c operationCommands) group() *cobra.Command {
-	return group("operations", "Track bulk operations", c.listCommand, c.showCommand(), c.stopCommand())
+	return command.Group("operations", "Track bulk operations", c.listCommand, c.showCommand(), c.stopCommand())
 }
 
 func (c operationCommands) listCommand() *cobra.Command {
@@ -27,7 +28,7 @@ func (c operationCommands) listCommand() *cobra.Command {
 survive restarts of the server.`,
 		Example: "  kairos operations\n  kairos operations --limit 10 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Bulks(cmd.Context(), limit)
 				if err != nil {
 					return err
@@ -37,7 +38,7 @@ survive restarts of the server.`,
 					rows = append(rows, []string{a.ID, string(a.Action), string(a.State), fmt.Sprintf("%d of %d", a.Acted, a.Total),
 						strconv.FormatInt(a.Refused, 10), cli.Stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
 				}
-				return c.listed(append([]apitypes.BulkOperation{}, list...), "",
+				return c.ListOf(append([]apitypes.BulkOperation{}, list...), "",
 					[]string{"OPERATION", "ACTION", "STATUS", "DONE", "REFUSED", "CREATED", "BY", "DESCRIPTION"}, rows,
 					"no bulk operations")
 			})
@@ -54,7 +55,7 @@ func (c operationCommands) showCommand() *cobra.Command {
 		Long:    "Shows a bulk operation and its runs: the result of each, or why it was refused.",
 		Example: "  kairos operations show 01jr8k2mf0aaaaaaaaaaaa7qx2 --status refused",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				act, err := b.BulkAct(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -64,7 +65,7 @@ func (c operationCommands) showCommand() *cobra.Command {
 					return err
 				}
 				rows := [][]string{}
-				if c.json {
+				if c.JSON {
 					return c.Print(struct {
 						apitypes.BulkOperation
 						Items []domain.BulkItem `json:"items"`
@@ -97,12 +98,12 @@ func (c operationCommands) stopCommand() *cobra.Command {
 		Long:    "Stops a bulk operation. Runs that it has not reached stay as they are.",
 		Example: "  kairos operations stop 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason \"wrong filter\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				act, err := b.StopBulk(cmd.Context(), args[0], reason)
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(act)
 				}
 				c.Printf("operation %s is %s: %s\n", act.ID, act.State, progressOf(act))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/diff/plandiff"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -20,14 +21,14 @@ import (
 )
 
 func (c planCommands) group() *cobra.Command {
-	return group("plans", "Manage stored plans", c.listCommand, c.plansShow(), c.plansAdd(), c.plansVersions(), c.plansDiff(),
+	return command.Group("plans", "Manage stored plans", c.listCommand, c.plansShow(), c.plansAdd(), c.plansVersions(), c.plansDiff(),
 		c.plansRestore(),
 		c.plansPause(true), c.plansPause(false), c.plansArchive(true), c.plansArchive(false), c.plansFlow(), c.graphCommand(),
 		c.convertCommand(), c.importCommand())
 }
 
 func (c planCommands) listCommand() *cobra.Command {
-	var l listFlags
+	var l command.ListFlags
 	var query string
 	var archived, paused bool
 	cmd := &cobra.Command{
@@ -45,11 +46,11 @@ the name. "kairos drafts" lists generated plans.`,
 			if problem != nil {
 				return problem
 			}
-			f.Query, f.Archived, f.Paused, f.Page = query, archived, paused, l.page()
+			f.Query, f.Archived, f.Paused, f.Page = query, archived, paused, l.Page()
 			return c.listPlans(cmd, f, "no plans found")
 		},
 	}
-	l.add(cmd)
+	l.Add(cmd)
 	cmd.Flags().StringVar(&query, "filter", "", "filter, such as 'tool:http owner:ana'")
 	cmd.Flags().BoolVar(&archived, "archived", false, "list archived plans instead")
 	cmd.Flags().BoolVar(&paused, "paused", false, "list paused plans only")
@@ -57,7 +58,7 @@ the name. "kairos drafts" lists generated plans.`,
 }
 
 func (c planCommands) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing string) error {
-	return c.with(cmd, func(b *client.Client) error {
+	return c.With(cmd, func(b *client.Client) error {
 		list, err := b.Plans(cmd.Context(), f)
 		if err != nil {
 			return err
@@ -71,7 +72,7 @@ func (c planCommands) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing
 			}
 			rows = append(rows, []string{p.Key, "v" + strconv.Itoa(p.Latest), stage, cli.Stamp(p.UpdatedAt), p.Name})
 		}
-		return c.listed(items, list.Next, []string{"PLAN", "VERSION", "STATUS", "CHANGED", "NAME"}, rows, nothing)
+		return c.ListOf(items, list.Next, []string{"PLAN", "VERSION", "STATUS", "CHANGED", "NAME"}, rows, nothing)
 	})
 }
 
@@ -82,8 +83,8 @@ func (c planCommands) plansShow() *cobra.Command {
 		Long:    "Prints the source of the newest version of a plan, or of --version N.",
 		Example: "  kairos plans show report --version 3",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				p, err := findPlan(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				p, err := command.FindPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -108,8 +109,8 @@ func (c planCommands) plansVersions() *cobra.Command {
 		Long:    "Lists the versions of a plan, newest first, with author and reason.",
 		Example: "  kairos plans versions report",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				p, err := findPlan(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				p, err := command.FindPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -124,10 +125,10 @@ func (c planCommands) plansVersions() *cobra.Command {
 				}
 				rows := [][]string{}
 				for _, v := range list {
-					rows = append(rows, []string{"v" + strconv.Itoa(v.Number), yes(v.Number == p.Latest), v.Hash[:12],
+					rows = append(rows, []string{"v" + strconv.Itoa(v.Number), command.Yes(v.Number == p.Latest), v.Hash[:12],
 						cli.Stamp(v.CreatedAt), v.Author, v.Origin, v.Reason})
 				}
-				return c.listed(out, "", []string{"VERSION", "CURRENT", "HASH", "CREATED", "BY", "ORIGIN", "REASON"}, rows, "no versions")
+				return c.ListOf(out, "", []string{"VERSION", "CURRENT", "HASH", "CREATED", "BY", "ORIGIN", "REASON"}, rows, "no versions")
 			})
 		},
 	}
@@ -140,14 +141,14 @@ func (c planCommands) plansDiff() *cobra.Command {
 different formats are compared as YAML.`,
 		Example: "  kairos plans diff report 3 4",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				p, err := findPlan(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				p, err := command.FindPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
 				var versions [2]domain.Version
 				for i, text := range args[1:] {
-					n, err := versionNumber(text)
+					n, err := command.VersionNumber(text)
 					if err != nil {
 						return err
 					}
@@ -156,7 +157,7 @@ different formats are compared as YAML.`,
 					}
 				}
 				d := plandiff.Versions(versions[0], versions[1])
-				if c.json {
+				if c.JSON {
 					return c.Print(
 						map[string]any{"plan": p.Key, "from": versions[0].Number, "to": versions[1].Number, "reason": versions[1].Reason,
 							"added": d.Added, "removed": d.Removed, "lines": diffLines(d)},
@@ -192,8 +193,8 @@ they took. It reads the newest runs that started since --since, at most 500.`,
 			if err != nil {
 				return exit.Usage("--since: %s\n  use 24h, 7d, or 2030-01-31T08:00", err)
 			}
-			return c.with(cmd, func(b *client.Client) error {
-				p, err := findPlan(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				p, err := command.FindPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -201,7 +202,7 @@ they took. It reads the newest runs that started since --since, at most 500.`,
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(apitypes.PlanFlowOf(flow))
 				}
 				rows := [][]string{}
@@ -216,7 +217,7 @@ they took. It reads the newest runs that started since --since, at most 500.`,
 					)
 				}
 				c.Table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
-				c.notef("%s since %s\n", counted(flow.Runs, "run"), cli.Stamp(flow.Since))
+				c.Notef("%s since %s\n", command.Counted(flow.Runs, "run"), cli.Stamp(flow.Since))
 				return nil
 			})
 		},

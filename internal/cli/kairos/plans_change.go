@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/apitypes"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -22,10 +23,10 @@ func (c planCommands) plansAdd() *cobra.Command {
 already is not stored again.`,
 		Example: "  kairos plans add report.yaml --reason \"retry the upload\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				items := []map[string]any{}
 				err := c.add(cmd.Context(), b, args, reason, &items)
-				if !c.json || err != nil && len(items) == 0 {
+				if !c.JSON || err != nil && len(items) == 0 {
 					return err
 				}
 				return errors.Join(c.Items(items, ""), err)
@@ -39,7 +40,7 @@ already is not stored again.`,
 // add stores plan files until one is refused.
 func (c planCommands) add(ctx context.Context, b *client.Client, files []string, reason string, items *[]map[string]any) error {
 	for _, file := range files {
-		src, format, err := c.readPlan(file)
+		src, format, err := c.ReadPlan(file)
 		if err != nil {
 			return err
 		}
@@ -50,7 +51,7 @@ func (c planCommands) add(ctx context.Context, b *client.Client, files []string,
 		c.warnings(file, problems)
 		*items = append(*items, map[string]any{"id": p.ID, "key": p.Key, "version": v.Number, "hash": v.Hash, "created": created,
 			"problems": problems})
-		if c.json {
+		if c.JSON {
 			continue
 		}
 		what := "stored"
@@ -72,12 +73,12 @@ another version was stored meanwhile, nothing changes. "kairos plans diff"
 compares versions.`,
 		Example: "  kairos plans restore report 12 --reason \"v13 sends twice\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := versionNumber(args[1])
+			n, err := command.VersionNumber(args[1])
 			if err != nil {
 				return err
 			}
-			return c.with(cmd, func(b *client.Client) error {
-				p, err := findPlan(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				p, err := command.FindPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -85,7 +86,7 @@ compares versions.`,
 				if p, err = b.RestoreVersion(cmd.Context(), p.ID, n, p.LatestHash, reason); err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(apitypes.PlanOf(p))
 				}
 				c.Printf("%s: v%d is current (before: v%d)\n", p.Key, p.Latest, before)
@@ -109,15 +110,15 @@ Existing runs can be resumed, rerun, and forked.`
 		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long,
 		Example: "  kairos plans " + use + " report --reason \"requested by the bank\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				p, err := findPlan(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				p, err := command.FindPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
 				if err := b.PausePlan(cmd.Context(), p.ID, on, reason); err != nil {
 					return err
 				}
-				if p, err = findPlan(cmd.Context(), b, args[0]); err != nil {
+				if p, err = command.FindPlan(cmd.Context(), b, args[0]); err != nil {
 					return err
 				}
 				return c.printPlan(p, done)
@@ -141,8 +142,8 @@ func (c planCommands) plansArchive(archive bool) *cobra.Command {
 		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long,
 		Example: "  kairos plans " + use + " report --reason \"replaced by report-2\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				p, err := findPlan(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				p, err := command.FindPlan(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -190,7 +191,7 @@ not check the names of tools and agents.`,
 			default:
 				return exit.Usage("unknown format %q\n  use mermaid, dot, or svg", format)
 			}
-			if c.json {
+			if c.JSON {
 				return c.Print(map[string]string{"format": format, "graph": out})
 			}
 			c.Printf("%s\n", strings.TrimRight(out, "\n"))

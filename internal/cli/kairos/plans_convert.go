@@ -54,7 +54,7 @@ those of the configuration (--config). The file does not change.`,
 			if err != nil {
 				return err
 			}
-			if c.json {
+			if c.JSON {
 				return c.Print(map[string]any{"format": format, "document": string(out),
 					"problems": append(planner.Problems{}, problems...)})
 			}

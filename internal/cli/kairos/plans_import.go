@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/importer"
 )
@@ -23,7 +24,7 @@ silence. The notes name the lines. Shell commands call the tool exec, which the
 configuration must allow. The plans are printed, or written to a directory.`,
 		Example: "  kairos plans import .github/workflows/ci.yml > ci.yaml\n  kairos plans import jobs --output plans",
 		RunE: func(_ *cobra.Command, args []string) error {
-			source, _, err := c.readPlan(args[0])
+			source, _, err := c.ReadPlan(args[0])
 			if err != nil {
 				return err
 			}
@@ -40,7 +41,7 @@ configuration must allow. The plans are printed, or written to a directory.`,
 
 // imported prints imported plans, or writes them to a directory. Notes go to the standard error.
 func (c planCommands) imported(file, format, directory string, plans []importer.Plan) error {
-	if directory == "" && len(plans) > 1 && !c.json {
+	if directory == "" && len(plans) > 1 && !c.JSON {
 		return exit.Usage("%s has %d plans\n  write them to a directory: kairos plans import %s --output DIR", file, len(plans), file)
 	}
 	type document struct {
@@ -59,15 +60,15 @@ func (c planCommands) imported(file, format, directory string, plans []importer.
 			if err := writeNew(d.File, p.Source); err != nil {
 				return err
 			}
-			if !c.json {
-				c.Printf("%s: a plan of a %s, %s not carried over\n", d.File, format, counted(len(p.Notes), "place"))
+			if !c.JSON {
+				c.Printf("%s: a plan of a %s, %s not carried over\n", d.File, format, command.Counted(len(p.Notes), "place"))
 			}
-		} else if !c.json {
+		} else if !c.JSON {
 			c.Printf("%s", p.Source)
 		}
 		out = append(out, d)
 	}
-	if c.json {
+	if c.JSON {
 		return c.Print(map[string]any{"format": format, "plans": out})
 	}
 	return nil

@@ -1,32 +1,15 @@
 package kairos
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
-
-// listed prints a list, see [cli.Streams.Listed].
-func (c *program) listed(items any, next string, headings []string, rows [][]string, nothing string) error {
-	return c.Listed(c.json, items, next, headings, rows, nothing, c.notef)
-}
-
-// done prints the change that a command made: a line, or an object with --json.
-func (c *program) done(object any, format string, args ...any) error {
-	if c.json {
-		return c.Print(object)
-	}
-	c.Printf(format+"\n", args...)
-	return nil
-}
 
 // activity returns statistics of calls in the last 24 hours.
 func activity(a domain.Activity) [][2]string {
@@ -48,26 +31,11 @@ func calls(a domain.Activity) string {
 	return strconv.FormatInt(a.Calls, 10)
 }
 
-// counted returns a number with its noun, such as "1 run" or "3 runs".
-func counted[N int | int64](n N, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 func modelOf(provider, model string) string {
 	if model == "" {
 		return provider
 	}
 	return provider + "/" + model
-}
-
-func yes(is bool) string {
-	if is {
-		return "yes"
-	}
-	return ""
 }
 
 func step(s domain.PreviewStep) string {
@@ -76,18 +44,6 @@ func step(s domain.PreviewStep) string {
 	}
 	return s.Node
 }
-
-// indentJSON indents a stored value. JSON escapes control sequences, so that its text contains
-// none.
-func indentJSON(raw domain.RawJSON, prefix string) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, prefix, "  ") != nil {
-		return strings.ToValidUTF8(string(raw), "")
-	}
-	return b.String()
-}
-
-func milliseconds(ms int64) string { return cli.Took(time.Duration(ms) * time.Millisecond) }
 
 // invalid prints the problems of a refused plan, and returns the error without repeating them.
 func (c *program) invalid(file string, problems planner.Problems, err error) error {
@@ -114,23 +70,13 @@ func (c *program) problems(file string, problems planner.Problems) {
 
 // warnings prints the warnings of a valid plan.
 func (c *program) warnings(file string, problems planner.Problems) {
-	if !c.json {
+	if !c.JSON {
 		c.problems(file, problems)
 	}
 }
 
-// named returns the item of a list that has a name.
-func named[T any](list []T, want, what, lists string, name func(T) string) (found T, err error) {
-	for _, x := range list {
-		if name(x) == want {
-			return x, nil
-		}
-	}
-	return found, domain.Errorf(domain.CodeNotFound, "%s %q not found", what, want).Suggest("list them: %s", lists)
-}
-
 func (c *program) printPlan(p domain.Plan, what string) error {
-	if c.json {
+	if c.JSON {
 		return c.Print(apitypes.PlanOf(p))
 	}
 	c.Printf("%s %s\n", p.Key, what)
@@ -139,7 +85,7 @@ func (c *program) printPlan(p domain.Plan, what string) error {
 
 // printVersion prints the source of a version.
 func (c *program) printVersion(v domain.Version) error {
-	if c.json {
+	if c.JSON {
 		return c.Print(apitypes.PlanVersionOf(v))
 	}
 	c.Printf("%s\n", strings.TrimRight(string(v.Source), "\n"))

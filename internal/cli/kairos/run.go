@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/datadir"
@@ -72,19 +73,19 @@ path, error, usage, failedSteps.`,
 				return err
 			}
 			doc := document{name: plan}
-			if isFile(plan) || cmd.Flags().Changed("plan") && datadir.Exists(plan) {
-				if doc.source, doc.format, err = c.readPlan(plan); err != nil {
+			if command.IsFile(plan) || cmd.Flags().Changed("plan") && datadir.Exists(plan) {
+				if doc.source, doc.format, err = c.ReadPlan(plan); err != nil {
 					return err
 				}
 			}
 			if mocks != "" {
 				return c.runMocked(cmd.Context(), doc, mocks, req)
 			}
-			b, err := c.connect(cmd.Context())
+			b, err := c.Connect(cmd.Context())
 			if err != nil {
 				return err
 			}
-			defer c.close(b)
+			defer c.Close(b)
 			if err := canDetach(b, start.detach); err != nil {
 				return err
 			}
@@ -97,7 +98,7 @@ path, error, usage, failedSteps.`,
 	f := cmd.Flags()
 	f.StringVar(&plan, "plan", "", "plan file (YAML or JSON, - reads stdin), or a stored plan")
 	f.StringVar(&mocks, "mock", "", "file with the results of steps: STEP: {output: …} or {error: …}")
-	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
+	f.BoolVar(&c.Memory, "memory", false, "store nothing on disk")
 	start.add(cmd)
 	for _, flag := range []string{"detach", "dry-run", "offline", "start-at"} {
 		cmd.MarkFlagsMutuallyExclusive("mock", flag)
@@ -112,8 +113,8 @@ func (c startCommands) run(ctx context.Context, b *client.Client, doc document, 
 			return err
 		}
 		key, _, _ := strings.Cut(doc.name, "@")
-		err = listedBy(c.start(ctx, b, req, detach), "list versions: "+c.command("plans versions %s", key))
-		return adviseInput(err, "the key input of the plan: "+c.command("plans show %s", key))
+		err = command.ListedBy(c.start(ctx, b, req, detach), "list versions: "+c.Command("plans versions %s", key))
+		return adviseInput(err, "the key input of the plan: "+c.Command("plans show %s", key))
 	}
 	_, v, _, problems, err := b.SavePlan(ctx, doc.source, doc.format, "cli", "")
 	if err != nil {
@@ -166,7 +167,7 @@ func (c startCommands) runMocked(ctx context.Context, doc document, mocks string
 			return err
 		}
 	}
-	cfg, err := config.Load(c.config)
+	cfg, err := config.Load(c.Config)
 	if err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func (c startCommands) runMocked(ctx context.Context, doc document, mocks string
 		return err
 	}
 	b := client.InProcess(l.Handler, l.Close)
-	defer c.close(b)
+	defer c.Close(b)
 	c.mocked = true
 	return c.run(ctx, b, doc, req, false)
 }
@@ -183,8 +184,8 @@ func (c startCommands) runMocked(ctx context.Context, doc document, mocks string
 // document reads a plan file or a stored plan.
 func (c startCommands) document(ctx context.Context, name string) (doc document, err error) {
 	doc.name = name
-	if isFile(name) {
-		doc.source, doc.format, err = c.readPlan(name)
+	if command.IsFile(name) {
+		doc.source, doc.format, err = c.ReadPlan(name)
 		return doc, err
 	}
 	return doc, c.readStored(ctx, &doc)
@@ -192,11 +193,11 @@ func (c startCommands) document(ctx context.Context, name string) (doc document,
 
 // readStored reads the source of a stored plan.
 func (c startCommands) readStored(ctx context.Context, doc *document) error {
-	b, err := c.connect(ctx)
+	b, err := c.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.close(b)
+	defer c.Close(b)
 	plan, version, err := c.stored(ctx, b, doc.name)
 	if err != nil {
 		return err
@@ -210,19 +211,19 @@ func (c startCommands) readStored(ctx context.Context, doc *document) error {
 	}
 	v, err := b.VersionByNumber(ctx, plan, version)
 	doc.source, doc.format = v.Source, planner.Format(v.Format)
-	return listedBy(err, "list versions: "+c.command("plans versions %s", plan))
+	return command.ListedBy(err, "list versions: "+c.Command("plans versions %s", plan))
 }
 
 // stored returns the stored plan with a name.
 func (c startCommands) stored(ctx context.Context, b *client.Client, name string) (plan string, version int, err error) {
-	key, version, err := storedName(name)
+	key, version, err := command.StoredName(name)
 	if err != nil {
 		return "", 0, err
 	}
 	p, err := b.Plan(ctx, key)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return "", 0, exit.Usage("plan %s not found\n  list stored plans: %s\n  run a file: %s", key, c.command("plans"),
-			c.command("run %s.yaml", key))
+		return "", 0, exit.Usage("plan %s not found\n  list stored plans: %s\n  run a file: %s", key, c.Command("plans"),
+			c.Command("run %s.yaml", key))
 	}
 	return p.ID, version, err
 }
@@ -269,10 +270,10 @@ func addLimits(cmd *cobra.Command, l *domain.Limits) {
 func (s *startFlags) request(c *program, cmd *cobra.Command) (r domain.StartRequest, err error) {
 	r = domain.StartRequest{Session: s.session, Key: s.key, Priority: s.priority, Limits: s.limits, Dry: s.dry, Offline: s.offline,
 		Origin: "cli"}
-	if r.Input, err = c.input(cmd, s.prompt, s.input); err != nil {
+	if r.Input, err = c.Input(cmd, s.prompt, s.input); err != nil {
 		return r, err
 	}
-	if r.Labels, err = parseLabels(s.labels); err != nil {
+	if r.Labels, err = command.ParseLabels(s.labels); err != nil {
 		return r, err
 	}
 	if s.limits.MaxSteps < 0 || s.limits.MaxDuration < 0 || s.limits.MaxTokens < 0 || s.limits.MaxCost < 0 {

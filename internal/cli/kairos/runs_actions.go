@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -38,11 +39,11 @@ func (a *action) command(c runCommands, cmd *cobra.Command, prepare func(cmd *co
 				return err
 			}
 		}
-		return c.with(cmd, func(b *client.Client) error {
+		return c.With(cmd, func(b *client.Client) error {
 			if err := canDetach(b, a.detach && executes(a.req.Action)); err != nil {
 				return err
 			}
-			r, err := findRun(cmd.Context(), b, args[0])
+			r, err := command.FindRun(cmd.Context(), b, args[0])
 			if err != nil {
 				return err
 			}
@@ -78,13 +79,13 @@ func (c runCommands) act(cmd *cobra.Command, b *client.Client, a *action) error 
 		if err != nil {
 			return err
 		}
-		if a.preview && c.json {
+		if a.preview && c.JSON {
 			return c.Print(p)
 		}
 		if !p.Allowed && !a.preview {
 			return domain.NewError(domain.CodeConflict, p.Refusal, p.Suggestion)
 		}
-		if !c.json {
+		if !c.JSON {
 			c.printPreview(p)
 		}
 		if a.preview {
@@ -100,7 +101,7 @@ func (c runCommands) act(cmd *cobra.Command, b *client.Client, a *action) error 
 		return c.follow(ctx, b, r)
 	}
 	if a.req.Action == domain.ActionDelete {
-		if c.json {
+		if c.JSON {
 			return c.Print(map[string]any{"id": a.req.Run, "deleted": true})
 		}
 		c.Printf("run %s deleted\n", a.req.Run)
@@ -172,7 +173,7 @@ steps, the input, and the plan version can be replaced. The original run does no
 			if a.req.Edits == nil {
 				a.req.Edits = map[string]domain.RawJSON{}
 			}
-			if a.req.Edits[node], err = c.jsonArgument("--edit", value); err != nil {
+			if a.req.Edits[node], err = c.JSONArgument("--edit", value); err != nil {
 				return err
 			}
 		}
@@ -199,7 +200,7 @@ steps, the input, and the plan version can be replaced. The original run does no
 // newRun returns how a new run differs from the run that it is made from.
 func (c runCommands) newRun(cmd *cobra.Command, a *action, input string) (err error) {
 	if cmd.Flags().Changed("input") {
-		if a.req.Input, err = c.jsonArgument("--input", input); err != nil {
+		if a.req.Input, err = c.JSONArgument("--input", input); err != nil {
 			return err
 		}
 	}
@@ -225,7 +226,7 @@ func (c runCommands) overrides(reuse, stubs []string) (map[string]domain.Overrid
 		if !ok {
 			return nil, exit.Usage("invalid --stub %q\n  use STEP=JSON", text)
 		}
-		j, err := c.jsonArgument("--stub", value)
+		j, err := c.JSONArgument("--stub", value)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/diff/jsondiff"
 	"github.com/kairosd/kairosd/internal/diff/rundiff"
@@ -24,16 +25,16 @@ belong to the first run, lines with + to the second. The exit code is 0 also if 
 runs differ.`,
 		Example: "  kairos runs compare 7qx2 m3k9\n  kairos runs compare 7qx2\n  kairos runs compare 7qx2 m3k9 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				other := ""
 				if len(args) > 1 {
 					other = args[1]
 				}
 				d, err := b.CompareRuns(cmd.Context(), args[0], other)
 				if err != nil {
-					return listedBy(err, "list runs: kairos runs")
+					return command.ListedBy(err, "list runs: kairos runs")
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(printedComparison{d, printedSide{d.A.ID, d.A}, printedSide{d.B.ID, d.B}})
 				}
 				c.compared(d)
@@ -56,7 +57,7 @@ func (c runCommands) compared(d rundiff.Comparison) {
 			side.Plan.Key,
 			side.Plan.Version,
 			side.Status,
-			milliseconds(side.TookMs),
+			command.Milliseconds(side.TookMs),
 			cli.FirstLine(side.Actor),
 		)
 	}
@@ -84,15 +85,15 @@ func (c runCommands) compared(d rundiff.Comparison) {
 	for _, s := range d.Steps {
 		longer := ""
 		if ms := s.LongerMs; ms >= 100 {
-			longer = "+" + milliseconds(ms)
+			longer = "+" + command.Milliseconds(ms)
 		} else if ms <= -100 {
-			longer = "-" + milliseconds(-ms)
+			longer = "-" + command.Milliseconds(-ms)
 		}
 		rows = append(rows, []string{s.Step, seen(s.A), seen(s.B), longer, s.Explanation})
 	}
 	c.Table([]string{"STEP", "FIRST", "SECOND", "DURATION", "DIFFERENCE"}, rows)
 	if d.Left > 0 {
-		c.notef("%s not compared\n", counted(d.Left, "more step"))
+		c.Notef("%s not compared\n", command.Counted(d.Left, "more step"))
 	}
 }
 
@@ -101,7 +102,7 @@ func seen(s *rundiff.Seen) string {
 	if s == nil {
 		return "-"
 	}
-	text := string(s.Status) + " " + milliseconds(s.TookMs)
+	text := string(s.Status) + " " + command.Milliseconds(s.TookMs)
 	if s.Attempts > 1 {
 		text += fmt.Sprintf(" (attempt %d)", s.Attempts)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -19,7 +20,7 @@ const doubtsMost = 1000
 
 // doubtsCommand lists steps in doubt, and resolves those of one step together.
 func (c runCommands) doubtsCommand() *cobra.Command {
-	var l listFlags
+	var l command.ListFlags
 	var f domain.DoubtFilter
 	cmd := &cobra.Command{
 		Use: "doubts", Short: "List steps in doubt", Args: cobra.NoArgs,
@@ -28,8 +29,8 @@ connection. Check the other system with the idempotency key. "kairos runs doubts
 resolve" resolves the steps of several runs together, and "kairos runs resolve" one.`,
 		Example: "  kairos runs doubts\n  kairos runs doubts --plan invoice --step post_ledger --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.Page = l.page()
-			return c.with(cmd, func(b *client.Client) error {
+			f.Page = l.Page()
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Doubts(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -37,14 +38,14 @@ resolve" resolves the steps of several runs together, and "kairos runs resolve" 
 				rows := [][]string{}
 				for _, d := range list.Items {
 					rows = append(rows, []string{domain.ShortID(d.Run), d.Plan.Key, doubtLabel(d), strconv.Itoa(d.Attempt),
-						cli.Stamp(d.StartedAt), d.IdempotencyKey, valueLine(d.Input)})
+						cli.Stamp(d.StartedAt), d.IdempotencyKey, command.ValueLine(d.Input)})
 				}
-				return c.listed(append([]apitypes.Doubt{}, list.Items...), list.Next,
+				return c.ListOf(append([]apitypes.Doubt{}, list.Items...), list.Next,
 					[]string{"RUN", "PLAN", "STEP", "ATTEMPT", "STARTED", "IDEMPOTENCY KEY", "INPUT"}, rows, "no step is in doubt")
 			})
 		},
 	}
-	l.add(cmd)
+	l.Add(cmd)
 	cmd.Flags().StringVar(&f.Plan, "plan", "", "only runs of this plan")
 	cmd.Flags().StringVar(&f.Node, "step", "", "only this step")
 	cmd.AddCommand(c.resolveDoubtsCommand())
@@ -79,20 +80,20 @@ requires a confirmation.`,
 			if err != nil {
 				return err
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := allDoubts(cmd.Context(), b, domain.DoubtFilter{Plan: args[0], Node: args[1]})
 				if err != nil {
 					return err
 				}
 				if len(list) == 0 {
 					return domain.Errorf(domain.CodeNotFound, "step %s of plan %s is not in doubt in any run", args[1], args[0]).
-						Suggest("list steps in doubt: %s", c.command("runs doubts"))
+						Suggest("list steps in doubt: %s", c.Command("runs doubts"))
 				}
 				for _, d := range list {
-					c.notef("%s  %s  %s\n", domain.ShortID(d.Run), doubtLabel(d), d.IdempotencyKey)
+					c.Notef("%s  %s  %s\n", domain.ShortID(d.Run), doubtLabel(d), d.IdempotencyKey)
 				}
 				if !yes && c.Interactive {
-					if err := c.Confirm("Resolve %s in doubt?", counted(len(list), "step")); err != nil {
+					if err := c.Confirm("Resolve %s in doubt?", command.Counted(len(list), "step")); err != nil {
 						return err
 					}
 				}
@@ -145,10 +146,10 @@ func (c runCommands) resolveAll(ctx context.Context, b *client.Client, list []ap
 		case err != nil:
 			failed++
 			r.Error = err.Error()
-			if !c.json {
+			if !c.JSON {
 				c.Errorf("%s  %s: %s\n", domain.ShortID(d.Run), r.Step, err)
 			}
-		case !c.json:
+		case !c.JSON:
 			c.Printf("%s  %s resolved: %s\n", domain.ShortID(d.Run), r.Step, req.Action)
 		}
 		out = append(out, r)
@@ -160,7 +161,7 @@ func (c runCommands) resolveAll(ctx context.Context, b *client.Client, list []ap
 			}
 		}
 	}
-	if c.json {
+	if c.JSON {
 		if err := c.Items(out, ""); err != nil {
 			return err
 		}
@@ -203,7 +204,7 @@ func (o *outcomeFlags) request(c *program, cmd *cobra.Command) (req domain.Resol
 		return req, exit.Usage("use exactly one of --happened JSON, --retry, --skip, and --fail")
 	}
 	if req.Action == "happened" {
-		req.Output, err = c.jsonArgument("--happened", o.happened)
+		req.Output, err = c.JSONArgument("--happened", o.happened)
 	}
 	return req, err
 }

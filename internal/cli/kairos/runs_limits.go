@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -33,11 +34,11 @@ below what the run has used is rejected.`,
 			if req.Limits == (domain.Limits{}) && req.Raise == (domain.Limits{}) {
 				return exit.Usage("missing flag --max-steps, --max-duration, --max-tokens, or --max-cost")
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				if err := canDetach(b, detach); err != nil {
 					return err
 				}
-				r, err := findRun(cmd.Context(), b, args[0])
+				r, err := command.FindRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -110,8 +111,8 @@ resolves the same step of several runs.`,
 				return err
 			}
 			req.Visit, req.Item, req.Attempt = visit, item, attempt
-			return c.with(cmd, func(b *client.Client) error {
-				r, err := findRun(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				r, err := command.FindRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -169,7 +170,7 @@ label pin.`,
 			if err != nil {
 				return err
 			}
-			if req.Labels, err = parseLabels(labels); err != nil {
+			if req.Labels, err = command.ParseLabels(labels); err != nil {
 				return err
 			}
 			if len(req.Labels) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -18,7 +19,7 @@ import (
 )
 
 func (c runCommands) group() *cobra.Command {
-	return group(
+	return command.Group(
 		"runs",
 		"List, show, and change runs",
 		c.listCommand,
@@ -43,7 +44,7 @@ func (c runCommands) group() *cobra.Command {
 }
 
 func (c runCommands) listCommand() *cobra.Command {
-	var l listFlags
+	var l command.ListFlags
 	var status, plan, since, query, view string
 	var labels []string
 	cmd := &cobra.Command{
@@ -59,7 +60,7 @@ others. --filter takes the same filter as the list of runs on the dashboard.`,
 				if view != "" && query != "" || status != "" || plan != "" || since != "" || len(labels) > 0 {
 					return exit.Usage("use either --filter, or --view, or --status, --plan, --since, and --label")
 				}
-				return c.with(cmd, func(b *client.Client) error {
+				return c.With(cmd, func(b *client.Client) error {
 					if view != "" {
 						var err error
 						if query, err = viewNamed(cmd, b, view); err != nil {
@@ -70,11 +71,11 @@ others. --filter takes the same filter as the list of runs on the dashboard.`,
 					if problem != nil {
 						return problem
 					}
-					f.Query, f.Page = query, l.page()
+					f.Query, f.Page = query, l.Page()
 					return c.listRuns(cmd, b, f)
 				})
 			}
-			f := domain.RunFilter{PlanKey: plan, Page: l.page()}
+			f := domain.RunFilter{PlanKey: plan, Page: l.Page()}
 			if status != "" {
 				for _, s := range strings.Split(status, ",") {
 					if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
@@ -89,13 +90,13 @@ others. --filter takes the same filter as the list of runs on the dashboard.`,
 					return exit.Usage("--since: %s\n  use 24h, 7d, or 2030-01-31T08:00", err)
 				}
 			}
-			if f.Labels, err = parseLabels(labels); err != nil {
+			if f.Labels, err = command.ParseLabels(labels); err != nil {
 				return err
 			}
 			if since != "" {
 				f.Query = sinceQuery(f, status, since)
 			}
-			return c.with(cmd, func(b *client.Client) error { return c.listRuns(cmd, b, f) })
+			return c.With(cmd, func(b *client.Client) error { return c.listRuns(cmd, b, f) })
 		},
 	}
 	f := cmd.Flags()
@@ -105,7 +106,7 @@ others. --filter takes the same filter as the list of runs on the dashboard.`,
 	f.StringVar(&view, "view", "", "only runs of a saved view (kairos views)")
 	f.StringVar(&since, "since", "", "only runs since 24h, 7d, or a time")
 	f.StringArrayVar(&labels, "label", nil, "only runs with label KEY=VALUE; repeatable")
-	l.add(cmd)
+	l.Add(cmd)
 	return cmd
 }
 
@@ -164,7 +165,7 @@ func (c runCommands) listRuns(cmd *cobra.Command, b *client.Client, f domain.Run
 		}
 		rows = append(rows, []string{r.ID, what, r.PlanKey + " v" + strconv.Itoa(r.Version), startTime(r), r.Headline})
 	}
-	return c.listed(items, list.Next, []string{"RUN", "STATUS", "PLAN", "STARTED", "MESSAGE"}, rows, "no runs found")
+	return c.ListOf(items, list.Next, []string{"RUN", "STATUS", "PLAN", "STARTED", "MESSAGE"}, rows, "no runs found")
 }
 
 // startTime returns when a run started or will start.

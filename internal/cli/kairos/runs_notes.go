@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/app/bundle"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -22,8 +23,8 @@ func (c runCommands) noteCommand() *cobra.Command {
 it prints the notes of the run.`,
 		Example: "  kairos runs note 7qx2 'waiting for quota, resume after 06:00'\n  kairos runs note 7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				r, err := findRun(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				r, err := command.FindRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -35,7 +36,7 @@ it prints the notes of the run.`,
 					if err != nil {
 						return err
 					}
-					if c.json {
+					if c.JSON {
 						return c.Print(n)
 					}
 					c.Printf("note added to run %s\n", domain.ShortID(r.ID))
@@ -45,12 +46,12 @@ it prints the notes of the run.`,
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Items(append([]domain.Note{}, notes...), "")
 				}
 				c.showNotes(notes)
 				if len(notes) == 0 {
-					c.notef("run %s has no notes\n", domain.ShortID(r.ID))
+					c.Notef("run %s has no notes\n", domain.ShortID(r.ID))
 				}
 				return nil
 			})
@@ -85,8 +86,8 @@ the archive, and "kairosd audit verify-export" checks the signature. Without the
 author, kairos packs the archive itself, without a signature.`,
 		Example: "  kairos runs export 7qx2\n  kairos runs export 7qx2 --output - | tar --zstd -t",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				r, err := findRun(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				r, err := command.FindRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -112,7 +113,7 @@ author, kairos packs the archive itself, without a signature.`,
 				if err := f.Close(); err != nil {
 					return fmt.Errorf("write the export: %w", err)
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(map[string]string{"file": name})
 				}
 				c.Printf("%s\n", name)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -52,7 +53,7 @@ If the run changes after the preview, nothing happens and the exit code is 2.
 			}
 			return one(cmd, args)
 		}
-		return c.with(cmd, func(b *client.Client) error {
+		return c.With(cmd, func(b *client.Client) error {
 			if err := canDetach(b, a.detach); err != nil {
 				return err
 			}
@@ -65,7 +66,7 @@ If the run changes after the preview, nothing happens and the exit code is 2.
 	f.StringVar(&a.req.Only, "only", "", "STEP or STEP#ITERATION: run only this failed step, then pause the run")
 	f.DurationVar(&a.req.Timeout, "timeout", 0, "timeout of the repeated steps, for this resume")
 	f.IntVar(&a.req.Attempts, "attempts", 0, "attempts of the repeated steps, for this resume")
-	addYes(cmd, &a.yes)
+	command.AddYes(cmd, &a.yes)
 	return cmd
 }
 
@@ -76,13 +77,13 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, nam
 	a.req.Run = name
 	p, err := b.PreviewResume(ctx, a.req, release, now)
 	if err != nil {
-		return c.adviseResume(ctx, b, name, listedBy(err, "list runs: kairos runs"))
+		return c.adviseResume(ctx, b, name, command.ListedBy(err, "list runs: kairos runs"))
 	}
 	if p.Run == "" { // its start data is damaged
 		p.Run = name
 	}
 	a.req.Run, c.seen = p.Run, p.Rev
-	if a.preview && c.json {
+	if a.preview && c.JSON {
 		return c.Print(p)
 	}
 	if !p.Allowed && !a.preview {
@@ -92,7 +93,7 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, nam
 		}
 		return refusal
 	}
-	if !c.json {
+	if !c.JSON {
 		c.printPreview(p)
 	}
 	if a.preview {
@@ -128,9 +129,9 @@ func (c runCommands) adviseResume(ctx context.Context, b *client.Client, name st
 	case "not_scheduled":
 		return exit.Advise(e, "run the command without --now")
 	case "release":
-		return exit.Advise(e, "release it: "+c.command("resume %s --release", short))
+		return exit.Advise(e, "release it: "+c.Command("resume %s --release", short))
 	case "start_now":
-		return exit.Advise(e, "start it now: "+c.command("resume %s --now", short))
+		return exit.Advise(e, "start it now: "+c.Command("resume %s --now", short))
 	case domain.ReasonInDoubt, "approval":
 		v, unread := b.View(ctx, name)
 		if unread != nil {
@@ -142,8 +143,8 @@ func (c runCommands) adviseResume(ctx context.Context, b *client.Client, name st
 			case domain.WaitInDoubt:
 				return exit.Advise(e, "check whether it happened, then: "+advice(c).resolveCommands(short, w.Node))
 			case domain.WaitApproval:
-				return exit.Advise(e, c.command("approve %s", w.Approval)+"\n  "+
-					c.command("reject %s --comment REASON", w.Approval))
+				return exit.Advise(e, c.Command("approve %s", w.Approval)+"\n  "+
+					c.Command("reject %s --comment REASON", w.Approval))
 			}
 		}
 	}

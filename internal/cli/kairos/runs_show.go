@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/cli/journal"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -36,8 +38,8 @@ RUN is an id, or a unique prefix or suffix of it with at least four characters.
 With --json: the run, its journal, decisions, notes, and the messages of its agents.`,
 		Example: "  kairos show 7qx2\n  kairos show 7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				r, err := findRun(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				r, err := command.FindRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -57,7 +59,7 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					if d.Journal == nil {
 						d.Journal = []domain.Entry{}
 					}
@@ -97,7 +99,7 @@ func (c runCommands) acknowledgmentLines(r domain.Run, s domain.FailureStatus) (
 	}
 	if g := s.FailureGroup; g != nil && g.Runs > 1 {
 		out += fmt.Sprintf("%d runs need attention because of the same failure, since %s\n  %s\n", g.Runs, cli.Stamp(g.First),
-			c.command("runs --filter '%s'", filterOf(g.Ref())))
+			c.Command("runs --filter '%s'", filterOf(g.Ref())))
 	}
 	return out
 }
@@ -111,14 +113,13 @@ func (c runCommands) show(d domain.RunDetail, status domain.FailureStatus) {
 	}
 	c.Facts("run "+r.ID, [][2]string{{"plan", fmt.Sprintf("%s v%d", r.PlanKey, r.Version)}, {"status", statusOf(r)},
 		{"message", r.Headline}, {"attention", attention}, {"created", cli.Stamp(r.CreatedAt) + " by " + r.Actor},
-		{"started", startTime(r)},
-		{"ended", endTime(r)}, {"input", valueLine(r.Input)}, {"forked from", r.ForkedFrom}, {"rerun of", r.RerunOf}})
+		startFact(r), {"ended", endTime(r)}, {"input", command.ValueLine(r.Input)}, {"forked from", r.ForkedFrom}, {"rerun of", r.RerunOf}})
 	for _, re := range domain.ReplansOf(d) {
 		c.Printf("replanned after %s failed: v%d → v%d: %s\n", re.Node, re.From, re.To, cli.FirstLine(re.Reason))
 		if re.Proposed {
 			c.Printf("  the run continues after you accept the new version\n")
 		}
-		c.Printf("  %s\n", c.command("plans diff %s %d %d", r.PlanKey, re.From, re.To))
+		c.Printf("  %s\n", c.Command("plans diff %s %d %d", r.PlanKey, re.From, re.To))
 	}
 	kinds, names := journal.EventWidth, 0
 	for i := range d.Journal {
@@ -201,12 +202,12 @@ func suggestionOf(journal []domain.Entry, node string) string {
 	return ""
 }
 
-// valueLine formats a value on one line, or "" if there is none.
-func valueLine(j domain.RawJSON) string {
-	if len(j) == 0 || string(j) == "null" {
-		return ""
+// startFact returns when a run started, or when it will.
+func startFact(r domain.Run) [2]string {
+	if r.StartedAt.IsZero() && r.StartAt.After(time.Now()) {
+		return [2]string{"starts", cli.Stamp(r.StartAt)}
 	}
-	return cli.Clip(strings.ReplaceAll(cli.JSONText(j), "\n", " "), 120)
+	return [2]string{"started", startTime(r)}
 }
 
 // endTime returns when a run ended, or "" if it has not.
@@ -225,8 +226,8 @@ func (c runCommands) logsCommand() *cobra.Command {
 until the run ends.`,
 		Example: "  kairos logs 7qx2 -f",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				r, err := findRun(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				r, err := command.FindRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -244,7 +245,7 @@ until the run ends.`,
 							return nil // interrupted by the user
 						}
 						return domain.Errorf(domain.CodeUnavailable, "the server closed the event stream").
-							Suggest("continue: %s", c.command("logs %s -f", domain.ShortID(r.ID)))
+							Suggest("continue: %s", c.Command("logs %s -f", domain.ShortID(r.ID)))
 					}
 					if err := c.journal(cmd, b, r.ID, &read); err != nil {
 						return err
@@ -279,7 +280,7 @@ func (c runCommands) journal(cmd *cobra.Command, b *client.Client, run string, r
 			continue
 		}
 		read.seq = e.Seq
-		if c.json {
+		if c.JSON {
 			if err := c.Print(e); err != nil {
 				return err
 			}
@@ -316,7 +317,7 @@ func (c runCommands) showDamage(run string, d *domain.Damage) {
 	if d.Row == 0 {
 		return
 	}
-	c.Printf("  %s\n", c.command("fork %s --at %d --preview", domain.ShortID(run), d.Checkpoint.Seq))
+	c.Printf("  %s\n", c.Command("fork %s --at %d --preview", domain.ShortID(run), d.Checkpoint.Seq))
 }
 
 func (c runCommands) showNotes(notes []domain.Note) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -18,7 +19,7 @@ import (
 
 // stepsCommand searches attempts of steps across runs.
 func (c runCommands) stepsCommand() *cobra.Command {
-	var l listFlags
+	var l command.ListFlags
 	sort := ""
 	cmd := &cobra.Command{
 		Use: "steps [FILTER]", Short: "Search steps across runs",
@@ -37,8 +38,8 @@ attempts; --cursor continues it.`,
 			if sort != "" && sort != "took" {
 				return exit.Usage("unknown --sort %q\n  use took", sort)
 			}
-			f.Query, f.Page, f.Slowest = query, l.page(), sort == "took"
-			return c.with(cmd, func(b *client.Client) error {
+			f.Query, f.Page, f.Slowest = query, l.Page(), sort == "took"
+			return c.With(cmd, func(b *client.Client) error {
 				hits, err := b.Steps(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -54,19 +55,19 @@ attempts; --cursor continues it.`,
 						strconv.Itoa(h.Attempt), string(h.Status), cli.Took(h.Took()),
 						strings.TrimSpace(h.Code + " " + h.Message)})
 				}
-				return c.listed(items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "ATTEMPT", "STATUS", "DURATION", "ERROR"}, rows,
+				return c.ListOf(items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "ATTEMPT", "STATUS", "DURATION", "ERROR"}, rows,
 					"no steps found")
 			})
 		},
 	}
-	l.add(cmd)
+	l.Add(cmd)
 	cmd.Flags().StringVar(&sort, "sort", "", "took: the slowest first")
 	return cmd
 }
 
 // handoffsCommand lists handoffs between agents.
 func (c runCommands) handoffsCommand() *cobra.Command {
-	var l listFlags
+	var l command.ListFlags
 	cmd := &cobra.Command{
 		Use: "handoffs [FILTER]", Short: "List agent handoffs",
 		Long: `Lists the handoffs between agents of all runs, newest first. The filter takes the terms
@@ -80,8 +81,8 @@ from: to: plan: status:open|returned|failed since: until:.
 			if problem != nil {
 				return problem
 			}
-			f.Query, f.Page = query, l.page()
-			return c.with(cmd, func(b *client.Client) error {
+			f.Query, f.Page = query, l.Page()
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.HandoffsOf(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -94,19 +95,19 @@ from: to: plan: status:open|returned|failed since: until:.
 							h.Context},
 					)
 				}
-				return c.listed(append([]domain.HandoffSummary{}, list.Items...), list.Next,
+				return c.ListOf(append([]domain.HandoffSummary{}, list.Items...), list.Next,
 					[]string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoffs found")
 			})
 		},
 	}
-	l.add(cmd)
+	l.Add(cmd)
 	show := &cobra.Command{
 		Use: "show RUN", Short: "Show the handoffs of a run", Args: cobra.ExactArgs(1),
 		Long:    "Prints the handoffs of one run in order, each with its step, its reason, and its whole context.",
 		Example: "  kairos runs handoffs show 7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				r, err := findRun(cmd.Context(), b, args[0])
+			return c.With(cmd, func(b *client.Client) error {
+				r, err := command.FindRun(cmd.Context(), b, args[0])
 				if err != nil {
 					return err
 				}
@@ -114,7 +115,7 @@ from: to: plan: status:open|returned|failed since: until:.
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Items(append([]domain.Handoff{}, handoffs...), "")
 				}
 				for _, h := range handoffs {

@@ -36,14 +36,14 @@ The schema has the tools, agents, and skills of the configuration (--config) or,
 
 // schema returns the schema for the server or for the configuration.
 func (c checkCommands) schema(cmd *cobra.Command) (map[string]any, error) {
-	if c.server == "" {
+	if c.Server == "" {
 		catalog, err := c.catalog(cmd.Context())
 		if err != nil {
 			return nil, err
 		}
 		return planschema.Of(catalog), nil
 	}
-	server, err := c.remote()
+	server, err := c.Remote()
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -27,7 +28,7 @@ func (c serverCommands) statusCommand() *cobra.Command {
 background jobs. It requires a server: --server, or one that has the database open.`,
 		Example: "  kairos server\n  kairos server --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(k *client.Client) error {
+			return c.With(cmd, func(k *client.Client) error {
 				i, err := k.Server(cmd.Context())
 				if err != nil {
 					return err
@@ -36,7 +37,7 @@ background jobs. It requires a server: --server, or one that has the database op
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(map[string]any{"server": i, "metrics": v})
 				}
 				c.status(i, v)
@@ -56,15 +57,15 @@ func (c serverCommands) releaseCommand() *cobra.Command {
 releases the runs of one plan, and the hold stays.`,
 		Example: "  kairos server release --reason \"checked\"\n  kairos server release --plan report",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				n, err := b.ReleaseHeld(cmd.Context(), plan, reason)
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(map[string]any{"released": n})
 				}
-				c.Printf("%s released\n", counted(n, "run"))
+				c.Printf("%s released\n", command.Counted(n, "run"))
 				return nil
 			})
 		},
@@ -93,7 +94,8 @@ func (c serverCommands) status(i domain.Server, v domain.HealthMetrics) {
 		)
 	}
 	if i.Held > 0 || i.Hold != nil {
-		facts = append(facts, [2]string{"held since a restore", counted(i.Held, "run") + "; release them: " + c.command("server release")})
+		facts = append(facts, [2]string{"held since a restore", command.Counted(i.Held, "run") +
+			"; release them: " + c.Command("server release")})
 	}
 	last := "none"
 	if len(i.Backups) > 0 {
@@ -140,14 +142,14 @@ prints only lines that contain TEXT. With --json, it prints one object per line.
 				return exit.Usage("unknown level %q\n  use DEBUG, INFO, WARN, or ERROR", level)
 			}
 			text := strings.Join(args, " ")
-			return c.with(cmd, func(k *client.Client) error {
+			return c.With(cmd, func(k *client.Client) error {
 				lines, err := k.Log(cmd.Context(), level, text)
 				if err != nil {
 					return err
 				}
 				for i := len(lines) - 1; i >= 0; i-- {
 					l := lines[i]
-					if c.json {
+					if c.JSON {
 						if err := c.Print(l); err != nil {
 							return err
 						}
@@ -181,12 +183,12 @@ create, read, approve, and cancel runs. Maintenance survives restarts of the ser
 			if args[0] != "on" && args[0] != "off" {
 				return exit.Usage("invalid argument %q\n  use on or off", args[0])
 			}
-			return c.with(cmd, func(k *client.Client) error {
+			return c.With(cmd, func(k *client.Client) error {
 				m, err := k.Maintain(cmd.Context(), args[0] == "on", reason)
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(map[string]any{"maintenance": m})
 				}
 				if m == nil {
@@ -209,12 +211,12 @@ func (c serverCommands) backupCommand() *cobra.Command {
 writes a backup to a file.`,
 		Example: "  kairos server backup",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(k *client.Client) error {
+			return c.With(cmd, func(k *client.Client) error {
 				b, err := k.BackUp(cmd.Context())
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(b)
 				}
 				c.Printf("backup of %s: %s, verified up to audit event %d\n", cli.Stamp(b.Created), cli.Size(b.Bytes), b.AuditSeq)

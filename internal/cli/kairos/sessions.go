@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
 func (c sessionCommands) group() *cobra.Command {
-	return group("sessions", "Show and clear session memory", c.listCommand, c.showCommand(), c.clearCommand())
+	return command.Group("sessions", "Show and clear session memory", c.listCommand, c.showCommand(), c.clearCommand())
 }
 
 func (c sessionCommands) listCommand() *cobra.Command {
@@ -24,7 +25,7 @@ session of a run. Its agents get the earlier exchanges of the session. Only an a
 list the sessions of others.`,
 		Example: "  kairos sessions\n  kairos sessions --owner ana --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b *client.Client) error { return c.listSessions(cmd, b, owner) })
+			return c.With(cmd, func(b *client.Client) error { return c.listSessions(cmd, b, owner) })
 		},
 	}
 	cmd.Flags().StringVar(&owner, "owner", "", "owner of the sessions (default: you)")
@@ -39,12 +40,12 @@ func (c sessionCommands) showCommand() *cobra.Command {
 others.`,
 		Example: "  kairos sessions show customer-7\n  kairos sessions show customer-7 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Memories(cmd.Context(), owner, args[0], domain.Page{Limit: 200})
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Items(append([]domain.Memory{}, list.Items...), list.Next)
 				}
 				if len(list.Items) == 0 {
@@ -84,7 +85,7 @@ func (c sessionCommands) listSessions(cmd *cobra.Command, b *client.Client, owne
 	for _, s := range all {
 		rows = append(rows, []string{s.Session, strconv.FormatInt(int64(s.Exchanges), 10), cli.Stamp(s.LastAt)})
 	}
-	return c.listed(append([]domain.MemorySession{}, all...), "", []string{"SESSION", "EXCHANGES", "LAST USED"}, rows,
+	return c.ListOf(append([]domain.MemorySession{}, all...), "", []string{"SESSION", "EXCHANGES", "LAST USED"}, rows,
 		"no sessions with memory")
 }
 
@@ -97,12 +98,12 @@ of its runs stay until retention removes them. Only an admin can clear the sessi
 others. On a terminal, it requires a confirmation.`,
 		Example: "  kairos sessions clear customer-7 --reason \"requested by the customer\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				n, err := b.Forget(cmd.Context(), owner, args[0], reason)
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(map[string]any{"session": args[0], "exchanges": n})
 				}
 				if n == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/exit"
 )
@@ -17,7 +18,7 @@ import (
 var spendPeriods = []string{"hour", "day"}
 
 func (c spendCommands) command() *cobra.Command {
-	var l listFlags
+	var l command.ListFlags
 	q := client.SpendQuery{Since: "30d"}
 	cmd := &cobra.Command{
 		Use: "spend", Short: "Show the usage and the cost of models", Args: cobra.NoArgs,
@@ -34,8 +35,8 @@ count for its own plan.`,
 			if q.Period != "" && !slices.Contains(spendPeriods, q.Period) {
 				return exit.Usage("unknown --period %q\n  use %s", q.Period, strings.Join(spendPeriods, " or "))
 			}
-			q.Page = l.page()
-			return c.with(cmd, func(b *client.Client) error {
+			q.Page = l.Page()
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Spend(cmd.Context(), q)
 				if err != nil {
 					return err
@@ -50,13 +51,13 @@ count for its own plan.`,
 						strconv.FormatInt(e.InputTokens, 10), strconv.FormatInt(e.OutputTokens, 10),
 						strconv.FormatFloat(e.Cost, 'f', 4, 64)})
 				}
-				return c.listed(append([]apitypes.Spend{}, list.Items...), list.Next,
+				return c.ListOf(append([]apitypes.Spend{}, list.Items...), list.Next,
 					[]string{"FROM", "PLAN", "AGENT", "MODEL", "CALLS", "INPUT TOKENS", "OUTPUT TOKENS", "COST"}, rows,
 					"no model calls found")
 			})
 		},
 	}
-	l.add(cmd)
+	l.Add(cmd)
 	f := cmd.Flags()
 	f.StringSliceVar(&q.By, "by", []string{"plan"}, "plan, agent, or model; repeatable")
 	f.StringVar(&q.Since, "since", q.Since, "24h, 7d, or a time")

@@ -9,6 +9,8 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
+	"github.com/kairosd/kairosd/internal/cli/incoming"
 	"github.com/kairosd/kairosd/internal/cli/journal"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -46,12 +48,12 @@ command. It also shows safe mode and maintenance, in which no run starts. It pri
 most 10 rows of each kind, and the number of active runs.`,
 		Example: "  kairos status\n  kairos status --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				n, err := c.needs(cmd, b)
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(n)
 				}
 				c.show(n)
@@ -124,36 +126,36 @@ func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, erro
 func (c statusCommands) show(n needs) {
 	var rows [][]string
 	if n.Safe != "" {
-		rows = append(rows, []string{"safe mode", "", "", "", "nothing runs: " + n.Safe, c.command("server status")})
+		rows = append(rows, []string{"safe mode", "", "", "", "nothing runs: " + n.Safe, c.Command("server status")})
 	}
 	if n.Maintenance != nil {
 		rows = append(rows, []string{"maintenance", "", "", "", "no run starts since " + cli.Stamp(n.Maintenance.Since),
-			c.command("server maintenance off")})
+			c.Command("server maintenance off")})
 	}
 	for _, a := range n.Approvals {
 		rows = append(rows, []string{"approval", domain.ShortID(a.Run), a.Plan.Key, a.Node, a.Message,
-			c.command("approvals show %s", a.ID)})
+			c.Command("approvals show %s", a.ID)})
 	}
 	for _, r := range n.Waiting {
 		short := domain.ShortID(r.RunID)
 		next := cmp.Or(map[domain.WaitReason]string{domain.WaitQuarantined: "resume %s --release", domain.WaitHeld: "resume %s --release",
 			domain.WaitPaused: "resume %s", domain.WaitBudget: "runs limits %s"}[r.WaitReason], "show %s")
-		rows = append(rows, []string{journal.Word(string(r.WaitReason)), short, r.Plan.Key, "", r.Headline, c.command(next, short)})
+		rows = append(rows, []string{journal.Word(string(r.WaitReason)), short, r.Plan.Key, "", r.Headline, c.Command(next, short)})
 	}
 	for _, g := range n.Failures {
-		run, next := domain.ShortID(g.Newest), c.command("show %s", domain.ShortID(g.Newest))
+		run, next := domain.ShortID(g.Newest), c.Command("show %s", domain.ShortID(g.Newest))
 		if g.Runs > 1 {
-			run, next = counted(g.Runs, "run"), c.command("runs --filter '%s'", filterOf(g.Ref()))
+			run, next = command.Counted(g.Runs, "run"), c.Command("runs --filter '%s'", filterOf(g.Ref()))
 		}
 		rows = append(rows, []string{"failed", run, g.Plan.Key, g.Node, cmp.Or(g.Headline, g.Code), next})
 	}
 	for _, w := range n.InDoubt {
-		rows = append(rows, []string{"in doubt", domain.ShortID(w.RunID), w.Plan, w.Step, "outcome unknown", c.command("show %s",
+		rows = append(rows, []string{"in doubt", domain.ShortID(w.RunID), w.Plan, w.Step, "outcome unknown", c.Command("show %s",
 			domain.ShortID(w.RunID))})
 	}
 	for _, s := range n.Missed {
-		rows = append(rows, []string{"missed", "", s.Plan.Key, "", missedText(*s.Missed),
-			c.command("schedules decide %s none|last|all", quoted(s.Key))})
+		rows = append(rows, []string{"missed", "", s.Plan.Key, "", incoming.MissedText(*s.Missed),
+			c.Command("schedules decide %s none|last|all", command.Quoted(s.Key))})
 	}
 	c.Table([]string{"STATUS", "RUN", "PLAN", "STEP", "MESSAGE", "COMMAND"}, rows)
 	if len(rows) == 0 {
@@ -163,5 +165,5 @@ func (c statusCommands) show(n needs) {
 	if len(n.Active) == statusRows {
 		active = fmt.Sprintf("%d or more", statusRows)
 	}
-	c.notef("active runs: %s\n", active)
+	c.Notef("active runs: %s\n", active)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
@@ -17,7 +18,8 @@ import (
 )
 
 func (c toolCommands) group() *cobra.Command {
-	cmd := group("tools", "List, call, and manage tools", c.listCommand, c.toolShow(), c.toolCall(), c.toolAccept(), c.toolServersCommand(),
+	cmd := command.Group("tools", "List, call, and manage tools", c.listCommand, c.toolShow(), c.toolCall(),
+		c.toolAccept(), c.toolServersCommand(),
 		c.retryServerCommand())
 	c.addSwitches(cmd, "tool", "http", (*client.Client).DisableTool, (*client.Client).EnableTool)
 	return cmd
@@ -31,7 +33,7 @@ permission of each. If the definition of a tool of an MCP server changes, calls 
 rejected until "kairos tools accept TOOL".`,
 		Example: "  kairos tools\n  kairos tools --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Tools(cmd.Context())
 				if err != nil {
 					return err
@@ -44,7 +46,7 @@ rejected until "kairos tools accept TOOL".`,
 					}
 					rows = append(rows, []string{t.Name, t.Effect, t.Permission, t.State, calls(t.Activity), about})
 				}
-				return c.listed(list, "", []string{"TOOL", "SIDE EFFECTS", "PERMISSION", "STATUS", "CALLS", "DESCRIPTION"}, rows,
+				return c.ListOf(list, "", []string{"TOOL", "SIDE EFFECTS", "PERMISSION", "STATUS", "CALLS", "DESCRIPTION"}, rows,
 					"no tools")
 			})
 		},
@@ -60,7 +62,7 @@ the definition first with "kairos tools show TOOL" or on the dashboard, because 
 follow it. With --digest, only the definition with that digest is accepted.`,
 		Example: "  kairos tools accept files.read --reason \"new version of the server\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Tools(cmd.Context())
 				if err != nil {
 					return err
@@ -77,7 +79,7 @@ follow it. With --digest, only the definition with that digest is accepted.`,
 				if err := b.AcceptTool(cmd.Context(), args[0], digest, reason); err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(map[string]any{"tool": args[0], "change": change})
 				}
 				c.printChange(args[0], change)
@@ -112,7 +114,7 @@ func findTool(cmd *cobra.Command, b *client.Client, name string) (domain.ToolInf
 	if err != nil {
 		return domain.ToolInfo{}, err
 	}
-	return named(list, name, "tool", "kairos tools", func(t domain.ToolInfo) string { return t.Name })
+	return command.Named(list, name, "tool", "kairos tools", func(t domain.ToolInfo) string { return t.Name })
 }
 
 func (c toolCommands) toolShow() *cobra.Command {
@@ -122,12 +124,12 @@ func (c toolCommands) toolShow() *cobra.Command {
 statistics of its calls in the last 24 hours.`,
 		Example: "  kairos tools show http",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				t, err := findTool(cmd, b, args[0])
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(t)
 				}
 				facts := [][2]string{{"description", t.Description}, {"source", t.Source}, {"side effects", t.Effect},
@@ -144,7 +146,7 @@ statistics of its calls in the last 24 hours.`,
 					if err != nil {
 						return fmt.Errorf("encode the schema: %w", err)
 					}
-					c.Printf("arguments: %s\n", indentJSON(schema, ""))
+					c.Printf("arguments: %s\n", command.IndentJSON(schema, ""))
 				}
 				return nil
 			})
@@ -163,7 +165,7 @@ a call that computes or reads is made, so an HTTP GET is sent. Other calls are p
 		Example: "  kairos tools call calculator --input '{\"expression\": \"6*7\"}'\n" +
 			"  kairos tools call http --input @request.json --dry-run",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			value, err := c.input(cmd, "", input)
+			value, err := c.Input(cmd, "", input)
 			if err != nil {
 				return err
 			}
@@ -175,7 +177,7 @@ a call that computes or reads is made, so an HTTP GET is sent. Other calls are p
 			if err != nil {
 				return err
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				t, err := findTool(cmd, b, args[0])
 				if err != nil {
 					return err
@@ -216,7 +218,7 @@ that ends, with growing delays. After five restarts within ten minutes it disabl
 server until "kairos tools retry SERVER".`,
 		Example: "  kairos tools servers\n  kairos tools servers --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.ToolServers(cmd.Context())
 				if err != nil {
 					return err
@@ -225,7 +227,7 @@ server until "kairos tools retry SERVER".`,
 				for _, s := range list {
 					rows = append(rows, []string{s.Name, s.State, strconv.Itoa(s.Tools), strconv.Itoa(s.Restarts), s.Address, s.Reason})
 				}
-				return c.listed(append([]domain.ToolServer{}, list...), "",
+				return c.ListOf(append([]domain.ToolServer{}, list...), "",
 					[]string{"SERVER", "STATUS", "TOOLS", "RESTARTS", "ADDRESS", "REASON"}, rows, "no MCP servers are configured")
 			})
 		},
@@ -240,11 +242,11 @@ func (c toolCommands) retryServerCommand() *cobra.Command {
 runs, kairosd lists its tools again.`,
 		Example: "  kairos tools retry files --reason \"the disk is back\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				if err := b.RetryToolServer(cmd.Context(), args[0], reason); err != nil {
 					return err
 				}
-				return c.done(map[string]any{"server": args[0]}, "MCP server %s restarts; see: %s", args[0], c.command("tools servers"))
+				return c.Done(map[string]any{"server": args[0]}, "MCP server %s restarts; see: %s", args[0], c.Command("tools servers"))
 			})
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -47,7 +48,7 @@ func retries(r domain.Retries) string {
 
 // valid prints that a file is valid, with a table of its steps.
 func (c checkCommands) valid(file, plan, hash string, steps []domain.StepSettings) {
-	c.Printf("%s: valid, plan %s, %s, hash %s\n", file, plan, counted(len(steps), "step"), hash[:12])
+	c.Printf("%s: valid, plan %s, %s, hash %s\n", file, plan, command.Counted(len(steps), "step"), hash[:12])
 	rows := make([][]string, len(steps))
 	for i, s := range steps {
 		effect, timeout := string(s.Effect), "none"
@@ -95,9 +96,9 @@ are those of the configuration (--config) or, with --server, of the server.`,
 			}
 			if problems := catalog.Check(); len(problems) > 0 {
 				bad = problems.Err() != nil
-				files = append(files, validated{File: c.config, Problems: problems})
-				if !c.json {
-					c.problems(c.config, problems)
+				files = append(files, validated{File: c.Config, Problems: problems})
+				if !c.JSON {
+					c.problems(c.Config, problems)
 				}
 			}
 			for _, file := range args {
@@ -108,7 +109,7 @@ are those of the configuration (--config) or, with --server, of the server.`,
 				bad = bad || v.Problems.Err() != nil
 				files = append(files, v)
 			}
-			if c.json {
+			if c.JSON {
 				if err := c.Print(map[string]any{"files": files}); err != nil {
 					return err
 				}
@@ -123,7 +124,7 @@ are those of the configuration (--config) or, with --server, of the server.`,
 
 // catalog returns the tools and agents of the configuration, for validation.
 func (c checkCommands) catalog(ctx context.Context) (*planner.Catalog, error) {
-	cfg, err := config.Load(c.config)
+	cfg, err := config.Load(c.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -137,18 +138,18 @@ func (c checkCommands) catalog(ctx context.Context) (*planner.Catalog, error) {
 // checker returns a function that checks one file against the tools and agents of the server or of
 // the configuration. It returns the catalog of the configuration, too.
 func (c checkCommands) checker(ctx context.Context) (check func(file string) (validated, error), catalog *planner.Catalog, err error) {
-	if c.server == "" {
+	if c.Server == "" {
 		if catalog, err = c.catalog(ctx); err != nil {
 			return nil, nil, err
 		}
 		return func(file string) (validated, error) { return c.validate(file, catalog) }, catalog, nil
 	}
-	server, err := c.remote()
+	server, err := c.Remote()
 	if err != nil {
 		return nil, nil, err
 	}
 	return func(file string) (validated, error) {
-		src, format, err := c.readPlan(file)
+		src, format, err := c.ReadPlan(file)
 		if err != nil {
 			return validated{}, err
 		}
@@ -156,7 +157,7 @@ func (c checkCommands) checker(ctx context.Context) (check func(file string) (va
 		if err != nil {
 			return validated{}, err
 		}
-		if !c.json {
+		if !c.JSON {
 			c.problems(file, got.Problems)
 			if got.Valid {
 				c.valid(file, got.Key, got.Hash, got.Steps)
@@ -167,7 +168,7 @@ func (c checkCommands) checker(ctx context.Context) (check func(file string) (va
 }
 
 func (c checkCommands) validate(file string, catalog *planner.Catalog) (validated, error) {
-	src, format, err := c.readPlan(file)
+	src, format, err := c.ReadPlan(file)
 	if err != nil {
 		return validated{}, err
 	}
@@ -177,7 +178,7 @@ func (c checkCommands) validate(file string, catalog *planner.Catalog) (validate
 		v.Hash = d.Hash
 	}
 	v.Problems = problems
-	if !c.json {
+	if !c.JSON {
 		c.problems(file, problems)
 	}
 	if d == nil || problems.Err() != nil {
@@ -189,7 +190,7 @@ func (c checkCommands) validate(file string, catalog *planner.Catalog) (validate
 	}
 	v.Steps = domain.StepSettingsOf(p, catalog.EffectOf)
 	v.Effects = effects(v.Steps)
-	if !c.json {
+	if !c.JSON {
 		c.valid(file, d.ID, d.Hash, v.Steps)
 	}
 	return v, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -14,7 +15,7 @@ import (
 )
 
 func (c viewCommands) group() *cobra.Command {
-	return group("views", "Manage saved filters", c.listCommand, c.saveCommand(), c.deleteCommand())
+	return command.Group("views", "Manage saved filters", c.listCommand, c.saveCommand(), c.deleteCommand())
 }
 
 func (c viewCommands) listCommand() *cobra.Command {
@@ -24,7 +25,7 @@ func (c viewCommands) listCommand() *cobra.Command {
 list. "kairos runs --view NAME" lists the runs of a view.`,
 		Example: "  kairos views\n  kairos runs --view nightly",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Views(cmd.Context())
 				if err != nil {
 					return err
@@ -37,7 +38,7 @@ list. "kairos runs --view NAME" lists the runs of a view.`,
 					}
 					items, rows = append(items, view{v.Name, v.Query, v.Owner == ""}), append(rows, []string{v.Name, owner, v.Query})
 				}
-				return c.listed(items, "", []string{"VIEW", "OWNER", "FILTER"}, rows, "no saved filters")
+				return c.ListOf(items, "", []string{"VIEW", "OWNER", "FILTER"}, rows, "no saved filters")
 			})
 		},
 	}
@@ -69,13 +70,13 @@ func (c viewCommands) saveCommand() *cobra.Command {
 			if _, problem := filter.Parse(args[1], time.Now()); problem != nil {
 				return problem
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				v := domain.SavedView{Name: strings.TrimSpace(args[0]), Query: args[1]}
 				if err := b.KeepView(cmd.Context(), v, shared); err != nil {
 					return err
 				}
-				return c.done(view{v.Name, v.Query, shared}, "view %s saved; list its runs: %s", v.Name,
-					c.command("runs --view %s", quoted(v.Name)))
+				return c.Done(view{v.Name, v.Query, shared}, "view %s saved; list its runs: %s", v.Name,
+					c.Command("runs --view %s", command.Quoted(v.Name)))
 			})
 		},
 	}
@@ -91,7 +92,7 @@ func (c viewCommands) deleteCommand() *cobra.Command {
 requires a confirmation.`,
 		Example: "  kairos views delete nightly",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, err := b.Views(cmd.Context())
 				if err != nil {
 					return err
@@ -103,7 +104,7 @@ requires a confirmation.`,
 				if err := b.KeepView(cmd.Context(), domain.SavedView{Name: args[0]}, shared); err != nil {
 					return err
 				}
-				return c.done(map[string]any{"name": args[0], "deleted": true}, "view %s deleted", args[0])
+				return c.Done(map[string]any{"name": args[0], "deleted": true}, "view %s deleted", args[0])
 			})
 		},
 	}

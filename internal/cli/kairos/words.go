@@ -2,6 +2,7 @@ package kairos
 
 import (
 	"github.com/kairosd/kairosd/internal/apitypes"
+	"github.com/kairosd/kairosd/internal/cli/incoming"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -29,7 +30,7 @@ var flagWords = map[string][]string{
 	"kairos approvals status": approvalStates, "kairos approvals list status": approvalStates,
 	"kairos server logs level": {"DEBUG", "INFO", "WARN", "ERROR"}, "kairos runs steps sort": {"took"},
 	"kairos spend by": apitypes.SpendBy, "kairos spend period": spendPeriods,
-	"kairos schedules status": scheduleStates, "kairos schedules list status": scheduleStates,
+	"kairos schedules status": incoming.ScheduleStates, "kairos schedules list status": incoming.ScheduleStates,
 	"kairos plans graph format": {"mermaid", "dot", "svg"}, "kairos plans convert to": {"yaml", "json"},
 	"kairos operations show status": {"pending", "acted", "refused"},
 	"kairos ask priority":           {"low", "medium", "high"}, "kairos run on-conflict": {"queue", "skip", "cancel_oldest"},

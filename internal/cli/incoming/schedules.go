@@ -1,4 +1,5 @@
-package kairos
+// Package incoming holds the commands of what starts and wakes runs: schedules, signals, and hooks.
+package incoming
 
 import (
 	"strconv"
@@ -9,22 +10,27 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-func (c scheduleCommands) group() *cobra.Command {
-	return group("schedules", "Manage schedules", c.listCommand, c.showCommand(), c.createCommand(), c.updateCommand(),
+type scheduleCommands struct{ *command.Program }
+
+// Schedules returns the commands of schedules.
+func Schedules(p *command.Program) *cobra.Command {
+	c := scheduleCommands{p}
+	return command.Group("schedules", "Manage schedules", c.listCommand, c.showCommand(), c.createCommand(), c.updateCommand(),
 		c.pauseCommand(true),
 		c.pauseCommand(false), c.deleteCommand(), c.nextCommand(), c.decideCommand(), c.backfillCommand())
 }
 
-// scheduleStates are the values of --status.
-var scheduleStates = []string{"active", "paused", "missed"}
+// ScheduleStates are the values of --status.
+var ScheduleStates = []string{"active", "paused", "missed"}
 
 func (c scheduleCommands) listCommand() *cobra.Command {
-	var l listFlags
+	var l command.ListFlags
 	var f domain.ScheduleFilter
 	cmd := &cobra.Command{
 		Use: "list", Short: "List schedules", Args: cobra.NoArgs,
@@ -33,8 +39,8 @@ starts runs of a plan at the times of a cron expression, the slots. --status mis
 schedules with missed slots that wait for a decision.`,
 		Example: "  kairos schedules\n  kairos schedules --plan report --status paused",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.Page = l.page()
-			return c.with(cmd, func(b *client.Client) error {
+			f.Page = l.Page()
+			return c.With(cmd, func(b *client.Client) error {
 				list, next, err := b.Schedules(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -43,13 +49,13 @@ schedules with missed slots that wait for a decision.`,
 				for _, s := range list {
 					rows = append(rows, []string{s.Key, s.Plan.Key, s.Cron, s.TimeZone, nextSlot(s), lastSlot(s)})
 				}
-				return c.listed(append([]apitypes.Schedule{}, list...), next, []string{"SCHEDULE", "PLAN", "CRON", "ZONE", "NEXT",
+				return c.ListOf(append([]apitypes.Schedule{}, list...), next, []string{"SCHEDULE", "PLAN", "CRON", "ZONE", "NEXT",
 					"LAST"}, rows,
 					"no schedules found")
 			})
 		},
 	}
-	l.add(cmd)
+	l.Add(cmd)
 	cmd.Flags().StringVar(&f.Plan, "plan", "", "only schedules of this plan")
 	cmd.Flags().StringVar(&f.Text, "filter", "", "part of the key")
 	cmd.Flags().StringVar(&f.State, "status", "", "active, paused, or missed")
@@ -71,7 +77,7 @@ func nextSlot(s apitypes.Schedule) string {
 func lastSlot(s apitypes.Schedule) string {
 	switch {
 	case s.Missed != nil:
-		return missedText(*s.Missed)
+		return MissedText(*s.Missed)
 	case s.Last == nil:
 		return ""
 	case s.Last.Run != "":
@@ -80,9 +86,9 @@ func lastSlot(s apitypes.Schedule) string {
 	return s.Last.State
 }
 
-// missedText describes missed slots: "6 slots missed, 02:10 to 08:00".
-func missedText(m apitypes.MissedSlots) string {
-	n := counted(m.Slots, "slot")
+// MissedText describes missed slots: "6 slots missed, 02:10 to 08:00".
+func MissedText(m apitypes.MissedSlots) string {
+	n := command.Counted(m.Slots, "slot")
 	if m.More {
 		n = "more than " + n
 	}
@@ -96,7 +102,7 @@ func (c scheduleCommands) showCommand() *cobra.Command {
 missed slots that wait for a decision.`,
 		Example: "  kairos schedules show nightly",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				s, err := b.Schedule(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -105,7 +111,7 @@ missed slots that wait for a decision.`,
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(struct {
 						apitypes.ScheduleDetail
 						Slots []apitypes.Slot `json:"slots"`
@@ -127,7 +133,7 @@ func (c scheduleCommands) printSchedule(s apitypes.ScheduleDetail, slots []apity
 		paused = strings.TrimSpace("since " + cli.Stamp(s.Paused.Since) + " by " + s.Paused.By + " " + s.Paused.Reason)
 	}
 	if s.Missed != nil {
-		missed = missedText(*s.Missed)
+		missed = MissedText(*s.Missed)
 	}
 	if s.JitterMs > 0 {
 		jitter = (time.Duration(s.JitterMs) * time.Millisecond).String()
@@ -142,7 +148,7 @@ func (c scheduleCommands) printSchedule(s apitypes.ScheduleDetail, slots []apity
 	}
 	c.Facts("schedule "+s.Key, [][2]string{{"plan", s.Plan.Key + " " + version}, {"declared", declared}, {"cron", s.Cron},
 		{"time zone", s.TimeZone}, {"jitter", jitter},
-		{"overlap", string(s.Overlap)}, {"catch-up", catchUp}, {"input", valueLine(s.Input)}, {"paused", paused},
+		{"overlap", string(s.Overlap)}, {"catch-up", catchUp}, {"input", command.ValueLine(s.Input)}, {"paused", paused},
 		{"missed", missed}, {"actor", s.Actor}})
 	c.printTimes(s.Times)
 	rows := [][]string{}
@@ -151,7 +157,7 @@ func (c scheduleCommands) printSchedule(s apitypes.ScheduleDetail, slots []apity
 	}
 	c.Table([]string{"SLOT", "RESULT", "STATUS", "RUN", "REASON"}, rows)
 	if s.Missed != nil {
-		c.notef("to decide about the missed slots: %s\n", c.command("schedules decide %s none|last|all", quoted(s.Key)))
+		c.Notef("to decide about the missed slots: %s\n", c.Command("schedules decide %s none|last|all", command.Quoted(s.Key)))
 	}
 }
 
@@ -183,10 +189,10 @@ func (s *scheduleFlags) add(cmd *cobra.Command) {
 }
 
 // change returns the settings in the flags.
-func (s *scheduleFlags) change(c *program, cmd *cobra.Command) (out apitypes.ScheduleChange, err error) {
+func (s *scheduleFlags) change(c *command.Program, cmd *cobra.Command) (out apitypes.ScheduleChange, err error) {
 	given := cmd.Flags().Changed
 	if given("plan") {
-		plan, version, err := storedName(s.plan)
+		plan, version, err := command.StoredName(s.plan)
 		if err != nil {
 			return out, err
 		}
@@ -203,14 +209,14 @@ func (s *scheduleFlags) change(c *program, cmd *cobra.Command) (out apitypes.Sch
 		out.JitterMs = &ms
 	}
 	if given("input") {
-		input, err := c.jsonArgument("--input", s.input)
+		input, err := c.JSONArgument("--input", s.input)
 		if err != nil {
 			return out, err
 		}
 		out.Input = &input
 	}
 	if given("label") {
-		labels, err := parseLabels(s.labels)
+		labels, err := command.ParseLabels(s.labels)
 		if err != nil {
 			return out, err
 		}
@@ -237,19 +243,19 @@ operator decides if the plan has non-idempotent steps, else the last slot runs.`
 			if !cmd.Flags().Changed("plan") || !cmd.Flags().Changed("cron") {
 				return exit.Usage("--plan and --cron are required")
 			}
-			change, err := s.change(c.program, cmd)
+			change, err := s.change(c.Program, cmd)
 			if err != nil {
 				return err
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				out, err := b.CreateSchedule(cmd.Context(), apitypes.ScheduleCreate{Key: args[0], ScheduleChange: change})
 				if err != nil {
 					return err
 				}
 				if b.InProcess() {
-					c.notef("the schedule starts runs while kairosd serves this database\n")
+					c.Notef("the schedule starts runs while kairosd serves this database\n")
 				}
-				return c.done(out, "schedule %s created; next slot: %s", out.Key, nextSlot(out))
+				return c.Done(out, "schedule %s created; next slot: %s", out.Key, nextSlot(out))
 			})
 		},
 	}
@@ -264,19 +270,19 @@ func (c scheduleCommands) updateCommand() *cobra.Command {
 		Long:    "Changes the settings of a schedule that flags name. Runs that it started do not change.",
 		Example: "  kairos schedules update nightly --cron '0 3 * * *'\n  kairos schedules update nightly --plan report@4",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			change, err := s.change(c.program, cmd)
+			change, err := s.change(c.Program, cmd)
 			if err != nil {
 				return err
 			}
 			if change == (apitypes.ScheduleChange{}) {
 				return exit.Usage("no change given\n  use --cron, --zone, --plan, or another flag")
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				out, err := b.UpdateSchedule(cmd.Context(), args[0], change)
 				if err != nil {
 					return err
 				}
-				return c.done(out, "schedule %s changed; next slot: %s", out.Key, nextSlot(out))
+				return c.Done(out, "schedule %s changed; next slot: %s", out.Key, nextSlot(out))
 			})
 		},
 	}
@@ -296,12 +302,12 @@ func (c scheduleCommands) pauseCommand(on bool) *cobra.Command {
 		Use: use + " SCHEDULE", Short: short, Args: cobra.ExactArgs(1), Long: long,
 		Example: "  kairos schedules " + use + " nightly --reason \"the bank is closed\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				s, err := b.PauseSchedule(cmd.Context(), args[0], on, reason)
 				if err != nil {
 					return err
 				}
-				return c.done(s, "schedule %s %s; next slot: %s", s.Key, done, nextSlot(s))
+				return c.Done(s, "schedule %s %s; next slot: %s", s.Key, done, nextSlot(s))
 			})
 		},
 	}
@@ -315,12 +321,12 @@ func (c scheduleCommands) deleteCommand() *cobra.Command {
 		Long:    "Deletes a schedule. Its runs stay. On a terminal, it requires a confirmation.",
 		Example: "  kairos schedules delete nightly",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				s, err := b.DeleteSchedule(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				return c.done(map[string]any{"key": s.Key, "deleted": true}, "schedule %s deleted", s.Key)
+				return c.Done(map[string]any{"key": s.Key, "deleted": true}, "schedule %s deleted", s.Key)
 			})
 		},
 	}
@@ -338,7 +344,7 @@ repeats counts once.`,
 			if (len(args) == 1) == (cron != "") {
 				return exit.Usage("use either SCHEDULE or --cron")
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				if len(args) == 1 {
 					s, err := b.Schedule(cmd.Context(), args[0])
 					if err != nil {
@@ -350,7 +356,7 @@ repeats counts once.`,
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(times)
 				}
 				c.printTimes(times)

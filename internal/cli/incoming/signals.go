@@ -1,4 +1,4 @@
-package kairos
+package incoming
 
 import (
 	"strings"
@@ -7,16 +7,21 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-func (c signalCommands) group() *cobra.Command {
-	return group("signals", "Manage signals", c.listCommand, c.sendCommand(), c.showCommand())
+type signalCommands struct{ *command.Program }
+
+// Signals returns the commands of signals.
+func Signals(p *command.Program) *cobra.Command {
+	c := signalCommands{p}
+	return command.Group("signals", "Manage signals", c.listCommand, c.sendCommand(), c.showCommand())
 }
 
 func (c signalCommands) listCommand() *cobra.Command {
-	var l listFlags
+	var l command.ListFlags
 	f, status := domain.SignalFilter{}, ""
 	cmd := &cobra.Command{
 		Use: "list", Short: "List signals", Args: cobra.NoArgs,
@@ -24,8 +29,8 @@ func (c signalCommands) listCommand() *cobra.Command {
 unmatched one expired before that.`,
 		Example: "  kairos signals\n  kairos signals --filter paid --status unmatched",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.Page, f.Status = l.page(), domain.SignalStatus(status)
-			return c.with(cmd, func(b *client.Client) error {
+			f.Page, f.Status = l.Page(), domain.SignalStatus(status)
+			return c.With(cmd, func(b *client.Client) error {
 				list, next, err := b.Signals(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -35,12 +40,12 @@ unmatched one expired before that.`,
 					rows = append(rows, []string{domain.ShortID(s.ID), s.Name, s.Key, string(s.Status), signalRuns(s), s.Actor,
 						cli.Stamp(s.CreatedAt)})
 				}
-				return c.listed(append([]apitypes.Signal{}, list...), next, []string{"ID", "SIGNAL", "KEY", "STATUS", "RUN", "ACTOR",
+				return c.ListOf(append([]apitypes.Signal{}, list...), next, []string{"ID", "SIGNAL", "KEY", "STATUS", "RUN", "ACTOR",
 					"SENT"}, rows, "no signals found")
 			})
 		},
 	}
-	l.add(cmd)
+	l.Add(cmd)
 	cmd.Flags().StringVar(&f.Text, "filter", "", "part of the name")
 	cmd.Flags().StringVar(&status, "status", "", "waiting, matched, or unmatched")
 	return cmd
@@ -61,16 +66,16 @@ func (c signalCommands) showCommand() *cobra.Command {
 		Long:    "Shows a signal with its data, and the steps whose waits it ended.",
 		Example: "  kairos signals show 0198c0f2-7a3e-7c1d-9b1a-5e2d4c6f8a01",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				s, err := b.Signal(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(s)
 				}
 				c.Facts("signal "+s.Name, [][2]string{{"id", s.ID}, {"key", s.Key}, {"status", string(s.Status)},
-					{"data", valueLine(s.Data)}, {"source", s.Source}, {"actor", s.Actor}, {"sent", cli.Stamp(s.CreatedAt)},
+					{"data", command.ValueLine(s.Data)}, {"source", s.Source}, {"actor", s.Actor}, {"sent", cli.Stamp(s.CreatedAt)},
 					{"expires", cli.Stamp(s.ExpiresAt)}})
 				rows := [][]string{}
 				for _, m := range s.Matches {
@@ -98,20 +103,20 @@ that begins.`,
 			}
 			if cmd.Flags().Changed("data") {
 				var err error
-				if s.Data, err = c.jsonArgument("--data", data); err != nil {
+				if s.Data, err = c.JSONArgument("--data", data); err != nil {
 					return err
 				}
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				out, err := b.SendSignal(cmd.Context(), s)
 				if err != nil {
 					return err
 				}
 				if len(out.Matches) == 0 {
-					return c.done(out, "signal %s sent; no run waits for it yet, and it is kept until %s", out.Name,
+					return c.Done(out, "signal %s sent; no run waits for it yet, and it is kept until %s", out.Name,
 						cli.Stamp(out.ExpiresAt))
 				}
-				return c.done(out, "signal %s sent; it ended the wait of run %s", out.Name, signalRuns(out))
+				return c.Done(out, "signal %s sent; it ended the wait of run %s", out.Name, signalRuns(out))
 			})
 		},
 	}

@@ -1,4 +1,4 @@
-package kairos
+package incoming
 
 import (
 	"time"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -33,7 +34,7 @@ func (c scheduleCommands) decideCommand() *cobra.Command {
 and all runs each slot, oldest first. A bulk operation starts the runs.`,
 		Example: "  kairos schedules decide nightly last",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				id, err := b.DecideMissed(cmd.Context(), args[0], apitypes.MissedDecision{Decision: domain.CatchUp(args[1]),
 					Canary: s.canary,
 					Rate:   s.rate, Reason: s.reason})
@@ -42,9 +43,9 @@ and all runs each slot, oldest first. A bulk operation starts the runs.`,
 				}
 				out := map[string]any{"schedule": args[0], "decision": args[1], "operation": id}
 				if id == "" {
-					return c.done(out, "no missed slot of %s starts a run", args[0])
+					return c.Done(out, "no missed slot of %s starts a run", args[0])
 				}
-				return c.done(out, "operation %s starts the runs; show its progress: %s", id, c.command("operations show %s", id))
+				return c.Done(out, "operation %s starts the runs; show its progress: %s", id, c.Command("operations show %s", id))
 			})
 		},
 	}
@@ -73,15 +74,15 @@ before. A bulk operation starts the runs, at most 1,000. --preview only shows ho
 					return err
 				}
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				p, err := b.PreviewBackfill(cmd.Context(), args[0], r)
 				if err != nil {
 					return err
 				}
-				if preview && c.json {
+				if preview && c.JSON {
 					return c.Print(p)
 				}
-				text := counted(p.Slots, "slot")
+				text := command.Counted(p.Slots, "slot")
 				if p.Slots > 0 {
 					text += ", " + cli.Stamp(p.First) + " to " + cli.Stamp(p.Last)
 				}
@@ -89,14 +90,14 @@ before. A bulk operation starts the runs, at most 1,000. --preview only shows ho
 					c.Printf("%s; %d have a run\n", text, p.Started)
 					return nil
 				}
-				c.notef("%s; %d have a run\n", text, p.Started)
+				c.Notef("%s; %d have a run\n", text, p.Started)
 				r.Slots = p.Slots
 				act, err := b.Backfill(cmd.Context(), args[0], r)
 				if err != nil {
 					return err
 				}
-				return c.done(act, "operation %s starts %s; show its progress: %s", act.ID, counted(p.Slots, "run"),
-					c.command("operations show %s", act.ID))
+				return c.Done(act, "operation %s starts %s; show its progress: %s", act.ID, command.Counted(p.Slots, "run"),
+					c.Command("operations show %s", act.ID))
 			})
 		},
 	}

@@ -1,4 +1,4 @@
-package kairos
+package incoming
 
 import (
 	"fmt"
@@ -11,40 +11,45 @@ import (
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-func (c hookCommands) group() *cobra.Command {
-	return group("hooks", "Manage hooks", c.listCommand, c.showCommand(), c.createCommand(true), c.createCommand(false),
+type hookCommands struct{ *command.Program }
+
+// Hooks returns the commands of hooks.
+func Hooks(p *command.Program) *cobra.Command {
+	c := hookCommands{p}
+	return command.Group("hooks", "Manage hooks", c.listCommand, c.showCommand(), c.createCommand(true), c.createCommand(false),
 		c.pauseCommand(true), c.pauseCommand(false), c.deleteCommand(), c.deliveriesCommand(), c.deliveryCommand(), c.replayCommand())
 }
 
 func (c hookCommands) listCommand() *cobra.Command {
-	var l listFlags
+	var l command.ListFlags
 	var f domain.HookFilter
 	cmd := &cobra.Command{
 		Use: "list", Short: "List hooks", Args: cobra.NoArgs,
 		Long:    "Lists hooks by key. A hook is an address, /hooks/KEY, to which another system delivers events.",
 		Example: "  kairos hooks\n  kairos hooks --filter order",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.Page = l.page()
-			return c.with(cmd, func(b *client.Client) error {
+			f.Page = l.Page()
+			return c.With(cmd, func(b *client.Client) error {
 				list, next, err := b.Hooks(cmd.Context(), f)
 				if err != nil {
 					return err
 				}
 				rows := [][]string{}
 				for _, h := range list {
-					rows = append(rows, []string{h.Key, hookTarget(h), string(h.Scheme), h.Secret, yes(h.Paused != nil)})
+					rows = append(rows, []string{h.Key, hookTarget(h), string(h.Scheme), h.Secret, command.Yes(h.Paused != nil)})
 				}
-				return c.listed(append([]apitypes.Hook{}, list...), next, []string{"HOOK", "TARGET", "SCHEME", "SECRET", "PAUSED"}, rows,
+				return c.ListOf(append([]apitypes.Hook{}, list...), next, []string{"HOOK", "TARGET", "SCHEME", "SECRET", "PAUSED"}, rows,
 					"no hooks found")
 			})
 		},
 	}
-	l.add(cmd)
+	l.Add(cmd)
 	cmd.Flags().StringVar(&f.Text, "filter", "", "part of the key")
 	return cmd
 }
@@ -62,17 +67,17 @@ func (c hookCommands) showCommand() *cobra.Command {
 		Use: "show HOOK", Short: "Show a hook", Args: cobra.ExactArgs(1),
 		Long: "Shows the settings of a hook, and warnings about its plan.", Example: "  kairos hooks show orders",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				h, err := b.Hook(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(h)
 				}
 				c.Facts("hook "+h.Key, [][2]string{{"address", "/hooks/" + h.Key}, {"target", hookTarget(h.Hook)},
 					{"scheme", string(h.Scheme)}, {"secret", h.Secret}, {"filter", h.Filter}, {"input", h.Input}, {"key", h.SignalKey},
-					{"paused", yes(h.Paused != nil)}, {"actor", h.Actor}, {"warning", strings.Join(h.Warnings, "; ")}})
+					{"paused", command.Yes(h.Paused != nil)}, {"actor", h.Actor}, {"warning", strings.Join(h.Warnings, "; ")}})
 				return nil
 			})
 		},
@@ -97,7 +102,7 @@ is the name of a secret of the configuration with hooks: true. --filter, --input
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		e, given := apitypes.HookEdit{}, cmd.Flags().Changed
 		if given("plan") {
-			name, version, err := storedName(plan)
+			name, version, err := command.StoredName(plan)
 			if err != nil {
 				return err
 			}
@@ -113,7 +118,7 @@ is the name of a secret of the configuration with hooks: true. --filter, --input
 			e.Scheme = (*domain.HookScheme)(&scheme)
 		}
 		if given("label") {
-			m, err := parseLabels(labels)
+			m, err := command.ParseLabels(labels)
 			if err != nil {
 				return err
 			}
@@ -122,22 +127,22 @@ is the name of a secret of the configuration with hooks: true. --filter, --input
 		if e == (apitypes.HookEdit{}) {
 			return exit.Usage("no setting given\n  use --plan, --scheme, --secret, or another flag")
 		}
-		return c.with(cmd, func(b *client.Client) error {
+		return c.With(cmd, func(b *client.Client) error {
 			if !create {
 				h, err := b.UpdateHook(cmd.Context(), args[0], e)
 				if err != nil {
 					return err
 				}
-				return c.done(h, "hook %s changed", h.Key)
+				return c.Done(h, "hook %s changed", h.Key)
 			}
 			h, err := b.CreateHook(cmd.Context(), apitypes.HookCreate{Key: args[0], HookEdit: e})
 			if err != nil {
 				return err
 			}
 			for _, w := range h.Warnings {
-				c.notef("warning: %s\n", w)
+				c.Notef("warning: %s\n", w)
 			}
-			return c.done(h, "hook %s created; its address is /hooks/%s", h.Key, h.Key)
+			return c.Done(h, "hook %s created; its address is /hooks/%s", h.Key, h.Key)
 		})
 	}
 	f := cmd.Flags()
@@ -162,12 +167,12 @@ func (c hookCommands) pauseCommand(on bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use + " HOOK", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos hooks " + use + " orders",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				h, err := b.PauseHook(cmd.Context(), args[0], on, reason)
 				if err != nil {
 					return err
 				}
-				return c.done(h, "hook %s %s", h.Key, done)
+				return c.Done(h, "hook %s %s", h.Key, done)
 			})
 		},
 	}
@@ -180,28 +185,28 @@ func (c hookCommands) deleteCommand() *cobra.Command {
 		Use: "delete HOOK", Short: "Delete a hook", Args: cobra.ExactArgs(1),
 		Long: "Deletes a hook and its deliveries. On a terminal, it requires a confirmation.", Example: "  kairos hooks delete orders",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				h, err := b.DeleteHook(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				return c.done(map[string]any{"key": h.Key, "deleted": true}, "hook %s deleted", h.Key)
+				return c.Done(map[string]any{"key": h.Key, "deleted": true}, "hook %s deleted", h.Key)
 			})
 		},
 	}
 }
 
 func (c hookCommands) deliveriesCommand() *cobra.Command {
-	var l listFlags
+	var l command.ListFlags
 	status := ""
 	cmd := &cobra.Command{
 		Use: "deliveries HOOK", Short: "List the deliveries to a hook", Args: cobra.ExactArgs(1),
 		Long:    "Lists the deliveries to a hook, newest first, with the reason why each was refused.",
 		Example: "  kairos hooks deliveries orders --status refused",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				list, next, err := b.HookDeliveries(cmd.Context(), domain.DeliveryFilter{Hook: args[0],
-					State: domain.DeliveryState(status), Page: l.page()})
+					State: domain.DeliveryState(status), Page: l.Page()})
 				if err != nil {
 					return err
 				}
@@ -210,12 +215,12 @@ func (c hookCommands) deliveriesCommand() *cobra.Command {
 					rows = append(rows, []string{d.ID, cli.Stamp(d.ReceivedAt), string(d.Status), d.Reason, domain.ShortID(d.Run),
 						cli.Clip(d.Key, 40)})
 				}
-				return c.listed(append([]apitypes.HookDelivery{}, list...), next,
+				return c.ListOf(append([]apitypes.HookDelivery{}, list...), next,
 					[]string{"ID", "RECEIVED", "STATUS", "REASON", "RUN", "KEY"}, rows, "no deliveries found")
 			})
 		},
 	}
-	l.add(cmd)
+	l.Add(cmd)
 	cmd.Flags().StringVar(&status, "status", "", "accepted, duplicate, filtered, or refused")
 	return cmd
 }
@@ -225,23 +230,23 @@ func (c hookCommands) deliveryCommand() *cobra.Command {
 		Use: "delivery DELIVERY", Short: "Show a delivery", Args: cobra.ExactArgs(1),
 		Long: "Shows a delivery with its headers and its body.", Example: "  kairos hooks delivery 06gztmgk",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				d, err := b.HookDelivery(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				if c.json {
+				if c.JSON {
 					return c.Print(d)
 				}
 				c.Facts("delivery "+d.ID, [][2]string{{"hook", d.Hook}, {"status", string(d.Status)}, {"reason", d.Reason},
 					{"message", d.Message}, {"event", d.Event}, {"run", d.Run}, {"signal", d.Signal}, {"replay of", d.ReplayOf},
-					{"verified", yes(d.Verified)}, {"sender", d.Remote}, {"received", cli.Stamp(d.ReceivedAt)},
+					{"verified", command.Yes(d.Verified)}, {"sender", d.Remote}, {"received", cli.Stamp(d.ReceivedAt)},
 					{"size", cli.Size(int64(d.Size))}})
 				for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 					c.Printf("  %s: %s\n", name, cli.FirstLine(d.Headers[name]))
 				}
 				if d.Body != "" {
-					c.Printf("\n%s\n", indentJSON(domain.RawJSON(d.Body), ""))
+					c.Printf("\n%s\n", command.IndentJSON(domain.RawJSON(d.Body), ""))
 				}
 				return nil
 			})
@@ -262,22 +267,22 @@ operation replays them. Each replay has a key that names the original.`,
 			if since > 0 {
 				r.Since = time.Now().Add(-since)
 			}
-			return c.with(cmd, func(b *client.Client) error {
+			return c.With(cmd, func(b *client.Client) error {
 				p, err := b.PreviewReplay(cmd.Context(), args[0], r)
 				if err != nil {
 					return err
 				}
 				text := deliveriesText(p)
 				if preview {
-					return c.done(p, "%s would be replayed", text)
+					return c.Done(p, "%s would be replayed", text)
 				}
-				c.notef("%s\n", text)
+				c.Notef("%s\n", text)
 				r.Digest = p.Digest
 				op, err := b.Replay(cmd.Context(), args[0], r)
 				if err != nil {
 					return err
 				}
-				return c.done(op, "operation %s started; show its progress: %s", op.ID, c.command("operations show %s", op.ID))
+				return c.Done(op, "operation %s started; show its progress: %s", op.ID, c.Command("operations show %s", op.ID))
 			})
 		},
 	}

@@ -1,4 +1,4 @@
-package kairos
+package command
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// input returns the input of a run from the flags.
-func (c *program) input(cmd *cobra.Command, prompt, input string) (domain.RawJSON, error) {
+// Input returns the input of a run from the flags.
+func (c *Program) Input(cmd *cobra.Command, prompt, input string) (domain.RawJSON, error) {
 	if cmd.Flags().Changed("prompt") {
 		b, err := json.Marshal(prompt)
 		return b, err
@@ -30,11 +30,11 @@ func (c *program) input(cmd *cobra.Command, prompt, input string) (domain.RawJSO
 	if !cmd.Flags().Changed("input") {
 		return nil, nil
 	}
-	return c.jsonArgument("--input", input)
+	return c.JSONArgument("--input", input)
 }
 
-// jsonArgument reads a JSON value from the text, or with @FILE from a file.
-func (c *program) jsonArgument(name, text string) (domain.RawJSON, error) {
+// JSONArgument reads a JSON value from the text, or with @FILE from a file.
+func (c *Program) JSONArgument(name, text string) (domain.RawJSON, error) {
 	b, what := []byte(text), name+" "+text
 	advice := "\n  use JSON, such as '{\"key\": \"value\"}' or '\"text\"', or @FILE"
 	if path, ok := strings.CutPrefix(text, "@"); ok {
@@ -56,7 +56,8 @@ func (c *program) jsonArgument(name, text string) (domain.RawJSON, error) {
 	return jsonvalue.Encode(v)
 }
 
-func parseLabels(list []string) (map[string]string, error) {
+// ParseLabels reads labels as KEY=VALUE.
+func ParseLabels(list []string) (map[string]string, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -71,8 +72,8 @@ func parseLabels(list []string) (map[string]string, error) {
 	return m, nil
 }
 
-// readPlan reads a plan file; - is stdin.
-func (c *program) readPlan(path string) ([]byte, planner.Format, error) {
+// ReadPlan reads a plan file; - is stdin.
+func (c *Program) ReadPlan(path string) ([]byte, planner.Format, error) {
 	in := c.In
 	if path != "-" {
 		f, err := os.Open(path)
@@ -97,29 +98,32 @@ func (c *program) readPlan(path string) ([]byte, planner.Format, error) {
 	return src, planner.FormatOf(path, src), nil
 }
 
-// listFlags are the flags of lists with pages.
-type listFlags struct {
+// ListFlags are the flags of lists with pages.
+type ListFlags struct {
 	limit  int
 	cursor string
 }
 
-func (l *listFlags) add(cmd *cobra.Command) {
+// Add adds the flags to a command, which refuses a limit out of range.
+func (l *ListFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&l.limit, "limit", 50, "maximum number of items, 1 to 200")
 	cmd.Flags().StringVar(&l.cursor, "cursor", "", "continue a list after this position")
-	cmd.PreRunE = func(*cobra.Command, []string) error { return l.check() }
+	cmd.PreRunE = func(*cobra.Command, []string) error { return l.Check() }
 }
 
-func (l *listFlags) check() error {
+// Check refuses a limit out of range.
+func (l *ListFlags) Check() error {
 	if l.limit < 1 || l.limit > 200 {
 		return exit.Usage("invalid --limit %d\n  use 1 to 200; --cursor continues a list", l.limit)
 	}
 	return nil
 }
 
-func (l *listFlags) page() domain.Page { return domain.Page{Limit: l.limit, After: l.cursor} }
+// Page returns the page that the flags select.
+func (l *ListFlags) Page() domain.Page { return domain.Page{Limit: l.limit, After: l.cursor} }
 
-// versionNumber reads a version as people write it: 3 or v3.
-func versionNumber(text string) (int, error) {
+// VersionNumber reads a version as people write it: 3 or v3.
+func VersionNumber(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(text, "v"))
 	if err != nil || n < 1 {
 		return 0, exit.Usage("invalid version %q\n  use a number, such as 3 or v3", text)
@@ -127,17 +131,17 @@ func versionNumber(text string) (int, error) {
 	return n, nil
 }
 
-// isFile reports whether a name is that of a plan file: it contains a slash, ends in
+// IsFile reports whether a name is that of a plan file: it contains a slash, ends in
 // .yaml, .yml, or .json, or is "-". Other names are stored plans.
-func isFile(name string) bool {
+func IsFile(name string) bool {
 	return name == "-" || strings.ContainsAny(name, "/\\") || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 }
 
-// storedName parses PLAN or PLAN@VERSION. Version 0 is the newest.
-func storedName(name string) (key string, version int, err error) {
+// StoredName parses PLAN or PLAN@VERSION. Version 0 is the newest.
+func StoredName(name string) (key string, version int, err error) {
 	key, number, versioned := strings.Cut(name, "@")
 	if versioned {
-		version, err = versionNumber(number)
+		version, err = VersionNumber(number)
 	}
 	return key, version, err
 }
