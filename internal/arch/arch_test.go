@@ -86,6 +86,11 @@ var rules = []rule{
 		[]string{"internal/api", "internal/store", "internal/engine", "internal/handler", "internal/daemon", "web"},
 		"a command is a call of the API's client and a printer",
 	},
+	{
+		"internal/cli/incoming",
+		[]string{"internal/api", "internal/store", "internal/engine", "internal/handler", "internal/daemon", "web"},
+		"a command is a call of the API's client and a printer",
+	},
 	{"internal/daemon", []string{"internal/cli"}, "commands start the daemon, not the other way round"},
 	{
 		"web",

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -262,7 +263,7 @@ func TestAScheduledRunShowsItsTime(t *testing.T) {
 	serve(t, data)
 	out, _ := s.expect(0, "run", s.file("hello.yaml", helloPlan), "--start-at", "2190-01-31T06:00:00Z", "--detach")
 	for _, args := range [][]string{{"runs"}, {"show", strings.TrimSpace(out)}} {
-		if out, _ := s.expect(0, args...); !strings.Contains(out, "starts 2190-01-31 06:00:00Z") {
+		if out, _ := s.expect(0, args...); !regexp.MustCompile(`starts +2190-01-31 06:00:00Z`).MatchString(out) {
 			t.Errorf("kairos %s: %s", args[0], out)
 		}
 	}
