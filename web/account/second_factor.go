@@ -116,24 +116,7 @@ func qrPath(text string) (path string, size int, err error) {
 func (s *section) setSecondFactor(c *ui.Context) error {
 	switch do := c.Field("do"); do {
 	case "on":
-		secret := c.Field("secret")
-		codes, err := s.App.Accounts.AddSecondFactor(
-			c,
-			app.Enrollment{Meta: c.Meta(), Secret: secret, Code: c.Field("code"), Keep: app.SessionHash(c.Principal.Secret)},
-		)
-		if domain.CodeOf(err) == domain.CodeAlreadyDone { // repeated request
-			return c.RedirectTo("/me/second-factor")
-		}
-		if problem, ok := c.Refused(err); ok {
-			return s.showSecondFactor(c, ui.RefusedWith(err), problem, secret)
-		}
-		if err != nil {
-			return err
-		}
-		return c.Render(
-			http.StatusOK,
-			SecondFactor(SecondFactorPage{Shell: c.Shell("me", "Second factor"), On: true, HasPassword: true, Codes: codes}),
-		)
+		return s.addSecondFactor(c)
 	case "off":
 		if err := s.App.Accounts.RemoveSecondFactor(c, app.UserNamed{Meta: c.Meta(), User: c.Principal.ID}); err != nil {
 			return err
@@ -142,6 +125,23 @@ func (s *section) setSecondFactor(c *ui.Context) error {
 	default:
 		return domain.Errorf(domain.CodeInvalid, "nothing is done by %q", kit.Escape(do))
 	}
+}
+
+func (s *section) addSecondFactor(c *ui.Context) error {
+	secret := c.Field("secret")
+	codes, err := s.App.Accounts.AddSecondFactor(c,
+		app.Enrollment{Meta: c.Meta(), Secret: secret, Code: c.Field("code"), Keep: app.SessionHash(c.Principal.Secret)})
+	if domain.CodeOf(err) == domain.CodeAlreadyDone { // repeated request
+		return c.RedirectTo("/me/second-factor")
+	}
+	if problem, ok := c.Refused(err); ok {
+		return s.showSecondFactor(c, ui.RefusedWith(err), problem, secret)
+	}
+	if err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK,
+		SecondFactor(SecondFactorPage{Shell: c.Shell("me", "Second factor"), On: true, HasPassword: true, Codes: codes}))
 }
 
 var secondFactorTexts = map[bool]string{true: locale.Mark("on"), false: locale.Mark("off")}

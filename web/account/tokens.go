@@ -94,22 +94,7 @@ func tokenFields(t domain.Token) fields {
 }
 
 func (s *section) createToken(c *ui.Context) error {
-	lifetime := time.Duration(0)
-	for _, l := range lifetimes {
-		if l.value == c.Field("lifetime") {
-			lifetime = l.of
-		}
-	}
-	var scopes []string
-	for _, s := range c.Echo.Request().PostForm["scope"] {
-		if slices.Contains(domain.Scopes, s) {
-			scopes = append(scopes, s)
-		}
-	}
-	made, _, err := s.App.Tokens.Create(
-		c,
-		app.NewToken{Meta: c.Meta(), Name: c.Field("name"), Role: domain.Role(c.Field("role")), Scopes: scopes, Lifetime: lifetime},
-	)
+	made, _, err := s.App.Tokens.Create(c, newToken(c))
 	if domain.CodeOf(err) == domain.CodeAlreadyDone { // repeated request
 		return c.RedirectTo("/settings/tokens")
 	}
@@ -120,6 +105,22 @@ func (s *section) createToken(c *ui.Context) error {
 		return err
 	}
 	return s.tokensPage(c, http.StatusOK, "", made)
+}
+
+// newToken reads the token that the form describes. Unknown lifetimes and scopes are left out.
+func newToken(c *ui.Context) app.NewToken {
+	t := app.NewToken{Meta: c.Meta(), Name: c.Field("name"), Role: domain.Role(c.Field("role"))}
+	for _, l := range lifetimes {
+		if l.value == c.Field("lifetime") {
+			t.Lifetime = l.of
+		}
+	}
+	for _, s := range c.Echo.Request().PostForm["scope"] {
+		if slices.Contains(domain.Scopes, s) {
+			t.Scopes = append(t.Scopes, s)
+		}
+	}
+	return t
 }
 
 // revokeTokenPage serves the confirmation page for revoking a token, which requires a reason

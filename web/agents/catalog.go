@@ -45,7 +45,7 @@ func parts(c *ui.Context, current string) (tabs []kit.Link) {
 // catalog serves the list of agents, of providers, or of tools.
 func (s *section) catalog(c *ui.Context) error {
 	part := path.Base(c.Echo.Path())
-	p := CatalogPage{Part: part, Parts: parts(c, part)}
+	p := CatalogPage{Part: part, Parts: parts(c, part), Bar: catalogBar(c, part)}
 	title := ""
 	for _, of := range catalogParts {
 		if of.id == part {
@@ -54,18 +54,7 @@ func (s *section) catalog(c *ui.Context) error {
 	}
 	p.Shell = c.Shell("agents", c.T(title))
 	p.Live = part != "agents"
-	p.Bar = catalogBar(c, part)
-	var err error
-	switch part {
-	case "agents":
-		err = s.agents(c, &p)
-	case "providers":
-		if p.Providers, err = s.providers(c); len(p.Providers) < 2 && p.Bar.Query == "" {
-			p.Empty = exampleProvider
-		}
-	case "tools":
-		err = s.toolCatalog(c, &p)
-	}
+	err := s.addItems(c, &p)
 	if problem, ok := errors.AsType[*domain.Error](err); ok && problem.Code == domain.CodeInvalid && p.Bar.Query != "" {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
 		return c.Render(http.StatusBadRequest, Catalog(p))
@@ -74,6 +63,21 @@ func (s *section) catalog(c *ui.Context) error {
 		return err
 	}
 	return c.Render(http.StatusOK, Catalog(p))
+}
+
+// addItems adds the agents, the providers, or the tools.
+func (s *section) addItems(c *ui.Context, p *CatalogPage) (err error) {
+	switch p.Part {
+	case "agents":
+		err = s.agents(c, p)
+	case "providers":
+		if p.Providers, err = s.providers(c); len(p.Providers) < 2 && p.Bar.Query == "" {
+			p.Empty = exampleProvider
+		}
+	case "tools":
+		err = s.toolCatalog(c, p)
+	}
+	return err
 }
 
 // catalogBar returns the filter bar of a list.
@@ -326,15 +330,10 @@ func (s *section) toolCatalog(c *ui.Context, p *CatalogPage) error {
 
 // agentPage serves the page of one agent.
 func (s *section) agentPage(c *ui.Context) error {
-	list, err := s.App.Agents.List(c, c.Principal.Actor())
+	a, err := s.agent(c)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(list, func(a domain.AgentInfo) bool { return a.ID == c.Param("agent") })
-	if i < 0 {
-		return domain.Errorf(domain.CodeNotFound, "agent %q not found", kit.Escape(c.Param("agent")))
-	}
-	a := list[i]
 	p := AgentPage{Shell: c.Shell("agents", kit.Escape(a.Name)), Name: kit.Escape(a.Name), About: kit.Escape(a.Description),
 		Prompt: kit.Block{ID: "prompt", Title: c.T("System prompt"), Text: cmp.Or(kit.Escape(a.SystemPrompt), "—")}}
 	p.Pulse = s.pulse(c, a.Activity)
@@ -354,6 +353,19 @@ func (s *section) agentPage(c *ui.Context) error {
 		p.Actions = append(p.Actions, kit.Link{Text: c.T("Send request…"), Href: "/ask?" + url.Values{"agent": {a.ID}}.Encode()})
 	}
 	return c.Render(http.StatusOK, Agent(p))
+}
+
+// agent returns the agent in the address.
+func (s *section) agent(c *ui.Context) (domain.AgentInfo, error) {
+	list, err := s.App.Agents.List(c, c.Principal.Actor())
+	if err != nil {
+		return domain.AgentInfo{}, err
+	}
+	i := slices.IndexFunc(list, func(a domain.AgentInfo) bool { return a.ID == c.Param("agent") })
+	if i < 0 {
+		return domain.AgentInfo{}, domain.Errorf(domain.CodeNotFound, "agent %q not found", kit.Escape(c.Param("agent")))
+	}
+	return list[i], nil
 }
 
 // addAgentFacts adds the settings of an agent, and its use.

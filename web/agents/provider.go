@@ -35,36 +35,11 @@ func (s *section) providerPage(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := ProviderPage{
-		Shell:    c.Shell("agents", kit.Escape(v.Name)),
-		Name:     kit.Escape(v.Name),
-		State:    providerState(v),
-		Disabled: disabledText(c, v.Disabled),
-		Limits:   s.providerLimits(c, v),
-		Pulse:    s.pulse(c, v.Activity),
-	}
-	p.Circuit, p.Live = s.providerCircuit(c, v), true
+	p := ProviderPage{Shell: c.Shell("agents", kit.Escape(v.Name)), Name: kit.Escape(v.Name), State: providerState(v),
+		Disabled: disabledText(c, v.Disabled), Limits: s.providerLimits(c, v), Pulse: s.pulse(c, v.Activity),
+		Circuit: s.providerCircuit(c, v), Facts: s.providerFacts(c, v)}
+	p.Live = true
 	p.Failures, p.Counts = s.failures(c, v.Activity)
-	fact := func(term, text string) {
-		if text != "" {
-			p.Facts = append(p.Facts, kit.Fact{Term: c.T(term), Text: text})
-		}
-	}
-	models := kit.Escape(strings.Join(v.Models, ", "))
-	if models == "" && v.Type != "offline" {
-		models = c.T("any")
-	}
-	fact(locale.Mark("Type"), v.Type)
-	fact(locale.Mark("Address"), kit.Escape(v.BaseURL))
-	fact(locale.Mark("Model"), kit.Escape(v.Model))
-	fact(locale.Mark("Allowed models"), models)
-	p.Facts = append(p.Facts, s.callFacts(c, v.Activity)...)
-	today := s.today(c, v.Activity)
-	fact(locale.Mark("Tokens today"), c.Number(today.InputTokens)+" + "+c.Number(today.OutputTokens))
-	fact(locale.Mark("Cost today"), value.Cost(c, today.Cost))
-	fact(locale.Mark("Cost in 24 hours"), value.Cost(c, v.Activity.Usage.Cost))
-	fact(locale.Mark("Key"), s.keyText(c, v.Key))
-	fact(locale.Mark("If it fails"), c.T("Calls wait as their steps' retries require; no other provider takes over automatically."))
 	agents, err := s.App.Agents.List(c, c.Principal.Actor())
 	if err != nil {
 		return err
@@ -76,6 +51,31 @@ func (s *section) providerPage(c *ui.Context) error {
 	}
 	p.Actions = append(p.Actions, switchLinks(c, link.Provider(v.Name), v.Disabled != nil, v.Circuit)...)
 	return c.Render(http.StatusOK, Provider(p))
+}
+
+// providerFacts describes the settings of a provider and its use today.
+func (s *section) providerFacts(c *ui.Context, v domain.ProviderInfo) (facts []kit.Fact) {
+	fact := func(term, text string) {
+		if text != "" {
+			facts = append(facts, kit.Fact{Term: c.T(term), Text: text})
+		}
+	}
+	models := kit.Escape(strings.Join(v.Models, ", "))
+	if models == "" && v.Type != "offline" {
+		models = c.T("any")
+	}
+	fact(locale.Mark("Type"), v.Type)
+	fact(locale.Mark("Address"), kit.Escape(v.BaseURL))
+	fact(locale.Mark("Model"), kit.Escape(v.Model))
+	fact(locale.Mark("Allowed models"), models)
+	facts = append(facts, s.callFacts(c, v.Activity)...)
+	today := s.today(c, v.Activity)
+	fact(locale.Mark("Tokens today"), c.Number(today.InputTokens)+" + "+c.Number(today.OutputTokens))
+	fact(locale.Mark("Cost today"), value.Cost(c, today.Cost))
+	fact(locale.Mark("Cost in 24 hours"), value.Cost(c, v.Activity.Usage.Cost))
+	fact(locale.Mark("Key"), s.keyText(c, v.Key))
+	fact(locale.Mark("If it fails"), c.T("Calls wait as their steps' retries require; no other provider takes over automatically."))
+	return facts
 }
 
 // keyText returns the source and the age of an API key.

@@ -57,12 +57,16 @@ func (s *section) spendPage(c *ui.Context) error {
 	}
 	p := SpendPage{Shell: c.Shell("agents", c.T("Spend")), Parts: parts(c, "spend"), CSV: "/agents/spend.csv?range=" + r.name}
 	names := spendNames(c)
-	by := names[0]
-	for _, n := range names {
-		if n.key == c.Query("by") {
-			by = n
-		}
+	by := names[max(0, slices.IndexFunc(names, func(n spendName) bool { return n.key == c.Query("by") }))]
+	addChoices(c, &p, r, names, by)
+	if len(list) > 0 {
+		addSpend(c, &p, r, list, names, by)
 	}
+	return c.Render(http.StatusOK, Spend(p))
+}
+
+// addChoices adds the links that select the range and what the chart is divided by.
+func addChoices(c *ui.Context, p *SpendPage, r spendRange, names []spendName, by spendName) {
 	for _, other := range spendRanges {
 		p.Ranges = append(p.Ranges, kit.Link{Text: c.T(other.word), Current: other.name == r.name,
 			Href: link.With("/agents/spend", url.Values{"range": {other.name}}, "by", c.Query("by"))})
@@ -71,9 +75,10 @@ func (s *section) spendPage(c *ui.Context) error {
 		p.By = append(p.By, kit.Link{Text: n.title, Current: n.key == by.key,
 			Href: link.With("/agents/spend", url.Values{"by": {n.key}}, "range", c.Query("range"))})
 	}
-	if len(list) == 0 {
-		return c.Render(http.StatusOK, Spend(p))
-	}
+}
+
+// addSpend adds the figures, the tables, and the chart.
+func addSpend(c *ui.Context, p *SpendPage, r spendRange, list []domain.Spend, names []spendName, by spendName) {
 	all := total(list)
 	p.Figures = []kit.Fact{
 		{Term: c.T("Spend"), Text: value.Money(c, all.Usage.Cost)}, {Term: c.T("Model calls"), Text: c.Number(all.Calls)},
@@ -89,7 +94,6 @@ func (s *section) spendPage(c *ui.Context) error {
 		p.Tables = append(p.Tables, t)
 	}
 	p.Chart = spendChart(c, r, list, p.Priced, p.Legend, by.of)
-	return c.Render(http.StatusOK, Spend(p))
 }
 
 // spendName is a dimension by which spend is grouped.

@@ -101,19 +101,9 @@ func (s *section) decideSimilar(c *ui.Context) error {
 		return domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
 	}
 	form := c.Echo.Request().PostForm
-	answer, comment := form.Get("answer"), strings.TrimSpace(form.Get("comment"))
-	items, digests := form["item"], form["digest"]
-	if answer == "" || len(items) == 0 || len(items) > approval.MaxGroup || len(items) != len(digests) {
-		return domain.Errorf(domain.CodeInvalid, "select approvals, at most %d, and an answer", approval.MaxGroup)
-	}
-	requests := make([]app.DecideRequest, len(items))
-	for i, id := range items {
-		requests[i] = app.DecideRequest{Meta: c.Meta(), DecideRequest: domain.DecideRequest{
-			Approval: id, Answer: answer, Comment: comment, Digest: digests[i],
-		}}
-		if m := &requests[i].Meta; m.Key != "" {
-			m.Key += ":" + id
-		}
+	requests, err := readSimilar(c, form)
+	if err != nil {
+		return err
 	}
 	if form.Get("confirm") == "" {
 		problem, err := s.risky(c, requests)
@@ -124,15 +114,36 @@ func (s *section) decideSimilar(c *ui.Context) error {
 			return s.showSimilar(c, http.StatusUnprocessableEntity, problem, nil)
 		}
 	}
+	return s.decideAll(c, form["item"], requests)
+}
+
+// decideAll makes the decisions, and shows those that were refused.
+func (s *section) decideAll(c *ui.Context, items []string, requests []app.DecideRequest) error {
 	outcomes, refused, err := s.decideEach(c, requests)
 	if err != nil {
 		return err
 	}
 	if refused > 0 {
-		err := domain.Errorf(domain.CodeConflict, "%d of %d were not decided", refused, len(items))
+		err := domain.Errorf(domain.CodeConflict, "%d of %d were not decided", refused, len(requests))
 		return s.showSimilar(c, http.StatusConflict, c.Sentence(err), outcomes)
 	}
 	return s.next(c, url.Values{}, items)
+}
+
+// readSimilar reads one decision per selected approval from the form.
+func readSimilar(c *ui.Context, form url.Values) ([]app.DecideRequest, error) {
+	answer, comment := form.Get("answer"), strings.TrimSpace(form.Get("comment"))
+	items, digests := form["item"], form["digest"]
+	if answer == "" || len(items) == 0 || len(items) > approval.MaxGroup || len(items) != len(digests) {
+		return nil, domain.Errorf(domain.CodeInvalid, "select approvals, at most %d, and an answer", approval.MaxGroup)
+	}
+	requests := make([]app.DecideRequest, len(items))
+	for i, id := range items {
+		requests[i] = app.DecideRequest{Meta: metaOf(c, id), DecideRequest: domain.DecideRequest{
+			Approval: id, Answer: answer, Comment: comment, Digest: digests[i],
+		}}
+	}
+	return requests, nil
 }
 
 // risky returns the message that requests a confirmation of the risk. It is empty if none of the

@@ -212,20 +212,12 @@ func (s *section) decide(c *ui.Context) error {
 	if problem != "" {
 		return s.inbox(c, http.StatusUnprocessableEntity, &a, problem)
 	}
-	m := c.Meta()
-	if m.Key != "" { // the form on home is shared by all its approvals
-		m.Key += ":" + a.ID
-	}
-	decided, err := s.App.Approvals.Decide(c, app.DecideRequest{Meta: m, DecideRequest: req})
+	decided, err := s.App.Approvals.Decide(c, app.DecideRequest{Meta: metaOf(c, a.ID), DecideRequest: req})
 	switch domain.CodeOf(err) {
 	case domain.CodeInvalid:
 		return s.inbox(c, http.StatusUnprocessableEntity, &a, c.Sentence(err))
 	case domain.CodeConflict, domain.CodeStale:
-		fresh, readErr := s.App.Approvals.Get(c, c.Principal.Actor(), a.ID)
-		if readErr != nil {
-			return readErr
-		}
-		return s.inbox(c, http.StatusConflict, &fresh, c.Sentence(err))
+		return s.refused(c, a.ID, http.StatusConflict, err)
 	}
 	if err != nil {
 		return err
@@ -323,25 +315,32 @@ func (s *section) assign(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.App.Approvals.Assign(
-		c,
-		app.AssignRequest{
-			Meta:     c.Meta(),
-			Approval: a.ID,
-			Before:   c.Field("before"),
-			Assignee: c.Field("assignee"),
-			Reason:   c.Field("reason"),
-		},
-	)
+	_, err = s.App.Approvals.Assign(c, app.AssignRequest{Meta: c.Meta(), Approval: a.ID, Before: c.Field("before"),
+		Assignee: c.Field("assignee"), Reason: c.Field("reason")})
 	if err == nil {
 		return c.RedirectTo("/approvals/" + a.ID)
 	}
 	if code := domain.CodeOf(err); code == domain.CodeConflict || code == domain.CodeInvalid {
-		fresh, readErr := s.App.Approvals.Get(c, c.Principal.Actor(), a.ID)
-		if readErr != nil {
-			return readErr
-		}
-		return s.inbox(c, ui.StatusOf[code], &fresh, c.Sentence(err))
+		return s.refused(c, a.ID, ui.StatusOf[code], err)
 	}
 	return err
+}
+
+// metaOf is the origin of a decision. A form can be shared by several approvals, so that the
+// idempotency key contains that of the approval.
+func metaOf(c *ui.Context, approval string) app.Meta {
+	m := c.Meta()
+	if m.Key != "" {
+		m.Key += ":" + approval
+	}
+	return m
+}
+
+// refused shows the inbox with the approval as it is now, and why a change of it was refused.
+func (s *section) refused(c *ui.Context, id string, code int, why error) error {
+	fresh, err := s.App.Approvals.Get(c, c.Principal.Actor(), id)
+	if err != nil {
+		return err
+	}
+	return s.inbox(c, code, &fresh, c.Sentence(why))
 }

@@ -32,6 +32,13 @@ func (s *section) auditEvent(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
+	p := s.eventPage(c, e, link)
+	return c.Render(http.StatusOK, AuditEvent(p))
+}
+
+// eventPage describes an event, and links the events before and after it.
+func (s *section) eventPage(c *ui.Context, e domain.AuditEvent, link domain.AuditLink) AuditEventPage {
+	seq := e.Seq
 	p := AuditEventPage{
 		Shell:  c.Shell("audit", c.T("Audit event %s", strconv.FormatInt(seq, 10))),
 		Action: e.Action,
@@ -49,7 +56,7 @@ func (s *section) auditEvent(c *ui.Context) error {
 	if seq < link.Last {
 		p.Newer = "/audit/" + strconv.FormatInt(seq+1, 10)
 	}
-	return c.Render(http.StatusOK, AuditEvent(p))
+	return p
 }
 
 // eventFacts returns the fields of an event. Empty ones are left out.

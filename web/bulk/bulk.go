@@ -413,30 +413,38 @@ func (s *section) list(c *ui.Context) error {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
 		return c.Render(http.StatusBadRequest, List(p))
 	}
-	list, err := s.App.Bulk.List(c, c.Principal.Actor(), listRead)
+	list, err := s.matching(c, q)
 	if err != nil {
 		return err
-	}
-	if list, err = filter.Select(q, list, func(b domain.Bulk) domain.Bulk { return b }); err != nil {
-		return err
-	}
-	if i := slices.IndexFunc(list, func(b domain.Bulk) bool { return b.ID == c.Query("after") }); i >= 0 {
-		list = list[i+1:]
 	}
 	if len(list) > listShown {
 		list = list[:listShown]
 		p.Older = link.With("/bulk", url.Values{"after": {list[listShown-1].ID}}, "q", q)
 	}
 	for _, b := range list {
-		p.Rows = append(p.Rows, ListRow{
-			Href:    "/bulk/" + b.ID,
-			Heading: headingOf(c, b.Action, int(b.Total)),
-			Actor:   kit.Escape(b.Actor),
-			Status:  statusOf(c, b),
-			At:      c.Time(b.CreatedAt),
-			Strip:   stripOf(c, b),
-			Reason:  kit.Escape(kit.Truncate(cmp.Or(b.Note, b.Reason), 200)),
-		})
+		p.Rows = append(p.Rows, listRow(c, b))
 	}
 	return c.Render(http.StatusOK, List(p))
+}
+
+// matching returns the operations that match a filter, after the position in the address.
+func (s *section) matching(c *ui.Context, q string) ([]domain.Bulk, error) {
+	list, err := s.App.Bulk.List(c, c.Principal.Actor(), listRead)
+	if err != nil {
+		return nil, err
+	}
+	list, err = filter.Select(q, list, func(b domain.Bulk) domain.Bulk { return b })
+	return list[slices.IndexFunc(list, func(b domain.Bulk) bool { return b.ID == c.Query("after") })+1:], err
+}
+
+func listRow(c *ui.Context, b domain.Bulk) ListRow {
+	return ListRow{
+		Href:    "/bulk/" + b.ID,
+		Heading: headingOf(c, b.Action, int(b.Total)),
+		Actor:   kit.Escape(b.Actor),
+		Status:  statusOf(c, b),
+		At:      c.Time(b.CreatedAt),
+		Strip:   stripOf(c, b),
+		Reason:  kit.Escape(kit.Truncate(cmp.Or(b.Note, b.Reason), 200)),
+	}
 }

@@ -191,23 +191,28 @@ func (s *section) acceptDraft(c *ui.Context) error {
 	if do == "try" {
 		return s.startDrafted(c, pl, v, request, true)
 	}
-	// The idempotency key is omitted. Accepting an accepted draft returns it unchanged, and the
-	// reason contains the version number, which differs after an alternative was accepted.
-	accept := app.DraftAcceptance{
-		Meta:            app.Meta{By: c.Principal.Actor()},
-		Draft:           d.ID,
-		DraftAcceptance: domain.DraftAcceptance{Reason: acceptReason(c, d, v.Number)},
-	}
-	if do != "start" {
-		accept.Alternative = c.Field("alternative")
-	}
-	if _, err := s.App.Drafts.Accept(c, accept); err != nil {
+	if _, err := s.App.Drafts.Accept(c, acceptance(c, d, v.Number, do)); err != nil {
 		return s.conflicting(c, d, err)
 	}
 	if do == "start" {
 		return s.startDrafted(c, pl, v, request, false)
 	}
 	return c.RedirectTo(link.Plan(pl.Key))
+}
+
+// acceptance is the request of the form. It has no idempotency key: accepting an accepted draft
+// returns it unchanged, and the reason contains the version number, which differs after an
+// alternative was accepted.
+func acceptance(c *ui.Context, d domain.Draft, version int, do string) app.DraftAcceptance {
+	accept := app.DraftAcceptance{
+		Meta:            app.Meta{By: c.Principal.Actor()},
+		Draft:           d.ID,
+		DraftAcceptance: domain.DraftAcceptance{Reason: acceptReason(c, d, version)},
+	}
+	if do != "start" {
+		accept.Alternative = c.Field("alternative")
+	}
+	return accept
 }
 
 // conflicting renders a draft that has changed since the form was made. It returns errors other

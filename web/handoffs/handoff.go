@@ -8,6 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handoff"
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/detail"
 	part "github.com/kairosd/kairosd/web/part/handoff"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -33,15 +34,19 @@ func (s *section) handoff(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	run := d.Run
+	shown := part.Of(c, handoff.In(d, messages.Messages).Of(h.Handoff, c.Site.Now()), s.Engine.Catalog())
+	return c.Render(http.StatusOK, Handoff(handoffPage(c, h.Handoff, d.Run, shown)))
+}
+
+func handoffPage(c *ui.Context, h domain.Handoff, run domain.Run, shown detail.Detail) HandoffPage {
 	p := HandoffPage{
-		Shell:  c.Shell("handoffs", kit.Escape(handoff.Short(h.Handoff))+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)),
-		Detail: part.Of(c, handoff.In(d, messages.Messages).Of(h.Handoff, c.Site.Now()), s.Engine.Catalog()),
+		Shell:  c.Shell("handoffs", kit.Escape(handoff.Short(h))+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)),
+		Detail: shown,
 		Run:    kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID + "?view=handoffs"},
 		Plan:   kit.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
 	}
 	p.Detail.Page = ""
-	return c.Render(http.StatusOK, Handoff(p))
+	return p
 }
 
 // noHandoff renders an error page that suggests handoffs with a similar ID.

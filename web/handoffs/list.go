@@ -27,16 +27,7 @@ const (
 // list serves the handoffs of all runs.
 func (s *section) list(c *ui.Context) error {
 	q := strings.TrimSpace(c.Query("q"))
-	p := ListPage{Shell: c.Shell("handoffs", "Handoffs"), Bar: query.BarOf("/handoffs", q), OnlyLoops: c.Query("view") == "loops"}
-	p.Bar.Label, p.Bar.Example = c.T("Filter handoffs"), "from:triage to:billing plan:invoice status:failed since:7d"
-	p.Bar.Ranges = query.Ranges(c, "/handoffs", q)
-	p.Bar.Chips = []kit.Link{
-		{Text: c.T("All"), Href: link.List("/handoffs", q), Current: !p.OnlyLoops},
-		{Text: c.T("Loops"), Href: link.With("/handoffs", url.Values{"view": {"loops"}}, "q", q), Current: p.OnlyLoops},
-	}
-	if p.OnlyLoops {
-		p.Bar.Keep("view", "loops")
-	}
+	p := listPage(c, q)
 	f, problem := filter.ParseHandoffs(q, c.Site.Now())
 	if problem != nil {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
@@ -50,6 +41,12 @@ func (s *section) list(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
+	s.addRows(c, &p, q, list)
+	return c.Render(http.StatusOK, List(p))
+}
+
+// addRows adds the handoffs of a page, and links the pages before and after it.
+func (s *section) addRows(c *ui.Context, p *ListPage, q string, list domain.List[domain.HandoffSummary]) {
 	for _, h := range list.Items {
 		p.Rows = append(p.Rows, s.line(c, q, h))
 	}
@@ -60,7 +57,21 @@ func (s *section) list(c *ui.Context) error {
 		return link.With("/handoffs", url.Values{"q": {q}}, key, cursor, "n", c.Query("n"))
 	}
 	p.Newer, p.Older = at("before", list.Prev), at("after", list.Next)
-	return c.Render(http.StatusOK, List(p))
+}
+
+// listPage is the page without its items.
+func listPage(c *ui.Context, q string) ListPage {
+	p := ListPage{Shell: c.Shell("handoffs", "Handoffs"), Bar: query.BarOf("/handoffs", q), OnlyLoops: c.Query("view") == "loops"}
+	p.Bar.Label, p.Bar.Example = c.T("Filter handoffs"), "from:triage to:billing plan:invoice status:failed since:7d"
+	p.Bar.Ranges = query.Ranges(c, "/handoffs", q)
+	p.Bar.Chips = []kit.Link{
+		{Text: c.T("All"), Href: link.List("/handoffs", q), Current: !p.OnlyLoops},
+		{Text: c.T("Loops"), Href: link.With("/handoffs", url.Values{"view": {"loops"}}, "q", q), Current: p.OnlyLoops},
+	}
+	if p.OnlyLoops {
+		p.Bar.Keep("view", "loops")
+	}
+	return p
 }
 
 // listLoops shows pairs of agents that hand off to each other.

@@ -31,29 +31,12 @@ func (s *section) memory(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	title := c.T("Memory")
-	if session != "" {
-		title = c.T("Memory of %s", kit.Escape(session))
-	}
 	q := strings.TrimSpace(c.Query("q"))
-	p := MemoryPage{
-		Shell:   c.Shell("", title),
-		Bar:     query.BarOf("/memory", q),
-		Session: kit.Escape(session),
-		Example: `kairos ask --session customer-7 "…"`,
-		Back:    link.Memory(c.Principal.Name, "/memory", owner, "", ""),
-	}
-	if owner != c.Principal.Name {
-		p.Owner = kit.Escape(owner)
-		p.Bar.Keep("owner", owner)
-	}
-	p.Bar.Keep("session", session)
+	p := memoryPage(c, owner, session, q)
 	var sample any = domain.MemorySession{}
 	read := s.sessions
-	p.Bar.Label, p.Bar.Example = c.T("Filter sessions"), "session:customer-7"
 	if session != "" {
 		sample, read = domain.Memory{}, s.exchanges
-		p.Bar.Label, p.Bar.Example = c.T("Filter messages"), c.T("words of a message, or run:…")
 	}
 	if _, problem := filter.ParseItems(q, sample); problem != nil {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
@@ -66,6 +49,31 @@ func (s *section) memory(c *ui.Context) error {
 		p.Forget = link.Memory(c.Principal.Name, "/memory/forget", owner, session, "")
 	}
 	return c.Render(http.StatusOK, Memory(p))
+}
+
+// memoryPage is the page without its items.
+func memoryPage(c *ui.Context, owner, session, q string) MemoryPage {
+	title := c.T("Memory")
+	if session != "" {
+		title = c.T("Memory of %s", kit.Escape(session))
+	}
+	p := MemoryPage{
+		Shell:   c.Shell("", title),
+		Bar:     query.BarOf("/memory", q),
+		Session: kit.Escape(session),
+		Example: `kairos ask --session customer-7 "…"`,
+		Back:    link.Memory(c.Principal.Name, "/memory", owner, "", ""),
+	}
+	if owner != c.Principal.Name {
+		p.Owner = kit.Escape(owner)
+		p.Bar.Keep("owner", owner)
+	}
+	p.Bar.Keep("session", session)
+	p.Bar.Label, p.Bar.Example = c.T("Filter sessions"), "session:customer-7"
+	if session != "" {
+		p.Bar.Label, p.Bar.Example = c.T("Filter messages"), c.T("words of a message, or run:…")
+	}
+	return p
 }
 
 // sessions fills in the sessions that match the filter.

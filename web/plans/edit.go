@@ -111,13 +111,7 @@ func (s *section) editPlan(c *ui.Context) error {
 // savePlan handles the form of the editor: it saves the text, tries it, applies a fix, or shows a
 // step to copy. If the text is invalid, it shows all problems and keeps the typed text.
 func (s *section) savePlan(c *ui.Context) error {
-	p := PlanForm{Shell: c.Shell("plans", "Plan"), Heading: c.T("Plan"), Source: typedSource(c), Reason: c.Field("reason"),
-		Base: c.Field(
-			"base",
-		), BaseNumber: c.Field("basen"), Post: c.Echo.Request().URL.Path, Idem: kit.NewID(), TryInput: c.Field("try_input")}
-	if key := c.Param("plan"); key != "" {
-		p.Heading = c.T("Edit %s", key)
-	}
+	p := typedPlan(c)
 	if c.Field("fix") != "" {
 		return s.fix(c, &p)
 	}
@@ -134,10 +128,15 @@ func (s *section) savePlan(c *ui.Context) error {
 	case c.Field("do") == "check":
 		return c.Render(http.StatusOK, PlanEditor(p))
 	}
+	return store(c, s, &p, doc)
+}
+
+// store stores the checked plan, and starts it if the person asked for that.
+func store(c *ui.Context, s *section, p *PlanForm, doc *planner.Document) error {
 	stored, err := s.App.Plans.Store(c,
-		app.PlanDocument{Meta: c.Meta(), Source: []byte(p.Source), Format: formatOf(&p), Origin: "upload", Reason: p.Reason, Base: p.Base})
+		app.PlanDocument{Meta: c.Meta(), Source: []byte(p.Source), Format: formatOf(p), Origin: "upload", Reason: p.Reason, Base: p.Base})
 	if domain.CodeOf(err) == domain.CodeStale {
-		return s.savedMeanwhile(c, &p, doc, err)
+		return s.savedMeanwhile(c, p, doc, err)
 	} else if err != nil {
 		return err
 	}
@@ -145,6 +144,17 @@ func (s *section) savePlan(c *ui.Context) error {
 		return startSaved(c, s.Ports, stored, doc)
 	}
 	return c.RedirectTo(fmt.Sprintf("%s/v/%d", link.Plan(stored.Plan.Key), stored.Version.Number))
+}
+
+// typedPlan is the form as the person sent it.
+func typedPlan(c *ui.Context) PlanForm {
+	p := PlanForm{Shell: c.Shell("plans", "Plan"), Heading: c.T("Plan"), Source: typedSource(c), Reason: c.Field("reason"),
+		Base: c.Field("base"), BaseNumber: c.Field("basen"), Post: c.Echo.Request().URL.Path, Idem: kit.NewID(),
+		TryInput: c.Field("try_input")}
+	if key := c.Param("plan"); key != "" {
+		p.Heading = c.T("Edit %s", key)
+	}
+	return p
 }
 
 // startSaved starts a run of the saved version. If the plan reads an input, or the run cannot start

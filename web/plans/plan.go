@@ -36,6 +36,14 @@ func (s *section) plan(c *ui.Context) error {
 		return err
 	}
 	b := &planPage{Context: c, section: s, stored: pl, version: v, program: program, path: link.Plan(pl.Key)}
+	if err := b.build(); err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, Plan(b.page))
+}
+
+// build adds the parts of the page that its tab shows.
+func (b *planPage) build() error {
 	b.begin()
 	parts := map[string][]func() error{
 		"":            {b.overview, b.flow, b.runs},
@@ -48,7 +56,7 @@ func (s *section) plan(c *ui.Context) error {
 			return err
 		}
 	}
-	return c.Render(http.StatusOK, Plan(b.page))
+	return nil
 }
 
 // planPage builds the page of a version.

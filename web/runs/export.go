@@ -30,27 +30,39 @@ func (s *section) exportRuns(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	w := c.Echo.Response()
-	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="runs.csv"`)
-	w.WriteHeader(http.StatusOK)
-	e := export{csv.NewWriter(w), http.NewResponseController(w)}
-	if e.write("id", "plan", "version", "status", "waiting_for", "where_it_stands", "error", "step", "started_by",
-		"trigger", "labels", "created", "started", "ended",
-		"took_ms", "steps", "input_tokens", "output_tokens", "cost", "parent", "forked_from", "rerun_of") != nil {
+	e := startExport(c)
+	if e.write(exportColumns...) != nil {
 		return nil // the client has disconnected
 	}
 	for n := 0; e.page(list.Items, &n, c.Display.Zone) && list.Next != ""; {
 		f.Page.After = list.Next
 		if list, err = s.Reader.Runs(ctx, f); err != nil {
-			if ctx.Err() == nil { // abort the response, so that the client detects the truncation
-				c.Site.Logger.Error("export of runs ended early", "err", err)
-				panic(http.ErrAbortHandler)
-			}
-			return nil
+			return endEarly(c, err)
 		}
 	}
 	return nil
+}
+
+// endEarly aborts the response, so that the client detects the truncation.
+func endEarly(c *ui.Context, err error) error {
+	if c.Echo.Request().Context().Err() == nil {
+		c.Site.Logger.Error("export of runs ended early", "err", err)
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+var exportColumns = []string{"id", "plan", "version", "status", "waiting_for", "where_it_stands", "error", "step", "started_by",
+	"trigger", "labels", "created", "started", "ended",
+	"took_ms", "steps", "input_tokens", "output_tokens", "cost", "parent", "forked_from", "rerun_of"}
+
+// startExport writes the header of the response.
+func startExport(c *ui.Context) export {
+	w := c.Echo.Response()
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="runs.csv"`)
+	w.WriteHeader(http.StatusOK)
+	return export{csv.NewWriter(w), http.NewResponseController(w)}
 }
 
 // export writes a CSV file to a response.

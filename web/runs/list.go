@@ -25,26 +25,41 @@ func (s *section) runs(c *ui.Context) error {
 		return c.Echo.Redirect(http.StatusSeeOther, to)
 	}
 	q := strings.TrimSpace(c.Query("q"))
-	p := RunsPage{Shell: c.Shell("runs", "Runs"), Filter: Filter{Query: q}, Topic: "runs"}
+	p, code := RunsPage{Shell: c.Shell("runs", "Runs"), Filter: Filter{Query: q}, Topic: "runs"}, http.StatusOK
 	p.Live = true
-	code := http.StatusOK
-	problem, err := s.listQuery(c, &p, q)
+	problem, err := s.addRows(c, &p, q)
 	if err != nil {
 		return err
-	}
-	if typing(c) && (problem != nil || len(p.Rows) == 0) {
-		listed, err := s.listFinished(c, &p, q)
-		if err != nil {
-			return err
-		}
-		if listed {
-			problem = nil
-		}
 	}
 	if problem != nil {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
 		code = http.StatusBadRequest
 	}
+	if err := s.addSearch(c, &p, q, problem == nil); err != nil {
+		return err
+	}
+	if c.Target() == "list" {
+		return c.Render(code, RunListAlong(p))
+	}
+	return c.Render(code, Runs(p))
+}
+
+// addRows adds the runs that match a filter. While a person types, the filter may be unfinished:
+// then it adds the runs of the last finished words. problem is the fault of the filter, or nil.
+func (s *section) addRows(c *ui.Context, p *RunsPage, q string) (problem *domain.Error, err error) {
+	problem, err = s.listQuery(c, p, q)
+	if err != nil || !typing(c) || problem == nil && len(p.Rows) > 0 {
+		return problem, err
+	}
+	listed, err := s.listFinished(c, p, q)
+	if listed {
+		problem = nil
+	}
+	return problem, err
+}
+
+// addSearch adds what helps to search: chips, terms, the histogram, and views.
+func (s *section) addSearch(c *ui.Context, p *RunsPage, q string, valid bool) error {
 	counts, err := s.Reader.RunCounts(c)
 	if err != nil {
 		return err
@@ -56,16 +71,10 @@ func (s *section) runs(c *ui.Context) error {
 	if p.Histogram, err = s.histogram(c, q); err != nil {
 		return err
 	}
-	ranges(c, &p, q)
+	ranges(c, p, q)
 	p.Here = c.Echo.Request().URL.RequestURI()
 	p.CSV = link.List("/runs.csv", q)
-	if err := s.addViews(c, &p, q, problem == nil); err != nil {
-		return err
-	}
-	if c.Target() == "list" {
-		return c.Render(code, RunListAlong(p))
-	}
-	return c.Render(code, Runs(p))
+	return s.addViews(c, p, q, valid)
 }
 
 // typing reports whether the last term of the query is still being typed.

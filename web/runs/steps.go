@@ -41,17 +41,22 @@ func (s *section) steps(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
+	addHits(c, &p, hits)
+	return c.Render(http.StatusOK, Steps(p))
+}
+
+// addHits adds the found steps, and how far the search went.
+func addHits(c *ui.Context, p *StepsPage, hits domain.StepHits) {
 	p.Rows = part.StepHits(c, hits.Items)
 	p.Count = c.N(len(p.Rows), "%s shown", "%s shown")
 	if !hits.Whole && !hits.Since.IsZero() {
 		p.Count += c.T(", of runs since %s", c.Time(hits.Since).Text)
 	}
 	if hits.Next != "" {
-		v := url.Values{"q": {q}, "after": {hits.Next}}
+		v := url.Values{"q": {p.Query}, "after": {hits.Next}}
 		p.Older = "/steps?" + v.Encode()
 		if len(p.Rows) == 0 {
 			p.Count += c.T(" so far. Select Older to continue the search, or narrow it with since: or plan:")
 		}
 	}
-	return c.Render(http.StatusOK, Steps(p))
 }

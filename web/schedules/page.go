@@ -54,19 +54,7 @@ func (s *section) schedule(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Rules = []string{c.T(overlapWords[x.Overlap]), c.T(catchUpWords[effective])}
-	if x.Declared {
-		p.Notes = append(p.Notes, c.T("The plan declares this schedule. To change it, change the plan."))
-	}
-	if x.Paused != nil {
-		p.Notes = append(p.Notes, c.T("Paused by %s at %s: no slot starts a run.", kit.Escape(x.Paused.By), c.Time(x.Paused.Since).Text))
-		if x.Paused.Reason != "" {
-			p.Notes = append(p.Notes, kit.Escape(x.Paused.Reason))
-		}
-	}
-	if x.PlanStopped {
-		p.Notes = append(p.Notes, c.T("Plan %s is paused or archived: no slot starts a run, and slots count as missed.", x.PlanKey))
-	}
+	p.Rules, p.Notes = []string{c.T(overlapWords[x.Overlap]), c.T(catchUpWords[effective])}, notes(c, x)
 	times, err := s.App.Schedules.Next(c, c.Principal.Actor(), x.Cron, x.Zone, shownTimes)
 	if err != nil {
 		p.Problem = c.Sentence(err)
@@ -74,13 +62,28 @@ func (s *section) schedule(c *ui.Context) error {
 	for _, at := range times {
 		p.Times = append(p.Times, c.Time(at))
 	}
-	if len(x.Input) > 0 {
-		p.Input = kit.Escape(kit.Truncate(string(x.Input), 2000))
-	}
+	p.Input = kit.Escape(kit.Truncate(string(x.Input), 2000))
 	if err := s.addMissed(c, &p, x); err != nil {
 		return err
 	}
 	return s.addSlots(c, &p, x)
+}
+
+// notes say who changes a schedule and why no slot starts a run.
+func notes(c *ui.Context, x domain.Schedule) (list []string) {
+	if x.Declared {
+		list = append(list, c.T("The plan declares this schedule. To change it, change the plan."))
+	}
+	if x.Paused != nil {
+		list = append(list, c.T("Paused by %s at %s: no slot starts a run.", kit.Escape(x.Paused.By), c.Time(x.Paused.Since).Text))
+		if x.Paused.Reason != "" {
+			list = append(list, kit.Escape(x.Paused.Reason))
+		}
+	}
+	if x.PlanStopped {
+		list = append(list, c.T("Plan %s is paused or archived: no slot starts a run, and slots count as missed.", x.PlanKey))
+	}
+	return list
 }
 
 func crumbs(c *ui.Context, x domain.Schedule) kit.Crumbs {

@@ -29,26 +29,30 @@ func (s *section) secretSettings(c *ui.Context) error {
 	}
 	p := SecretsPage{Shell: c.Shell("settings", "Secrets"), Source: config.Source(c, set)}
 	for _, v := range set.Secrets {
-		row := SecretRow{
-			Name:    kit.Escape(v.Name),
-			Source:  kit.Escape(v.Source),
-			Tools:   kit.Escape(strings.Join(v.Tools, ", ")),
-			Hosts:   kit.Escape(strings.Join(v.Hosts, ", ")),
-			Plain:   v.Rotates || len(v.Tools) > 0 || len(v.UsedBy) == 0,
-			Changed: c.Time(v.ChangedAt),
-			Taken:   c.Time(v.LoadedAt),
-			Pending: v.Pending,
-		}
-		if !v.ChangedAt.IsZero() {
-			row.Age = c.Ago(c.Site.Now().Sub(v.ChangedAt))
-		}
-		if v.Rotates {
-			row.Rotate = "/settings/secrets/" + url.PathEscape(v.Name) + "/rotate"
-		}
-		row.Uses = s.secretUses(c, v)
-		p.Secrets = append(p.Secrets, row)
+		p.Secrets = append(p.Secrets, s.secretRow(c, v))
 	}
 	return c.Render(http.StatusOK, Secrets(p))
+}
+
+func (s *section) secretRow(c *ui.Context, v domain.SecretInfo) SecretRow {
+	row := SecretRow{
+		Name:    kit.Escape(v.Name),
+		Source:  kit.Escape(v.Source),
+		Tools:   kit.Escape(strings.Join(v.Tools, ", ")),
+		Hosts:   kit.Escape(strings.Join(v.Hosts, ", ")),
+		Plain:   v.Rotates || len(v.Tools) > 0 || len(v.UsedBy) == 0,
+		Changed: c.Time(v.ChangedAt),
+		Taken:   c.Time(v.LoadedAt),
+		Pending: v.Pending,
+	}
+	if !v.ChangedAt.IsZero() {
+		row.Age = c.Ago(c.Site.Now().Sub(v.ChangedAt))
+	}
+	if v.Rotates {
+		row.Rotate = "/settings/secrets/" + url.PathEscape(v.Name) + "/rotate"
+	}
+	row.Uses = s.secretUses(c, v)
+	return row
 }
 
 // secretUses returns links to the plans and the parts of the configuration that use a secret.
@@ -126,11 +130,8 @@ func (s *section) rotateSecret(c *ui.Context) error {
 	}
 	reason := strings.TrimSpace(c.Field("reason"))
 	if reason == "" || len(reason) > ui.MaxReason {
-		return s.showRotateSecret(
-			c,
-			http.StatusUnprocessableEntity,
-			c.T("Enter a reason of at most %d characters. The audit log keeps it.", ui.MaxReason),
-		)
+		return s.showRotateSecret(c, http.StatusUnprocessableEntity,
+			c.T("Enter a reason of at most %d characters. The audit log keeps it.", ui.MaxReason))
 	}
 	now, err := s.App.System.RotateSecret(c, app.SecretChange{Meta: c.Meta(), Name: v.Name, Reason: reason})
 	if problem, ok := c.Refused(err); ok {

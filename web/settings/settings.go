@@ -146,42 +146,51 @@ func (s *section) notificationSettings(c *ui.Context) error {
 	}
 	p := NotificationsPage{Shell: c.Shell("settings", "Notifications"), Source: config.Source(c, set)}
 	for i, to := range set.Notifications {
-		ch := ChannelView{
-			ID:     "c" + strconv.Itoa(i),
-			Name:   kit.Escape(to.Name),
-			Type:   to.Type,
-			Target: kit.Escape(to.Target),
-			Plans:  kit.Escape(strings.Join(to.Plans, ", ")),
-			Signed: to.Signed,
-			Idem:   kit.NewID(),
-			Test:   "/settings/notifications/" + url.PathEscape(to.Name) + "/test",
-		}
-		var kinds []string
-		for _, k := range to.On {
-			kinds = append(kinds, c.T(kindWords[k]))
-		}
-		ch.On = strings.Join(kinds, ", ")
-		for _, d := range to.Last {
-			row := DeliveryRow{
-				ID:       d.ID,
-				Kind:     c.T(kindWords[d.Kind]),
-				Created:  c.Time(d.CreatedAt),
-				State:    c.T(deliveryWords[d.Status]),
-				Bad:      d.Status == domain.DeliveryFailed,
-				Attempts: c.Number(int64(d.Attempts)),
-				Error:    kit.Escape(d.Error),
-			}
-			if d.Status == domain.DeliveryPending && d.DueAt.After(time.Now()) {
-				row.Due = c.Time(d.DueAt)
-			}
-			if d.More > 0 {
-				row.More = c.N(int(d.More), "and %s more like it", "and %s more like it")
-			}
-			ch.Last = append(ch.Last, row)
-		}
-		p.Channels = append(p.Channels, ch)
+		p.Channels = append(p.Channels, channel(c, i, to))
 	}
 	return c.Render(http.StatusOK, Notifications(p))
+}
+
+// channel describes a channel and its newest deliveries. i is its place in the list.
+func channel(c *ui.Context, i int, to domain.ChannelInfo) ChannelView {
+	ch := ChannelView{
+		ID:     "c" + strconv.Itoa(i),
+		Name:   kit.Escape(to.Name),
+		Type:   to.Type,
+		Target: kit.Escape(to.Target),
+		Plans:  kit.Escape(strings.Join(to.Plans, ", ")),
+		Signed: to.Signed,
+		Idem:   kit.NewID(),
+		Test:   "/settings/notifications/" + url.PathEscape(to.Name) + "/test",
+	}
+	var kinds []string
+	for _, k := range to.On {
+		kinds = append(kinds, c.T(kindWords[k]))
+	}
+	ch.On = strings.Join(kinds, ", ")
+	for _, d := range to.Last {
+		ch.Last = append(ch.Last, delivery(c, d))
+	}
+	return ch
+}
+
+func delivery(c *ui.Context, d domain.Delivery) DeliveryRow {
+	row := DeliveryRow{
+		ID:       d.ID,
+		Kind:     c.T(kindWords[d.Kind]),
+		Created:  c.Time(d.CreatedAt),
+		State:    c.T(deliveryWords[d.Status]),
+		Bad:      d.Status == domain.DeliveryFailed,
+		Attempts: c.Number(int64(d.Attempts)),
+		Error:    kit.Escape(d.Error),
+	}
+	if d.Status == domain.DeliveryPending && d.DueAt.After(time.Now()) {
+		row.Due = c.Time(d.DueAt)
+	}
+	if d.More > 0 {
+		row.More = c.N(int(d.More), "and %s more like it", "and %s more like it")
+	}
+	return row
 }
 
 // testChannel handles the form that sends a test message. Its result becomes the first row of the

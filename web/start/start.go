@@ -41,6 +41,11 @@ func (s *section) newRun(c *ui.Context) error {
 		}
 		return c.Render(http.StatusOK, Start(p))
 	}
+	return s.choosePlan(c)
+}
+
+// choosePlan is the page that lists the plans to start.
+func (s *section) choosePlan(c *ui.Context) error {
 	q := strings.TrimSpace(c.Query("q"))
 	f, problem := filter.ParsePlans(q)
 	if problem != nil {
@@ -53,17 +58,7 @@ func (s *section) newRun(c *ui.Context) error {
 	}
 	p := ChoosePage{Shell: c.Shell("runs", "Start a run"), Query: q}
 	for _, pl := range list.Items {
-		p.Rows = append(
-			p.Rows,
-			PlanRow{
-				Key:     pl.Key,
-				Href:    "/runs/new?" + url.Values{"plan": {pl.Key}}.Encode(),
-				Name:    kit.Escape(pl.Name),
-				Version: fmt.Sprintf("v%d", pl.Latest),
-				About:   kit.Escape(pl.Description),
-				Updated: c.Time(pl.UpdatedAt),
-			},
-		)
+		p.Rows = append(p.Rows, planRow(c, pl))
 	}
 	if list.Next != "" {
 		p.Older = "/runs/new?" + url.Values{"q": {q}, "after": {list.Next}}.Encode()
@@ -72,6 +67,17 @@ func (s *section) newRun(c *ui.Context) error {
 		p.Newer = "/runs/new?" + url.Values{"q": {q}, "before": {list.Prev}}.Encode()
 	}
 	return c.Render(http.StatusOK, ChoosePlan(p))
+}
+
+func planRow(c *ui.Context, pl domain.Plan) PlanRow {
+	return PlanRow{
+		Key:     pl.Key,
+		Href:    "/runs/new?" + url.Values{"plan": {pl.Key}}.Encode(),
+		Name:    kit.Escape(pl.Name),
+		Version: fmt.Sprintf("v%d", pl.Latest),
+		About:   kit.Escape(pl.Description),
+		Updated: c.Time(pl.UpdatedAt),
+	}
 }
 
 // startLike shows the form with the values of a run.
@@ -135,22 +141,29 @@ func (s *section) startPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, Start(p))
 }
 
+// program returns a plan, one of its versions, and the program of the version. Number 0 is the
+// latest version.
+func (s *section) program(c *ui.Context, key string, number int) (domain.Plan, domain.Version, *walk.Program, error) {
+	pl, err := s.Reader.Plan(c, key)
+	if err != nil {
+		return pl, domain.Version{}, nil, err
+	}
+	v, err := s.Reader.VersionByNumber(c, pl.ID, cmp.Or(number, pl.Latest))
+	if err != nil {
+		return pl, v, nil, err
+	}
+	program, err := s.Plans.Program(c, v.Hash)
+	return pl, v, program, err
+}
+
 // startForm returns the form for a version of a plan, with the values entered so far. Number 0 is
 // the latest version.
 func (s *section) startForm(c *ui.Context, key string, number int) (StartPage, error) {
-	pl, err := s.Reader.Plan(c, key)
+	pl, v, program, err := s.program(c, key, number)
 	if err != nil {
 		return StartPage{}, err
 	}
-	number = cmp.Or(number, pl.Latest)
-	v, err := s.Reader.VersionByNumber(c, pl.ID, number)
-	if err != nil {
-		return StartPage{}, err
-	}
-	program, err := s.Plans.Program(c, v.Hash)
-	if err != nil {
-		return StartPage{}, err
-	}
+	number = v.Number
 	versions, err := s.Reader.Versions(c, pl.ID)
 	if err != nil {
 		return StartPage{}, err
@@ -263,15 +276,7 @@ func commands(c *ui.Context, p *StartPage, plan string, number int, schema any) 
 // start starts a run. If the input is invalid, it shows the form again with the entered values and
 // the problems.
 func (s *section) start(c *ui.Context) error {
-	pl, err := s.Reader.Plan(c, c.Param("plan"))
-	if err != nil {
-		return err
-	}
-	v, err := s.Reader.VersionByNumber(c, pl.ID, cmp.Or(atoi(c.Field("version")), pl.Latest))
-	if err != nil {
-		return err
-	}
-	program, err := s.Plans.Program(c, v.Hash)
+	pl, v, program, err := s.program(c, c.Param("plan"), atoi(c.Field("version")))
 	if err != nil {
 		return err
 	}

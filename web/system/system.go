@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/app"
@@ -38,14 +39,20 @@ func (s *section) system(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
+	p := s.systemPage(c, i)
+	p.Attention, p.Healthy = sorted(s.healthMetrics(c, v, i, providers, tools))
+	p.Normal = c.N(len(p.Healthy), "%s metric within its threshold", "%s metrics within their thresholds")
+	return c.Render(http.StatusOK, Health(p))
+}
+
+// systemPage describes the state of the server: hold, maintenance, and configuration.
+func (s *section) systemPage(c *ui.Context, i domain.Server) SystemPage {
 	p := SystemPage{
 		Shell:    c.Shell("system", "System"),
 		Idem:     kit.NewID(),
 		Parts:    s.systemTabs(c, "/system"),
 		HeldHref: "/runs?q=" + url.QueryEscape("waiting:held"),
 	}
-	p.Attention, p.Healthy = sorted(s.healthMetrics(c, v, i, providers, tools))
-	p.Normal = c.N(len(p.Healthy), "%s metric within its threshold", "%s metrics within their thresholds")
 	p.Hold = holdText(c, i.Hold)
 	if i.Held > 0 {
 		p.Held = c.N(int(i.Held), "%s run is held", "%s runs are held")
@@ -58,7 +65,7 @@ func (s *section) system(c *ui.Context) error {
 	p.CanRelease = (p.Hold != "" || p.Held != "") && c.Principal.Role.Includes(domain.RoleOperator)
 	p.State = serverState(i)
 	p.Health = append(healthFacts(c, i), s.configFacts(c, i)...)
-	return c.Render(http.StatusOK, Health(p))
+	return p
 }
 
 // holdText states why all runs are held, and which audit events are lost.
@@ -249,28 +256,32 @@ func (s *section) systemJobs(c *ui.Context) error {
 	}
 	p := JobsPage{Shell: c.Shell("system", "Background jobs"), Parts: s.systemTabs(c, "/system/jobs")}
 	for _, j := range i.Jobs {
-		row := JobRow{
-			Name:  c.T(j.Name),
-			Every: kit.ApproxDuration(j.Every.Duration()),
-			Error: kit.Escape(j.Error),
-			Last:  c.Time(j.LastAt),
-			Next:  c.Time(j.NextAt),
-			State: kit.Word("idle", "i-wait", locale.Mark("waits"), true),
-		}
-		switch {
-		case j.Running:
-			row.State, row.Next = kit.Word("now", "i-now", locale.Mark("running"), false), kit.Time{}
-		case j.Error != "":
-			row.State = kit.Word("fail", "i-fail", locale.Mark("failed"), true)
-		case !j.LastAt.IsZero():
-			row.State = kit.Word("ok", "i-ok", locale.Mark("done"), true)
-		}
-		if j.Took > 0 {
-			row.Took = vital.Span(j.Took.Duration())
-		}
-		p.Jobs = append(p.Jobs, row)
+		p.Jobs = append(p.Jobs, jobRow(c, j))
 	}
 	return c.Render(http.StatusOK, SystemJobs(p))
+}
+
+func jobRow(c *ui.Context, j domain.Job) JobRow {
+	row := JobRow{
+		Name:  c.T(j.Name),
+		Every: kit.ApproxDuration(j.Every.Duration()),
+		Error: kit.Escape(j.Error),
+		Last:  c.Time(j.LastAt),
+		Next:  c.Time(j.NextAt),
+		State: kit.Word("idle", "i-wait", locale.Mark("waits"), true),
+	}
+	switch {
+	case j.Running:
+		row.State, row.Next = kit.Word("now", "i-now", locale.Mark("running"), false), kit.Time{}
+	case j.Error != "":
+		row.State = kit.Word("fail", "i-fail", locale.Mark("failed"), true)
+	case !j.LastAt.IsZero():
+		row.State = kit.Word("ok", "i-ok", locale.Mark("done"), true)
+	}
+	if j.Took > 0 {
+		row.Took = vital.Span(j.Took.Duration())
+	}
+	return row
 }
 
 // These names of jobs are not literals elsewhere in this package. They are marked here for
@@ -293,19 +304,20 @@ func (s *section) systemLog(c *ui.Context) error {
 	}
 	level, text := c.Query("level"), c.Query("q")
 	p := SystemLogPage{Shell: c.Shell("system", "Daemon log"), Parts: s.systemTabs(c, "/system/log"), Query: text}
-	known := false
-	for _, l := range []struct{ value, word string }{{"", locale.Mark("all")}, {"INFO", locale.Mark("info and above")},
-		{"WARN", locale.Mark("warnings and errors")}, {"ERROR", locale.Mark("errors")}} {
-		known = known || l.value == level
-		p.Levels = append(p.Levels, kit.Option{Value: l.value, Text: c.T(l.word), Selected: l.value == level})
-	}
-	if !known {
+	p.Levels = levels(c, level)
+	if !slices.ContainsFunc(p.Levels, func(o kit.Option) bool { return o.Selected }) {
 		return domain.Errorf(domain.CodeInvalid, "there is no level %q", kit.Escape(level)).Suggest("INFO, WARN or ERROR")
 	}
 	lines, err := s.System.Log(c, level, text)
 	if err != nil {
 		return err
 	}
+	addLines(c, &p, lines)
+	return c.Render(http.StatusOK, SystemLog(p))
+}
+
+// addLines adds the lines of the log, and their number.
+func addLines(c *ui.Context, p *SystemLogPage, lines []domain.DaemonLog) {
 	p.Text = c.T("Lines since the start, newest first. kairosd writes all of them to standard error.")
 	if len(lines) > shownLines {
 		p.Text = c.T("The newest %s of %s lines that match, newest first.", c.Number(shownLines), c.Number(int64(len(lines))))
@@ -315,18 +327,18 @@ func (s *section) systemLog(c *ui.Context) error {
 		p.Text = c.T("No matching lines.")
 	}
 	for _, l := range lines {
-		p.Lines = append(
-			p.Lines,
-			DaemonLine{
-				At:    c.Time(l.At),
-				Level: kit.Escape(l.Level),
-				Text:  kit.Escape(l.Message),
-				Facts: kit.Escape(l.Facts),
-				Role:  map[string]string{"ERROR": "fail", "WARN": "need"}[l.Level],
-			},
-		)
+		p.Lines = append(p.Lines, DaemonLine{At: c.Time(l.At), Level: kit.Escape(l.Level), Text: kit.Escape(l.Message),
+			Facts: kit.Escape(l.Facts), Role: map[string]string{"ERROR": "fail", "WARN": "need"}[l.Level]})
 	}
-	return c.Render(http.StatusOK, SystemLog(p))
+}
+
+// levels are the choices of the least level of the log. selected is that of the page.
+func levels(c *ui.Context, selected string) (list []kit.Option) {
+	for _, l := range []struct{ value, word string }{{"", locale.Mark("all")}, {"INFO", locale.Mark("info and above")},
+		{"WARN", locale.Mark("warnings and errors")}, {"ERROR", locale.Mark("errors")}} {
+		list = append(list, kit.Option{Value: l.value, Text: c.T(l.word), Selected: l.value == selected})
+	}
+	return list
 }
 
 // configured returns the active configuration.
