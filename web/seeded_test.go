@@ -32,7 +32,8 @@ var unseededPaths = map[string]string{
 	"/agents/tools/:tool/accept": "a tool whose definition changed is needed",
 	"/settings/tokens/:token":    "it redirects to the list", "/settings/tokens/:token/revoke": "a token is needed, whose id changes",
 	"/schedules/:schedule/resume": "a paused schedule is needed", "/schedules/:schedule/missed": "missed slots are needed",
-	"/docs/img/:picture": isFile, "/agents/spend.csv": isFile, "/memory/forget": "a session with memory is needed",
+	"/events/hooks/:hook/resume": "a paused hook is needed",
+	"/docs/img/:picture":         isFile, "/agents/spend.csv": isFile, "/memory/forget": "a session with memory is needed",
 }
 
 // Reasons why an address has no page of its own.

@@ -25,6 +25,7 @@ import (
 	"github.com/kairosd/kairosd/web/handoffs"
 	"github.com/kairosd/kairosd/web/help"
 	"github.com/kairosd/kairosd/web/home"
+	"github.com/kairosd/kairosd/web/hooks"
 	"github.com/kairosd/kairosd/web/live"
 	"github.com/kairosd/kairosd/web/memory"
 	"github.com/kairosd/kairosd/web/part/graph"
@@ -35,6 +36,7 @@ import (
 	"github.com/kairosd/kairosd/web/runs"
 	"github.com/kairosd/kairosd/web/schedules"
 	"github.com/kairosd/kairosd/web/settings"
+	"github.com/kairosd/kairosd/web/signals"
 	"github.com/kairosd/kairosd/web/start"
 	"github.com/kairosd/kairosd/web/system"
 	"github.com/kairosd/kairosd/web/ui"
@@ -180,6 +182,8 @@ func (s *Server) buildSections() []ui.Section {
 		runs.Section(runs.Ports{App: s.App, Reader: s.Reader, Programs: s.Engine}),
 		plans.Section(plans.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Layouts: &s.layouts}),
 		schedules.Section(schedules.Ports{App: s.App}),
+		hooks.Section(hooks.Ports{App: s.App, Base: s.eventsBase}),
+		signals.Section(signals.Ports{App: s.App}),
 		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),
 		start.Section(start.Ports{App: s.App, Reader: s.Reader, Plans: s.Engine}),
 		system.Section(system.Ports{App: s.App, System: s.System, Settings: s.Settings}),
@@ -202,6 +206,14 @@ func (s *Server) newSite() *ui.Site {
 // ServeHooks passes deliveries to h: requests of POST /hooks/KEY, whose senders have a signature instead of
 // a login. It must be called before the first request.
 func (s *Server) ServeHooks(h http.Handler) { s.echo.POST("/hooks/:hook", echo.WrapHandler(h)) }
+
+// eventsBase returns the address of the server as other systems reach it: the one that the browser uses.
+func (s *Server) eventsBase(r *http.Request) string {
+	if s.secure(r) {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
 
 func (s *Server) now() time.Time { return s.Now() }
 

@@ -875,7 +875,7 @@ CREATE TABLE signal_waits (
     due_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Serves WaitMatchable, WaitCount, SignalNamesMatchable.
+-- Serves WaitMatchable, WaitCount, WaitList, SignalNamesMatchable.
 CREATE INDEX signal_waits_by_name ON signal_waits (name, key, since, id);
 
 -- The waits that a signal ended. A step of a run gets a signal once, in whichever visit.
@@ -939,6 +939,8 @@ CREATE INDEX hook_deliveries_by_event ON hook_deliveries (hook_id, event, state)
 CREATE INDEX hook_deliveries_by_hook ON hook_deliveries (hook_id, id);
 -- Serves HookDeliveryDelete.
 CREATE INDEX hook_deliveries_by_age ON hook_deliveries (received_at);
+-- Serves HookDeliveryOfRun.
+CREATE INDEX hook_deliveries_by_run ON hook_deliveries (run_id) WHERE state = 'accepted' AND run_id <> 0;
 
 -- What lists of deliveries do not need.
 CREATE TABLE hook_contents (

@@ -53,6 +53,12 @@ WHERE d.hook_id = (SELECT x.id FROM hooks AS x WHERE x.public_id = @hook) AND d.
 ORDER BY d.id DESC
 LIMIT @max;
 
+-- The delivery that started a run.
+-- name: HookDeliveryOfRun :one
+SELECT d.public_id FROM hook_deliveries AS d
+WHERE d.state = 'accepted' AND d.run_id <> 0 AND d.run_id = (SELECT r.id FROM runs AS r WHERE r.public_id = @run)
+LIMIT 1;
+
 -- Verified deliveries with a state, oldest first: the first of each event, unless the event was accepted.
 -- name: HookReplayable :many
 SELECT d.public_id, d.received_at

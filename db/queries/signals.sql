@@ -72,3 +72,12 @@ LIMIT @max;
 
 -- name: WaitCount :one
 SELECT count(*) FROM signal_waits WHERE name = @name AND key = @key;
+
+-- Waits by name, key, and time, from a position on.
+-- name: WaitList :many
+SELECT w.id, w.name, w.key, w.node, w.visit, w.item, w.since, w.due_at, r.public_id AS run, p.key AS plan_key
+FROM signal_waits AS w JOIN runs AS r ON r.id = w.run_id JOIN plans AS p ON p.id = r.plan_id
+WHERE w.name >= @name AND (w.name > @name OR w.key > @key OR (w.key = @key AND (w.since > @since OR (w.since = @since AND w.id > @id))))
+  AND instr(lower(w.name), lower(cast(@text AS text))) > 0
+ORDER BY w.name, w.key, w.since, w.id
+LIMIT @max;

@@ -121,8 +121,11 @@ func (h hookHandler) list(ctx context.Context, in *hooksIn) (*hooksOut, error) {
 // answer returns a hook with warnings.
 func (h hookHandler) answer(ctx context.Context, x domain.Hook, status int) (*hookOut, error) {
 	out := &hookOut{Status: status, ETag: etag(strconv.FormatInt(x.Rev, 10)), Body: apitypes.HookDetail{Hook: apitypes.HookOf(x)}}
-	var err error
-	out.Body.Warnings, err = h.hooks.Warnings(ctx, actorOf(ctx), x)
+	warnings, err := h.hooks.Warnings(ctx, actorOf(ctx), x)
+	out.Body.Warnings = make([]string, len(warnings))
+	for i, w := range warnings {
+		out.Body.Warnings[i] = w.String()
+	}
 	return out, err
 }
 

@@ -20,6 +20,13 @@ type (
 	signalsOut struct {
 		Body apitypes.List[apitypes.Signal]
 	}
+	signalWaitsIn struct {
+		PageIn
+		Filter string `query:"filter" maxLength:"256" doc:"Part of the name."`
+	}
+	signalWaitsOut struct {
+		Body apitypes.List[apitypes.SignalWait]
+	}
 	signalIn struct {
 		ID string `path:"id" maxLength:"128" doc:"The signal's id."`
 	}
@@ -43,6 +50,8 @@ func (h signalHandler) routes(a *API) {
 		Summary: "List signals, newest first"}, h.list)
 	mount(a, huma.Operation{OperationID: "get-signal", Method: http.MethodGet, Path: "/signals/{id}", Tags: tags,
 		Summary: "Get a signal with the waits that it ended"}, h.get)
+	mount(a, huma.Operation{OperationID: "list-signal-waits", Method: http.MethodGet, Path: "/signal-waits", Tags: tags,
+		Summary: "List the waits of steps for signals, by name"}, h.waits)
 	mount(a, huma.Operation{OperationID: "send-signal", Method: http.MethodPost, Path: "/signals", Tags: tags,
 		DefaultStatus: http.StatusCreated, Summary: "Send a signal to steps that wait for it",
 		Description: "A signal that no step waits for ends the first wait that begins before it expires."}, h.send)
@@ -59,6 +68,18 @@ func (h signalHandler) list(ctx context.Context, in *signalsIn) (*signalsOut, er
 		return nil, err
 	}
 	return &signalsOut{listOf(list.Items, h.seal(ctx, list.Next), apitypes.SignalOf)}, nil
+}
+
+func (h signalHandler) waits(ctx context.Context, in *signalWaitsIn) (*signalWaitsOut, error) {
+	after, err := h.unseal(ctx, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	list, err := h.signals.Waits(ctx, actorOf(ctx), domain.WaitFilter{Text: in.Filter, Page: domain.Page{After: after, Limit: in.Limit}})
+	if err != nil {
+		return nil, err
+	}
+	return &signalWaitsOut{listOf(list.Items, h.seal(ctx, list.Next), apitypes.SignalWaitOf)}, nil
 }
 
 func (h signalHandler) get(ctx context.Context, in *signalIn) (*signalOut, error) {

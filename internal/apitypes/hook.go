@@ -19,6 +19,7 @@ type Hook struct {
 	SignalKey string              `json:"signalKey" doc:"A CEL expression that gives the key of the signal."`
 	Labels    map[string]string   `json:"labels,omitempty" doc:"Labels of the runs."`
 	Paused    *domain.Disablement `json:"paused,omitempty" doc:"Who paused the hook, and why; absent: it is not paused."`
+	Last      *HookDelivery       `json:"lastDelivery,omitempty" doc:"The newest delivery, in lists."`
 	Actor     string              `json:"actor" doc:"Who created the hook or changed it last: the actor of its runs."`
 	Rev       int64               `json:"rev" doc:"The revision, which the ETag is made of."`
 	CreatedAt time.Time           `json:"createdAt"`
@@ -38,6 +39,10 @@ func HookOf(h domain.Hook) Hook {
 		UpdatedAt: h.UpdatedAt}
 	if h.PlanID != "" {
 		out.Plan = &domain.PlanRef{ID: h.PlanID, Key: h.PlanKey, Version: h.Version}
+	}
+	if h.Last != nil {
+		last := HookDeliveryOf(*h.Last)
+		out.Last = &last
 	}
 	return out
 }

@@ -30,6 +30,25 @@ type SignalMatch struct {
 	At    time.Time `json:"matchedAt" doc:"When the wait ended."`
 }
 
+// SignalWait is the wait of a step for a signal.
+type SignalWait struct {
+	Run   string    `json:"run" doc:"The run's id."`
+	Plan  string    `json:"plan" doc:"The key of its plan."`
+	Name  string    `json:"name" doc:"The name of the signal."`
+	Key   string    `json:"key" doc:"The key of the signal; may be empty."`
+	Node  string    `json:"node" doc:"The step."`
+	Visit int       `json:"visit" doc:"The iteration, starting at 1."`
+	Item  int       `json:"item" doc:"The item of a foreach; -1: none."`
+	Since time.Time `json:"startedAt" doc:"When the wait began."`
+	Due   time.Time `json:"dueAt,omitzero" doc:"When it ends without a signal; absent: never."`
+}
+
+// SignalWaitOf is a wait as the API returns it.
+func SignalWaitOf(w domain.SignalWait) SignalWait {
+	return SignalWait{Run: w.Run, Plan: w.Plan, Name: w.Name, Key: w.Key, Node: w.Node, Visit: w.Visit, Item: w.Item, Since: w.Since,
+		Due: w.Due}
+}
+
 // SignalCreate is a signal to send.
 type SignalCreate struct {
 	Name    string         `json:"name" maxLength:"256" doc:"The name that steps wait for." example:"paid.42"`

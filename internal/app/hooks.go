@@ -19,6 +19,7 @@ type hookStore interface {
 	Hook(ctx context.Context, idOrKey string) (domain.Hook, error)
 	Hooks(ctx context.Context, f domain.HookFilter) (domain.List[domain.Hook], error)
 	HookDelivery(ctx context.Context, id string) (domain.HookDelivery, error)
+	DeliveryOfRun(ctx context.Context, run string) (string, error)
 	HookDeliveries(ctx context.Context, f domain.DeliveryFilter) (domain.List[domain.HookDelivery], error)
 	Replayable(ctx context.Context, f domain.ReplayFilter) (ids []string, first, last time.Time, err error)
 }
@@ -46,8 +47,8 @@ func (h *Hooks) Get(ctx context.Context, by domain.Actor, idOrKey string) (domai
 // Warnings returns warnings about the plan of a hook, whose input is untrusted.
 //
 // Errors: forbidden.
-func (h *Hooks) Warnings(ctx context.Context, by domain.Actor, x domain.Hook) ([]string, error) {
-	out := []string{}
+func (h *Hooks) Warnings(ctx context.Context, by domain.Actor, x domain.Hook) ([]domain.Message, error) {
+	var out []domain.Message
 	if err := h.allow(ctx, GetHook, by, ""); err != nil || x.PlanID == "" {
 		return out, err
 	}
@@ -63,7 +64,7 @@ func (h *Hooks) Warnings(ctx context.Context, by domain.Actor, x domain.Hook) ([
 	if doc, _ := planner.Parse(v.Source); doc != nil {
 		for _, p := range doc.Check(&untrusted) {
 			if p.Code == "plan.rule_of_two" {
-				out = append(out, p.Message.String())
+				out = append(out, p.Message)
 			}
 		}
 	}
@@ -93,6 +94,16 @@ func (h *Hooks) Delivery(ctx context.Context, by domain.Actor, id string) (domai
 		return domain.HookDelivery{}, err
 	}
 	return h.store.HookDelivery(ctx, id)
+}
+
+// DeliveryOf returns the ID of the delivery that started a run, or "" if none did.
+//
+// Errors: forbidden.
+func (h *Hooks) DeliveryOf(ctx context.Context, by domain.Actor, run string) (string, error) {
+	if err := h.allow(ctx, ListHookDeliveries, by, ""); err != nil {
+		return "", err
+	}
+	return h.store.DeliveryOfRun(ctx, run)
 }
 
 func (h *Hooks) object() object[domain.Hook] {

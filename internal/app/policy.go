@@ -147,9 +147,10 @@ const (
 
 // Signals.
 const (
-	ListSignals Operation = "list-signals"
-	GetSignal   Operation = "get-signal"
-	SendSignal  Operation = "send-signal"
+	ListSignals     Operation = "list-signals"
+	GetSignal       Operation = "get-signal"
+	ListSignalWaits Operation = "list-signal-waits"
+	SendSignal      Operation = "send-signal"
 )
 
 // Hooks.
@@ -355,9 +356,10 @@ var policy = map[Operation]Rule{
 	PreviewBackfill:  {Query, domain.RoleViewer, "runs:read", ""},
 	BackfillSchedule: {Job, domain.RoleOperator, "runs:write", "schedule.backfill"},
 
-	ListSignals: {Query, domain.RoleViewer, "runs:read", ""},
-	GetSignal:   {Query, domain.RoleViewer, "runs:read", ""},
-	SendSignal:  {Entity, domain.RoleOperator, "runs:write", "signal.send"},
+	ListSignals:     {Query, domain.RoleViewer, "runs:read", ""},
+	GetSignal:       {Query, domain.RoleViewer, "runs:read", ""},
+	ListSignalWaits: {Query, domain.RoleViewer, "runs:read", ""},
+	SendSignal:      {Entity, domain.RoleOperator, "runs:write", "signal.send"},
 
 	ListHooks:          {Query, domain.RoleViewer, "runs:read", ""},
 	GetHook:            {Query, domain.RoleViewer, "runs:read", ""},

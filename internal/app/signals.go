@@ -14,6 +14,7 @@ type Signals struct{ *kernel }
 
 type signalStore interface {
 	Signal(ctx context.Context, id string) (domain.Signal, error)
+	SignalWaits(ctx context.Context, f domain.WaitFilter) (domain.List[domain.SignalWait], error)
 	Signals(ctx context.Context, f domain.SignalFilter) (domain.List[domain.Signal], error)
 }
 
@@ -35,6 +36,16 @@ func (s *Signals) Get(ctx context.Context, by domain.Actor, id string) (domain.S
 		return domain.Signal{}, err
 	}
 	return s.store.Signal(ctx, id)
+}
+
+// Waits returns a page of the waits of steps for signals, by name.
+//
+// Errors: invalid (the cursor), forbidden.
+func (s *Signals) Waits(ctx context.Context, by domain.Actor, f domain.WaitFilter) (domain.List[domain.SignalWait], error) {
+	if err := s.allow(ctx, ListSignalWaits, by, ""); err != nil {
+		return domain.List[domain.SignalWait]{}, err
+	}
+	return s.store.SignalWaits(ctx, f)
 }
 
 // NewSignal is a signal to send.

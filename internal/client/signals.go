@@ -23,6 +23,17 @@ func (c *Client) Signal(ctx context.Context, id string) (apitypes.Signal, error)
 	return out, err
 }
 
+// SignalWaits lists the waits of steps for signals, by name.
+func (c *Client) SignalWaits(ctx context.Context, f domain.WaitFilter) (items []apitypes.SignalWait, next string, err error) {
+	q := pageQuery(f.Page)
+	if f.Text != "" {
+		q.Set("filter", f.Text)
+	}
+	var out list[apitypes.SignalWait]
+	_, err = c.do(ctx, call{method: http.MethodGet, path: "/signal-waits", query: q, into: &out})
+	return out.Items, out.Next, err
+}
+
 // Signals lists signals, newest first.
 func (c *Client) Signals(ctx context.Context, f domain.SignalFilter) (items []apitypes.Signal, next string, err error) {
 	q := pageQuery(f.Page)

@@ -66,7 +66,9 @@ type Hook struct {
 	Version         int // 0 is the current version
 	HookSpec
 	// Paused is why deliveries are refused.
-	Paused               *Disablement
+	Paused *Disablement
+	// Last is the newest delivery, in lists. It is nil if there is none.
+	Last                 *HookDelivery
 	Actor                string // created the hook or changed it last; the actor of its runs
 	Rev                  int64
 	CreatedAt, UpdatedAt time.Time

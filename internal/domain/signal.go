@@ -67,10 +67,17 @@ type SignalFilter struct {
 	Page   Page
 }
 
+// WaitFilter selects waits of steps for signals. Zero fields do not restrict.
+type WaitFilter struct {
+	Text string // part of the name
+	Page Page
+}
+
 // SignalWait is the wait of a step for a signal.
 type SignalWait struct {
 	ID          string // also in the journal row of the wait
 	Run         string
+	Plan        string // key, in lists
 	Name, Key   string
 	Node        string
 	Visit, Item int

@@ -44,6 +44,12 @@ func everyHookQuery(t *testing.T, s *Store, v domain.Version, must func(string, 
 	if must("delivery", err); got.Hook != "h" || got.Run != run.ID || !got.Verified {
 		t.Errorf("%+v", got)
 	}
+	if id, err := s.DeliveryOfRun(ctx, run.ID); err != nil || id != d.ID {
+		t.Errorf("delivery of the run: %q %v", id, err)
+	}
+	if id, err := s.DeliveryOfRun(ctx, "none"); err != nil || id != "" {
+		t.Errorf("delivery of an unknown run: %q %v", id, err)
+	}
 	page, err := s.HookDeliveries(ctx, domain.DeliveryFilter{Hook: h.ID, Page: domain.Page{Limit: 1}})
 	if must("deliveries", err); len(page.Items) != 1 || page.Items[0].ID != refused.ID || page.Next == "" {
 		t.Errorf("%+v", page)
@@ -65,7 +71,7 @@ func everyHookQuery(t *testing.T, s *Store, v domain.Version, must func(string, 
 	})
 	list, err := s.Hooks(ctx, domain.HookFilter{Text: "H"})
 	if must("list", err); len(list.Items) != 1 || list.Items[0].Paused == nil || list.Items[0].Labels["env"] != "prod" ||
-		list.Items[0].PlanKey == "" {
+		list.Items[0].PlanKey == "" || list.Items[0].Last == nil || list.Items[0].Last.ID != refused.ID {
 		t.Errorf("%+v", list.Items)
 	}
 	old := domain.HookDelivery{ID: domain.NewID(), HookID: h.ID, State: domain.DeliveryRefused, Body: "b", Verified: true}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -34,6 +35,29 @@ func everySignalQuery(t *testing.T, s *Store, v domain.Version, must func(string
 	must("matchable", err)
 	if len(signals) != 2 || signals[0].ID != one.ID || !signals[1].All || len(waits) != 1 || waits[0].Run != run.ID {
 		t.Errorf("%+v %+v", signals, waits)
+	}
+	second := wait
+	second.ID, second.Node = "v", "b"
+	must("second wait", s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: run.LastSeq, Waits: []domain.SignalWait{second},
+		Patch: &domain.RunPatch{AddPath: "b"}}))
+	var listed []string
+	for f := (domain.WaitFilter{Text: "N", Page: domain.Page{Limit: 1}}); len(listed) < 9; {
+		page, err := s.SignalWaits(ctx, f)
+		must("waits", err)
+		for _, w := range page.Items {
+			listed = append(listed, w.ID+" "+w.Plan)
+		}
+		if f.Page.After = page.Next; page.Next == "" {
+			break
+		}
+	}
+	if want := []string{"v signaled", "w signaled"}; !slices.Equal(listed, want) {
+		t.Errorf("waits %q, want %q", listed, want)
+	}
+	for _, after := range []string{"x", "[]"} {
+		if _, err := s.SignalWaits(ctx, domain.WaitFilter{Page: domain.Page{After: after}}); domain.CodeOf(err) != domain.CodeInvalid {
+			t.Errorf("cursor %q: %v", after, err)
+		}
 	}
 	for _, x := range []domain.Signal{one, all} {
 		end := domain.Checkpoint{Run: run.ID, Fence: run.LastSeq, Waits: []domain.SignalWait{{ID: "w", Node: "a", Visit: 1, Item: -1,

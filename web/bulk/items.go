@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/incoming"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -83,7 +84,7 @@ func itemOf(c *ui.Context, b domain.Bulk, it domain.BulkItem) Item {
 		row.Run = kit.Link{Text: c.Time(slot).Text, Href: link.List("/runs", b.Query)}
 	}
 	if b.Action == domain.ActionReplay { // a delivery
-		row.Run.Href = link.List("/runs", b.Query)
+		row.Run.Href = incoming.Delivery(it.Run)
 	}
 	if it.Result != "" {
 		row.Result = kit.Link{Text: domain.ShortID(it.Result), Href: "/runs/" + it.Result}

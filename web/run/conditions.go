@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/incoming"
 	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/run/doubts"
 	"github.com/kairosd/kairosd/web/run/events"
@@ -85,7 +87,8 @@ func (b *headPart) untilOn(w *Why) {
 				continue
 			}
 		}
-		if len(b.Detail.Waits) == 1 && wait.Due.IsZero() && kit.Escape(wait.Message) == w.Headline && wait.Reason != domain.WaitBudget {
+		if len(b.Detail.Waits) == 1 && wait.Due.IsZero() && wait.Event == "" && kit.Escape(wait.Message) == w.Headline &&
+			wait.Reason != domain.WaitBudget {
 			break // the headline shows the same
 		}
 		if wait.Reason == domain.WaitBudget {
@@ -117,6 +120,12 @@ func (b *headPart) untilOn(w *Why) {
 		}
 		if wait.Child != "" {
 			c.Link = kit.Link{Text: domain.ShortID(wait.Child), Href: "/runs/" + wait.Child}
+		}
+		if wait.Event != "" {
+			c.Seen = append(c.Seen, b.T("signal %s", kit.Escape(strings.TrimSpace(wait.Event+" "+wait.Key))))
+			if b.May(app.SendSignal) {
+				c.Link = kit.Link{Text: b.T("Send it…"), Href: incoming.Send(wait.Event, wait.Key), Dialog: true}
+			}
 		}
 		w.Conditions = append(w.Conditions, c)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/incoming"
 	"github.com/kairosd/kairosd/web/part/schedule"
 	"github.com/kairosd/kairosd/web/part/value"
 )
@@ -75,6 +76,11 @@ func (b *headPart) facts() (out []kit.Fact) {
 	}
 	if slot := run.Slot; !slot.IsZero() {
 		mark("i-clock", b.T("Slot"), kit.Escape(slot.Schedule)+" · "+b.Time(slot.At).Text, schedule.Address(slot.Schedule))
+	}
+	if run.Origin == domain.OriginHook {
+		if id, err := b.App.Hooks.DeliveryOf(b.Context, b.Principal.Actor(), run.ID); err == nil && id != "" {
+			mark("i-bolt", b.T("Delivery"), domain.ShortID(id), incoming.Delivery(id))
+		}
 	}
 	if run.RerunOf != "" {
 		add(b.T("Rerun of"), domain.ShortID(run.RerunOf), "/runs/"+run.RerunOf)

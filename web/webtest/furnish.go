@@ -3,6 +3,7 @@ package webtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"testing"
 	"time"
@@ -39,6 +40,8 @@ type Furnishing interface {
 	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error)
 	StartBulk(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error)
 	CreateSchedule(ctx context.Context, s apitypes.ScheduleCreate) (apitypes.Schedule, error)
+	CreateHook(ctx context.Context, h apitypes.HookCreate) (apitypes.HookDetail, error)
+	SendSignal(ctx context.Context, s apitypes.SignalCreate) (apitypes.Signal, error)
 }
 
 // furnished implements Furnishing for a Site.
@@ -85,6 +88,15 @@ func (f furnished) CreateSchedule(ctx context.Context, s apitypes.ScheduleCreate
 		ScheduleFields: app.ScheduleFields{Plan: s.Plan, Cron: s.Cron, Zone: s.TimeZone, Labels: s.Labels}})
 	return apitypes.Schedule{ID: x.ID, Key: x.Key}, err
 }
+func (f furnished) CreateHook(ctx context.Context, h apitypes.HookCreate) (apitypes.HookDetail, error) {
+	x, err := f.App.Hooks.Create(ctx, app.NewHook{Meta: app.Meta{By: f.Admin}, Key: h.Key,
+		HookFields: app.HookFields{Plan: h.Plan, Scheme: h.Scheme, Secret: h.Secret, Filter: h.Filter, Labels: h.Labels}})
+	return apitypes.HookDetail{Hook: apitypes.HookOf(x)}, err
+}
+func (f furnished) SendSignal(ctx context.Context, s apitypes.SignalCreate) (apitypes.Signal, error) {
+	x, err := f.App.Signals.Send(ctx, app.NewSignal{Meta: app.Meta{By: f.Admin}, Name: s.Name, Key: s.Key, Data: s.Data})
+	return apitypes.SignalOf(x), err
+}
 func (f furnished) StartBulk(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {
 	return f.Bulk.Start(ctx, actor, r)
 }
@@ -96,6 +108,12 @@ func (s *Site) OpenCircuit(host string) {
 		circuit.Settings{Failures: 1, Cooldown: time.Hour},
 	)
 	s.Tools.Circuits.Leave(pass, circuit.Unwell, errors.New("no answer: "+Hostile))
+}
+
+// Awaits starts a run that waits for a signal, and returns when it waits.
+func (s *Site) Awaits(tb testing.TB, plan string) domain.Run {
+	tb.Helper()
+	return Awaits(tb, furnished{s}, s.Admin, plan)
 }
 
 // Furnish adds data to a seed that only some pages need: a draft, bulk operations, an open circuit,
@@ -166,9 +184,71 @@ func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded 
 		ScheduleChange: apitypes.ScheduleChange{Plan: &plan, Cron: &cron, TimeZone: &zone, Labels: &labels}}); err != nil {
 		tb.Fatal(err)
 	}
+	d.events(ctx, tb, on, admin)
 	d.damage(tb, on, admin)
 	return d
 }
+
+// events adds a hook with two deliveries, a signal that is kept, and a run that waits for another one.
+func (d *Seeded) events(ctx context.Context, tb testing.TB, on Furnishing, admin domain.Actor) {
+	tb.Helper()
+	plan, scheme, secret, filter := "report", domain.HookGitHub, "GITHUB", "body.action == 'published' // "+Hostile
+	labels := map[string]string{"note": Hostile}
+	if _, err := on.CreateHook(ctx, apitypes.HookCreate{Key: "releases", HookEdit: apitypes.HookEdit{Plan: &plan, Scheme: &scheme,
+		Secret: &secret, Filter: &filter, Labels: &labels}}); err != nil {
+		tb.Fatal(err)
+	}
+	sent, err := on.SendSignal(ctx, apitypes.SignalCreate{Name: "returned.7", Key: Hostile[:25], Data: domain.RawJSON(`{"note": "<b>"}`)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d.Signal, d.Delivery = sent.ID, domain.NewID()
+	Plan(tb, on, admin, `
+id: order
+nodes:
+  paid: {wait: {event: paid.42, key: "a & b", timeout: 2d}}
+  again: {wait: {event: paid.42}, needs: [paid]}
+`)
+	d.Waits = Awaits(tb, on, admin, "order")
+	now := time.Now().UnixMicro()
+	on.Damage(tb, fmt.Sprintf(deliveries, d.Delivery, "accepted", "", "", 1, d.Completed.ID, now-2,
+		`{"action": "published", "note": "<i>"}`)+
+		fmt.Sprintf(deliveries, domain.NewID(), "refused", "hook.signature", "the signature is wrong", 0, "", now-1, "")+
+		fmt.Sprintf(deliveries, domain.NewID(), "refused", "invalid", "no <b>input</b>", 1, "", now, "{}"))
+}
+
+// Awaits starts a run that waits for a signal, and returns when it waits.
+func Awaits(tb testing.TB, on Furnishing, admin domain.Actor, plan string) domain.Run {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	defer cancel()
+	run, err := on.Start(ctx, admin, domain.StartRequest{Plan: plan})
+	for err == nil && run.WaitReason != domain.WaitSignal {
+		select {
+		case <-ctx.Done():
+			tb.Fatalf("run %s does not wait for a signal: %s", run.ID, run.Status)
+		case <-time.After(10 * time.Millisecond):
+		}
+		var detail domain.RunDetail
+		detail, err = on.Detail(ctx, run.ID)
+		run = detail.Run
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return run
+}
+
+// deliveries inserts a delivery to the hook of events.
+const deliveries = `
+INSERT INTO hook_deliveries (public_id, hook_id, key, event, state, reason, message, size, remote, verified, run_id, signal, replay_of,
+                             received_at)
+SELECT '%[1]s', h.id, '%[1]s', '%[1]s', '%[2]s', '%[3]s', '%[4]s', 38, '192.0.2.7', %[5]d,
+       coalesce((SELECT r.id FROM runs AS r WHERE r.public_id = '%[6]s'), 0), '', '', %[7]d FROM hooks AS h WHERE h.key = 'releases';
+INSERT INTO hook_contents (delivery_id, headers, body)
+SELECT d.id, '{"content-type": "application/json", "x-github-event": "release"}', '%[8]s'
+FROM hook_deliveries AS d WHERE d.public_id = '%[1]s';
+`
 
 // damage adds two runs that waited for an approval when the disk failed. One has lost the result of
 // its payment, the other its input.
@@ -261,6 +341,19 @@ func (d Seeded) furniture() []string {
 		"/schedules/yearly/delete",
 		"/schedules/yearly/backfill",
 		"/runs/new?schedule=yearly",
+		"/events/hooks/releases",
+		"/events/hooks/releases?status=refused",
+		"/events/hooks/releases/edit",
+		"/events/hooks/releases/pause",
+		"/events/hooks/releases/delete",
+		"/events/hooks/releases/replay?status=refused",
+		"/events/hooks/releases/replay?delivery="+d.Delivery,
+		"/events/deliveries/"+d.Delivery,
+		"/events/signals?status=waiting",
+		"/events/signals/"+d.Signal,
+		"/events/waits",
+		"/runs/"+d.Waits.ID,
+		"/runs/"+d.Waits.ID+"?step=paid&tab=output",
 	)
 }
 

@@ -347,6 +347,10 @@ type Seeded struct {
 	// TakenBack, the ID of a withdrawn approval request.
 	Damaged, Halved domain.Run
 	TakenBack       string
+	// Delivery is the ID of a delivery to a hook, Signal that of a signal, and Waits a run that waits
+	// for a signal. Furnish adds them.
+	Delivery, Signal string
+	Waits            domain.Run
 	// Handoff is a handoff from the desk to the accountant. Furnish adds it.
 	Handoff domain.HandoffSummary
 }

@@ -55,7 +55,7 @@ func (s *SignalReader) Signals(ctx context.Context, f domain.SignalFilter) (doma
 	if f.Page.After != "" {
 		var err error
 		if before, err = strconv.ParseInt(f.Page.After, 10, 64); err != nil {
-			return list, core.Translate(err, "read a cursor")
+			return list, core.BadCursor()
 		}
 	}
 	limit := core.PageLimit(f.Page.Limit)
@@ -109,6 +109,39 @@ func (s *SignalReader) Matchable(ctx context.Context, name, key string, limit in
 	return signals, waits, core.Translate(err, "read signals")
 }
 
+// waitCursor is a position in the list of waits.
+type waitCursor struct {
+	Name, Key, ID string
+	Since         int64
+}
+
+// SignalWaits lists the waits of steps for signals, by name, key, and time.
+func (s *SignalReader) SignalWaits(ctx context.Context, f domain.WaitFilter) (domain.List[domain.SignalWait], error) {
+	var list domain.List[domain.SignalWait]
+	var at waitCursor
+	if f.Page.After != "" {
+		if err := json.Unmarshal([]byte(f.Page.After), &at); err != nil {
+			return list, core.BadCursor()
+		}
+	}
+	limit := core.PageLimit(f.Page.Limit)
+	rows, err := s.db.Q.WaitList(ctx, dbsqlc.WaitListParams{Name: at.Name, Key: at.Key, Since: at.Since, ID: at.ID, Text: f.Text,
+		Max: int64(limit) + 1})
+	if err != nil {
+		return list, core.Translate(err, "list waits")
+	}
+	for i, r := range rows {
+		if i == limit {
+			last := rows[i-1]
+			list.Next = core.EncodeJSON(waitCursor{last.Name, last.Key, last.ID, last.Since})
+			break
+		}
+		list.Items = append(list.Items, domain.SignalWait{ID: r.ID, Run: r.Run, Plan: r.PlanKey, Name: r.Name, Key: r.Key, Node: r.Node,
+			Visit: int(r.Visit), Item: int(r.Item), Since: core.FromMicros(r.Since), Due: core.FromMicros(r.DueAt)})
+	}
+	return list, nil
+}
+
 // Delivered reports whether a signal for all has ended a wait of the same step before.
 func (s *SignalReader) Delivered(ctx context.Context, signal string, w domain.SignalWait) (bool, error) {
 	r, err := s.db.Q.SignalGet(ctx, signal)
@@ -137,7 +170,15 @@ func (s *SignalReader) Hooks(ctx context.Context, f domain.HookFilter) (domain.L
 			list.Next = rows[i-1].Hook.Key
 			break
 		}
-		list.Items = append(list.Items, incoming.HookOf(r.Hook, r.PlanPublicID, r.PlanKey))
+		h := incoming.HookOf(r.Hook, r.PlanPublicID, r.PlanKey)
+		last, err := s.HookDeliveries(ctx, domain.DeliveryFilter{Hook: h.ID, Page: domain.Page{Limit: 1}})
+		if err != nil {
+			return list, err
+		}
+		if len(last.Items) > 0 {
+			h.Last = &last.Items[0]
+		}
+		list.Items = append(list.Items, h)
 	}
 	return list, nil
 }
@@ -146,6 +187,15 @@ func (s *SignalReader) Hooks(ctx context.Context, f domain.HookFilter) (domain.L
 // if there is none.
 func (s *SignalReader) Accepted(ctx context.Context, hook, key string) (domain.HookDelivery, error) {
 	return incoming.Accepted(ctx, s.db.Q, hook, key)
+}
+
+// DeliveryOfRun returns the ID of the delivery that started a run, or "".
+func (s *SignalReader) DeliveryOfRun(ctx context.Context, run string) (string, error) {
+	id, err := s.db.Q.HookDeliveryOfRun(ctx, run)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return id, core.Translate(err, "read a delivery")
 }
 
 // HookDelivery finds a delivery. It returns CodeNotFound.
@@ -185,7 +235,7 @@ func (s *SignalReader) HookDeliveries(ctx context.Context, f domain.DeliveryFilt
 	if f.Page.After != "" {
 		var err error
 		if before, err = strconv.ParseInt(f.Page.After, 10, 64); err != nil {
-			return list, core.Translate(err, "read a cursor")
+			return list, core.BadCursor()
 		}
 	}
 	limit := core.PageLimit(f.Page.Limit)

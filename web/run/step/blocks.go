@@ -10,11 +10,13 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 	part "github.com/kairosd/kairosd/web/part/run"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/diff/jsondiff"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/part/failure"
+	"github.com/kairosd/kairosd/web/part/incoming"
 	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/run/log"
 	"github.com/kairosd/kairosd/web/run/record"
@@ -55,11 +57,22 @@ func (b inspectorPart) blocks(st *record.Step, a *record.Attempt, tab string) []
 			out.Text = b.T("It still runs.")
 		case domain.NodeWaiting:
 			out.Text = b.T("It waits.")
+			out.More = append(out.More, b.sendLinks(st)...)
 		case domain.NodeSkipped:
 			out.Text = b.T("It was skipped.")
 		}
 	}
 	return []kit.Block{out}
+}
+
+// sendLinks returns links to the form that sends the signal a step waits for.
+func (b inspectorPart) sendLinks(st *record.Step) (out []kit.Link) {
+	for _, w := range b.Detail.Waits {
+		if w.Event != "" && w.Node == st.Node && w.Visit == st.Visit && w.Item == st.Item && b.May(app.SendSignal) {
+			out = append(out, kit.Link{Text: b.T("Send the signal %s…", kit.Escape(w.Event)), Href: incoming.Send(w.Event, w.Key)})
+		}
+	}
+	return out
 }
 
 // source adds a link from a reused result to the step in the original run.

@@ -265,6 +265,20 @@ func (q *Queries) HookDeliveryList(ctx context.Context, arg HookDeliveryListPara
 	return items, nil
 }
 
+const HookDeliveryOfRun = `-- name: HookDeliveryOfRun :one
+SELECT d.public_id FROM hook_deliveries AS d
+WHERE d.state = 'accepted' AND d.run_id <> 0 AND d.run_id = (SELECT r.id FROM runs AS r WHERE r.public_id = ?1)
+LIMIT 1
+`
+
+// The delivery that started a run.
+func (q *Queries) HookDeliveryOfRun(ctx context.Context, run string) (string, error) {
+	row := q.db.QueryRowContext(ctx, HookDeliveryOfRun, run)
+	var public_id string
+	err := row.Scan(&public_id)
+	return public_id, err
+}
+
 const HookInsert = `-- name: HookInsert :exec
 INSERT INTO hooks (public_id, key, plan_id, version, scheme, secret, filter, input, signal, signal_key, labels, actor, created_at, updated_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)

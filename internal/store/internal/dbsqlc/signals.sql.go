@@ -423,6 +423,79 @@ func (q *Queries) WaitInsert(ctx context.Context, arg WaitInsertParams) error {
 	return err
 }
 
+const WaitList = `-- name: WaitList :many
+SELECT w.id, w.name, w.key, w.node, w.visit, w.item, w.since, w.due_at, r.public_id AS run, p.key AS plan_key
+FROM signal_waits AS w JOIN runs AS r ON r.id = w.run_id JOIN plans AS p ON p.id = r.plan_id
+WHERE w.name >= ?1 AND (w.name > ?1 OR w.key > ?2 OR (w.key = ?2 AND (w.since > ?3 OR (w.since = ?3 AND w.id > ?4))))
+  AND instr(lower(w.name), lower(cast(?5 AS text))) > 0
+ORDER BY w.name, w.key, w.since, w.id
+LIMIT ?6
+`
+
+type WaitListParams struct {
+	Name  string
+	Key   string
+	Since int64
+	ID    string
+	Text  string
+	Max   int64
+}
+
+type WaitListRow struct {
+	ID      string
+	Name    string
+	Key     string
+	Node    string
+	Visit   int64
+	Item    int64
+	Since   int64
+	DueAt   int64
+	Run     string
+	PlanKey string
+}
+
+// Waits by name, key, and time, from a position on.
+func (q *Queries) WaitList(ctx context.Context, arg WaitListParams) ([]WaitListRow, error) {
+	rows, err := q.db.QueryContext(ctx, WaitList,
+		arg.Name,
+		arg.Key,
+		arg.Since,
+		arg.ID,
+		arg.Text,
+		arg.Max,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []WaitListRow{}
+	for rows.Next() {
+		var i WaitListRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Key,
+			&i.Node,
+			&i.Visit,
+			&i.Item,
+			&i.Since,
+			&i.DueAt,
+			&i.Run,
+			&i.PlanKey,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const WaitMatchable = `-- name: WaitMatchable :many
 SELECT w.id, w.node, w.visit, w.item, w.since, w.due_at, r.public_id AS run FROM signal_waits AS w JOIN runs AS r ON r.id = w.run_id
 WHERE w.name = ?1 AND w.key = ?2
