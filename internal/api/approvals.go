@@ -81,13 +81,25 @@ func (h approvalHandler) listApprovals(ctx context.Context, in *listApprovalsIn)
 	if err := in.read(); err != nil {
 		return nil, err
 	}
+	f, err := h.approvalFilter(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	f.Page = domain.Page{After: after, Limit: in.Limit}
+	list, err := h.approvals.List(ctx, actorOf(ctx), f)
+	if err != nil {
+		return nil, err
+	}
+	return &approvalsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), apitypes.ApprovalOf)}, nil
+}
+
+func (h approvalHandler) approvalFilter(ctx context.Context, in *listApprovalsIn) (domain.ApprovalFilter, error) {
 	f := domain.ApprovalFilter{
 		Status:   in.Status,
 		Plan:     in.Plan,
 		Agent:    in.Agent,
 		For:      in.For,
 		Assignee: in.Assignee,
-		Page:     domain.Page{After: after, Limit: in.Limit},
 	}
 	if in.Status == "decided" {
 		f.Status, f.Decided = "", true
@@ -98,15 +110,11 @@ func (h approvalHandler) listApprovals(ctx context.Context, in *listApprovalsIn)
 	if in.Run != "" {
 		run, err := h.runs.Find(ctx, actorOf(ctx), in.Run)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		f.Run = run.ID
 	}
-	list, err := h.approvals.List(ctx, actorOf(ctx), f)
-	if err != nil {
-		return nil, err
-	}
-	return &approvalsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), apitypes.ApprovalOf)}, nil
+	return f, nil
 }
 
 // ApprovalIn names an approval.

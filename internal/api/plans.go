@@ -184,6 +184,10 @@ func (h planHandler) storePlan(ctx context.Context, in *documentIn) (*storedPlan
 		}
 		return nil, p
 	}
+	return storedPlan(stored), nil
+}
+
+func storedPlan(stored app.StoredPlan) *storedPlanOut {
 	plan, v := stored.Plan, stored.Version
 	out := &storedPlanOut{
 		Status:   http.StatusOK,
@@ -194,7 +198,7 @@ func (h planHandler) storePlan(ctx context.Context, in *documentIn) (*storedPlan
 	if stored.Created {
 		out.Status = http.StatusCreated
 	}
-	return out, nil
+	return out
 }
 
 type checkedOut struct{ Body apitypes.PlanCheck }
@@ -356,27 +360,29 @@ func (h planHandler) getVersion(ctx context.Context, in *versionIn) (*huma.Strea
 		return nil, err
 	}
 	source := wantsYAML(infoOf(ctx).request.Header.Get("Accept"))
-	return &huma.StreamResponse{Body: func(hctx huma.Context) {
-		hctx.SetHeader("Vary", "Accept")
-		if source {
-			hctx.SetHeader("ETag", etag(v.Hash+"-source"))
-		} else {
-			hctx.SetHeader("ETag", etag(v.Hash))
+	return &huma.StreamResponse{Body: func(hctx huma.Context) { h.writeVersion(hctx, v, source, in.IfNoneMatch) }}, nil
+}
+
+// writeVersion writes a version as JSON, or only its source.
+func (h planHandler) writeVersion(hctx huma.Context, v domain.Version, source bool, ifNoneMatch string) {
+	tag := etag(v.Hash)
+	if source {
+		tag = etag(v.Hash + "-source")
+	}
+	hctx.SetHeader("Vary", "Accept")
+	hctx.SetHeader("ETag", tag)
+	switch {
+	case matches(ifNoneMatch, tag):
+		hctx.SetStatus(http.StatusNotModified)
+	case source:
+		hctx.SetHeader("Content-Type", "application/yaml; charset=utf-8")
+		hctx.SetStatus(http.StatusOK)
+		if _, err := hctx.BodyWriter().Write(v.Source); err != nil {
+			h.log.Debug("write a plan", "err", err)
 		}
-		if tag := etag(v.Hash); matches(in.IfNoneMatch, tag) && !source || matches(in.IfNoneMatch, etag(v.Hash+"-source")) && source {
-			hctx.SetStatus(http.StatusNotModified)
-			return
-		}
-		if source {
-			hctx.SetHeader("Content-Type", "application/yaml; charset=utf-8")
-			hctx.SetStatus(http.StatusOK)
-			if _, err := hctx.BodyWriter().Write(v.Source); err != nil {
-				h.log.Debug("write a plan", "err", err)
-			}
-			return
-		}
+	default:
 		h.writeJSON(hctx, http.StatusOK, apitypes.PlanVersionOf(v))
-	}}, nil
+	}
 }
 
 // wantsYAML reports whether an Accept header requests the document itself.

@@ -74,15 +74,9 @@ func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, err
 	case b.Plan == "":
 		return nil, domain.Errorf(domain.CodeInvalid, "the request names no plan").Suggest("send plan, or document and dryRun")
 	}
-	r := domain.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
-		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: originOf(ctx, "api"),
-		Dry: b.DryRun, Offline: b.Offline}
-	if b.Limits != nil {
-		limits, err := b.Limits.Limits()
-		if err != nil {
-			return nil, err
-		}
-		r.Limits = limits
+	r, err := startRequest(ctx, b)
+	if err != nil {
+		return nil, err
 	}
 	began := time.Now().Truncate(time.Microsecond) // rounded as in the store
 	run, err := h.runs.Start(ctx, app.StartRequest{Meta: meta(ctx), StartRequest: r})
@@ -94,6 +88,16 @@ func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, err
 		out.Status = http.StatusOK // an earlier request with this key started the run
 	}
 	return out, nil
+}
+
+func startRequest(ctx context.Context, b *apitypes.RunCreate) (r domain.StartRequest, err error) {
+	r = domain.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
+		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: originOf(ctx, "api"),
+		Dry: b.DryRun, Offline: b.Offline}
+	if b.Limits != nil {
+		r.Limits, err = b.Limits.Limits()
+	}
+	return r, err
 }
 
 // tryDocument starts a dry run of a document that is not stored.

@@ -42,25 +42,17 @@ func (h agentHandler) spend(ctx context.Context, in *spendIn) (*huma.StreamRespo
 	if err != nil {
 		return nil, err
 	}
-	by := in.By
-	if len(by) == 0 {
-		by = []string{"plan"}
+	keys := apitypes.SpendKeysOf(in.By)
+	if len(in.By) == 0 {
+		keys = apitypes.SpendKeysOf([]string{"plan"})
 	}
-	keys := apitypes.SpendKeysOf(by)
 	list, err := h.providers.Spend(ctx, actorOf(ctx), app.SpendQuery{Since: since, Period: spendPeriods[in.Period], By: keys})
 	if err != nil {
 		return nil, err
 	}
 	accept := infoOf(ctx).request.Header.Get("Accept")
 	if in.Format == "csv" || in.Format == "" && strings.Contains(strings.ToLower(accept), "text/csv") {
-		return &huma.StreamResponse{Body: func(hctx huma.Context) {
-			hctx.SetHeader("Vary", "Accept")
-			hctx.SetHeader("Content-Type", "text/csv; charset=utf-8")
-			hctx.SetHeader("Content-Disposition", `attachment; filename="spend.csv"`)
-			if err := app.WriteSpendCSV(hctx.BodyWriter(), keys, list); err != nil {
-				h.log.Debug("write the spend", "err", err)
-			}
-		}}, nil
+		return h.spendCSV(keys, list), nil
 	}
 	page, err := pageOf(ctx, h.kernel, &in.ListIn, list, spendID, apitypes.SpendOf)
 	if err != nil {
@@ -70,6 +62,17 @@ func (h agentHandler) spend(ctx context.Context, in *spendIn) (*huma.StreamRespo
 		hctx.SetHeader("Vary", "Accept")
 		h.writeJSON(hctx, http.StatusOK, page)
 	}}, nil
+}
+
+func (h agentHandler) spendCSV(keys domain.SpendKeys, list []domain.Spend) *huma.StreamResponse {
+	return &huma.StreamResponse{Body: func(hctx huma.Context) {
+		hctx.SetHeader("Vary", "Accept")
+		hctx.SetHeader("Content-Type", "text/csv; charset=utf-8")
+		hctx.SetHeader("Content-Disposition", `attachment; filename="spend.csv"`)
+		if err := app.WriteSpendCSV(hctx.BodyWriter(), keys, list); err != nil {
+			h.log.Debug("write the spend", "err", err)
+		}
+	}}
 }
 
 // spendID identifies a sum in a list.

@@ -3,8 +3,6 @@ package agents
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -413,14 +411,7 @@ func (s toolPages) tryTool(c *ui.Context) error {
 // savePlanFor stores the plan that calls a tool with the input of a run. Repeated calls return the
 // same version.
 func (s toolPages) savePlanFor(c *ui.Context, tool string) (domain.Plan, domain.Version, error) {
-	src, err := json.Marshal(map[string]any{
-		"id": "try-" + strings.ReplaceAll(
-			tool,
-			".",
-			"-",
-		), "name": "Try " + tool, "description": fmt.Sprintf("Calls %s with the input of the run.", tool),
-		"nodes": map[string]any{"call": map[string]any{"type": walk.TypeTool, "tool": tool, "input": "${input}"}},
-	})
+	src, err := domain.CallPlan(tool)
 	if err != nil {
 		return domain.Plan{}, domain.Version{}, err
 	}

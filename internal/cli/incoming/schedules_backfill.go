@@ -1,6 +1,7 @@
 package incoming
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,29 +76,7 @@ before. A bulk operation starts the runs, at most 1,000. --preview only shows ho
 				}
 			}
 			return c.With(cmd, func(b *client.Client) error {
-				p, err := b.PreviewBackfill(cmd.Context(), args[0], r)
-				if err != nil {
-					return err
-				}
-				if preview && c.JSON {
-					return c.Print(p)
-				}
-				text := command.Counted(p.Slots, "slot")
-				if p.Slots > 0 {
-					text += ", " + cli.Stamp(p.First) + " to " + cli.Stamp(p.Last)
-				}
-				if preview {
-					c.Printf("%s; %d have a run\n", text, p.Started)
-					return nil
-				}
-				c.Notef("%s; %d have a run\n", text, p.Started)
-				r.Slots = p.Slots
-				act, err := b.Backfill(cmd.Context(), args[0], r)
-				if err != nil {
-					return err
-				}
-				return c.Done(act, "operation %s starts %s; show its progress: %s", act.ID, command.Counted(p.Slots, "run"),
-					c.Command("operations show %s", act.ID))
+				return c.backfill(cmd.Context(), b, args[0], r, preview)
 			})
 		},
 	}
@@ -109,4 +88,31 @@ before. A bulk operation starts the runs, at most 1,000. --preview only shows ho
 	}
 	s.add(cmd)
 	return cmd
+}
+
+// backfill previews a backfill, and then starts exactly the previewed slots.
+func (c scheduleCommands) backfill(ctx context.Context, b *client.Client, schedule string, r apitypes.BackfillCreate, preview bool) error {
+	p, err := b.PreviewBackfill(ctx, schedule, r)
+	if err != nil {
+		return err
+	}
+	if preview && c.JSON {
+		return c.Print(p)
+	}
+	text := command.Counted(p.Slots, "slot")
+	if p.Slots > 0 {
+		text += ", " + cli.Stamp(p.First) + " to " + cli.Stamp(p.Last)
+	}
+	if preview {
+		c.Printf("%s; %d have a run\n", text, p.Started)
+		return nil
+	}
+	c.Notef("%s; %d have a run\n", text, p.Started)
+	r.Slots = p.Slots
+	act, err := b.Backfill(ctx, schedule, r)
+	if err != nil {
+		return err
+	}
+	return c.Done(act, "operation %s starts %s; show its progress: %s", act.ID, command.Counted(p.Slots, "run"),
+		c.Command("operations show %s", act.ID))
 }

@@ -66,15 +66,20 @@ calls in the last 24 hours.`,
 					{"capabilities", strings.Join(a.Capabilities, ", ")}, {"default", command.Yes(a.Default)},
 					{"available to planners", command.Yes(a.Selectable)},
 					{"part of kairosd", command.Yes(a.System)}}, activity(a.Activity)))
-				if a.SystemPrompt != "" {
-					c.Printf("system prompt:\n")
-					for line := range strings.Lines(a.SystemPrompt) {
-						c.Printf("  %s\n", cli.FirstLine(line))
-					}
-				}
+				c.printPrompt(a.SystemPrompt)
 				return nil
 			})
 		},
+	}
+}
+
+func (c agentCommands) printPrompt(prompt string) {
+	if prompt == "" {
+		return
+	}
+	c.Printf("system prompt:\n")
+	for line := range strings.Lines(prompt) {
+		c.Printf("  %s\n", cli.FirstLine(line))
 	}
 }
 
@@ -132,26 +137,28 @@ statistics of its calls in the last 24 hours.`,
 				if c.JSON {
 					return c.Print(p)
 				}
-				facts := [][2]string{{"type", p.Type}, {"address", p.BaseURL}, {"default model", p.Model},
-					{"models", strings.Join(p.Models, ", ")}, {"default", command.Yes(p.Default)}, {"status", p.State},
-					{"circuit", breakerNote(p.Breaker)}}
-				if p.Key != nil {
-					facts = append(facts, [2]string{"API key", p.Key.Source + map[bool]string{true: "", false: " (empty)"}[p.Key.Set]})
-				}
-				for _, n := range providerNotes(p) {
-					facts = append(facts, [2]string{"note", n})
-				}
-				for _, l := range p.Limits {
-					facts = append(
-						facts,
-						[2]string{"rate limit", fmt.Sprintf("%d of %d %s left, reported %s", l.Remaining, l.Limit, l.Of, cli.Stamp(l.At))},
-					)
-				}
-				c.Facts("provider "+p.Name, append(facts, activity(p.Activity)...))
+				c.Facts("provider "+p.Name, append(providerFacts(p), activity(p.Activity)...))
 				return nil
 			})
 		},
 	}
+}
+
+func providerFacts(p domain.ProviderInfo) [][2]string {
+	facts := [][2]string{{"type", p.Type}, {"address", p.BaseURL}, {"default model", p.Model},
+		{"models", strings.Join(p.Models, ", ")}, {"default", command.Yes(p.Default)}, {"status", p.State},
+		{"circuit", breakerNote(p.Breaker)}}
+	if p.Key != nil {
+		facts = append(facts, [2]string{"API key", p.Key.Source + map[bool]string{true: "", false: " (empty)"}[p.Key.Set]})
+	}
+	for _, n := range providerNotes(p) {
+		facts = append(facts, [2]string{"note", n})
+	}
+	for _, l := range p.Limits {
+		facts = append(facts,
+			[2]string{"rate limit", fmt.Sprintf("%d of %d %s left, reported %s", l.Remaining, l.Limit, l.Of, cli.Stamp(l.At))})
+	}
+	return facts
 }
 
 // providerNotes is what is out of the ordinary with a provider.

@@ -61,13 +61,7 @@ by deadline and age. "kairos approvals show" prints the exact arguments of a cal
 				}
 				items, rows := []apitypes.Approval{}, [][]string{}
 				for _, p := range list.Items {
-					items = append(items, apitypes.ApprovalOf(p))
-					rows = append(
-						rows,
-						[]string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, approvalState(p.Status), cli.Stamp(p.CreatedAt),
-							due(p), p.Assignee,
-							answerIDs(p), p.Message},
-					)
+					items, rows = append(items, apitypes.ApprovalOf(p)), append(rows, approvalRow(p))
 				}
 				return c.ListOf(items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE",
 					"ANSWERS", "REQUEST"}, rows, "no approvals found")
@@ -81,6 +75,11 @@ by deadline and age. "kairos approvals show" prints the exact arguments of a cal
 	cmd.Flags().BoolVar(&overdue, "overdue", false, "only requests past their deadline, or older than a day without one")
 	l.Add(cmd)
 	return cmd
+}
+
+func approvalRow(p domain.Approval) []string {
+	return []string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, approvalState(p.Status), cli.Stamp(p.CreatedAt),
+		due(p), p.Assignee, answerIDs(p), p.Message}
 }
 
 // answerIDs returns the ids of the answers to an approval.
@@ -268,33 +267,7 @@ runs.`,
 				if len(args) > 1 {
 					return c.decideAll(cmd, b, req, args)
 				}
-				if err := canDetach(b, detach); err != nil {
-					return err
-				}
-				p, err := c.findApproval(cmd, b, args[0])
-				if err != nil {
-					return err
-				}
-				req.Approval, req.Digest = p.ID, p.Digest // the answer applies to the request that was read
-				if r, err := b.FindRun(cmd.Context(), p.Run); err == nil {
-					c.seen = r.LastSeq
-				}
-				a, err := b.Decide(cmd.Context(), req)
-				if err != nil {
-					return err
-				}
-				r, err := b.FindRun(cmd.Context(), a.Run)
-				if err != nil {
-					return err
-				}
-				if detach {
-					return c.printState(r)
-				}
-				err = c.follow(cmd.Context(), b, r)
-				if end, endErr := b.FindRun(context.WithoutCancel(cmd.Context()), a.Run); endErr == nil && endedBy(end, a) {
-					return nil // the rejection failed the run
-				}
-				return err
+				return c.decide(cmd, b, req, args[0], detach)
 			})
 		},
 	}
@@ -307,6 +280,37 @@ runs.`,
 	cmd.Flags().StringVar(&values, "values", "", "values of the form as JSON, or @FILE")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the run (requires a server)")
 	return cmd
+}
+
+// decide answers an approval, and follows its run.
+func (c approvalCommands) decide(cmd *cobra.Command, b *client.Client, req domain.DecideRequest, name string, detach bool) error {
+	if err := canDetach(b, detach); err != nil {
+		return err
+	}
+	p, err := c.findApproval(cmd, b, name)
+	if err != nil {
+		return err
+	}
+	req.Approval, req.Digest = p.ID, p.Digest // the answer applies to the request that was read
+	if r, err := b.FindRun(cmd.Context(), p.Run); err == nil {
+		c.seen = r.LastSeq
+	}
+	a, err := b.Decide(cmd.Context(), req)
+	if err != nil {
+		return err
+	}
+	r, err := b.FindRun(cmd.Context(), a.Run)
+	if err != nil {
+		return err
+	}
+	if detach {
+		return c.printState(r)
+	}
+	err = c.follow(cmd.Context(), b, r)
+	if end, endErr := b.FindRun(context.WithoutCancel(cmd.Context()), a.Run); endErr == nil && endedBy(end, a) {
+		return nil // the rejection failed the run
+	}
+	return err
 }
 
 // endedBy reports whether a run failed by the rejection of a request.

@@ -2,6 +2,7 @@ package kairos
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -39,48 +40,47 @@ object per line.`,
 			if problem != nil {
 				return problem
 			}
-			return c.With(cmd, func(b *client.Client) error {
-				enc := json.NewEncoder(c.Out)
-				enc.SetEscapeHTML(false)
-				var rows [][]string
-				shown := 0
-				for {
-					f.Page.Limit = 200
-					if limit > 0 {
-						f.Page.Limit = min(200, limit-shown)
-					}
-					list, err := b.AuditEvents(cmd.Context(), f)
-					if err != nil {
-						return err
-					}
-					for _, e := range list.Items {
-						if c.JSON {
-							if err := enc.Encode(apitypes.AuditEventOf(e)); err != nil {
-								return err
-							}
-							continue
-						}
-						rows = append(
-							rows,
-							[]string{strconv.FormatInt(e.Seq, 10), cli.Stamp(e.At), cmp.Or(e.Result, "ok"), e.Action, e.Actor,
-								domain.ShortID(e.Run), e.Object,
-								strings.TrimSpace(e.Source + " " + e.Request.Address), e.Reason},
-						)
-					}
-					if shown += len(list.Items); list.Next == "" || limit > 0 && shown >= limit {
-						c.Table([]string{"EVENT", "TIME", "RESULT", "ACTION", "ACTOR", "RUN", "OBJECT", "FROM", "REASON"}, rows)
-						if shown == 0 {
-							c.Notef("no events found\n")
-						}
-						return nil
-					}
-					f.Page.After = list.Next
-				}
-			})
+			return c.With(cmd, func(b *client.Client) error { return c.printEvents(cmd.Context(), b, f, limit) })
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of items; 0: all")
 	return cmd
+}
+
+// printEvents prints events page by page, at most limit of them; 0: all.
+func (c auditCommands) printEvents(ctx context.Context, b *client.Client, f domain.AuditFilter, limit int) error {
+	enc := json.NewEncoder(c.Out)
+	enc.SetEscapeHTML(false)
+	var rows [][]string
+	shown := 0
+	for {
+		f.Page.Limit = 200
+		if limit > 0 {
+			f.Page.Limit = min(200, limit-shown)
+		}
+		list, err := b.AuditEvents(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, e := range list.Items {
+			if c.JSON {
+				if err := enc.Encode(apitypes.AuditEventOf(e)); err != nil {
+					return err
+				}
+				continue
+			}
+			rows = append(rows, []string{strconv.FormatInt(e.Seq, 10), cli.Stamp(e.At), cmp.Or(e.Result, "ok"), e.Action, e.Actor,
+				domain.ShortID(e.Run), e.Object, strings.TrimSpace(e.Source + " " + e.Request.Address), e.Reason})
+		}
+		if shown += len(list.Items); list.Next == "" || limit > 0 && shown >= limit {
+			c.Table([]string{"EVENT", "TIME", "RESULT", "ACTION", "ACTOR", "RUN", "OBJECT", "FROM", "REASON"}, rows)
+			if shown == 0 {
+				c.Notef("no events found\n")
+			}
+			return nil
+		}
+		f.Page.After = list.Next
+	}
 }
 
 func (c auditCommands) auditShow() *cobra.Command {

@@ -269,24 +269,13 @@ the draft. A draft of an existing plan stays a draft, unless --accept is given.
 					return err
 				}
 				d, err := findDraft(cmd.Context(), b, args[0])
-				if err != nil {
+				switch {
+				case err != nil:
 					return err
-				}
-				if dry {
+				case dry:
 					return c.dryRun(cmd.Context(), b, d, value, detach)
 				}
-				if d.plan != nil {
-					return domain.Errorf(domain.CodeConflict, "the input of %s is unknown", d.plan.Key).
-						Suggest("run the plan: %s", c.Command("run %s --prompt TEXT", d.plan.Key))
-				}
-				run, err := b.RunDraft(cmd.Context(), d.ID, r)
-				if err != nil {
-					return err
-				}
-				if detach {
-					return c.printID(run)
-				}
-				return c.follow(cmd.Context(), b, run)
+				return c.runDraft(cmd.Context(), b, d, r, detach)
 			})
 		},
 	}
@@ -301,6 +290,22 @@ the draft. A draft of an existing plan stays a draft, unless --accept is given.
 	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
 	cmd.MarkFlagsMutuallyExclusive("accept", "dry-run")
 	return cmd
+}
+
+// runDraft runs a draft with its request as input, and follows the run.
+func (c draftCommands) runDraft(ctx context.Context, b *client.Client, d drafted, r domain.DraftStart, detach bool) error {
+	if d.plan != nil {
+		return domain.Errorf(domain.CodeConflict, "the input of %s is unknown", d.plan.Key).
+			Suggest("run the plan: %s", c.Command("run %s --prompt TEXT", d.plan.Key))
+	}
+	run, err := b.RunDraft(ctx, d.ID, r)
+	if err != nil {
+		return err
+	}
+	if detach {
+		return c.printID(run)
+	}
+	return c.follow(ctx, b, run)
 }
 
 // dryRun starts a dry run of a draft. The draft stays a draft.

@@ -2,6 +2,7 @@ package kairos
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -39,30 +40,40 @@ plan. With --json: the draft and its plan.`,
 					}
 				}
 				if c.JSON {
-					out := struct {
-						Draft domain.Draft        `json:"draft"`
-						Plan  *domain.PlannerPlan `json:"plan"`
-					}{Draft: d.Draft}
-					if d.Hash != "" {
-						if out.Plan, err = planOf(cmd.Context(), b, d.Draft); err != nil {
-							return err
-						}
-					}
-					return c.Print(out)
+					return c.printDraftJSON(cmd.Context(), b, d.Draft)
 				}
-				if err := d.Failed(); err != nil {
-					return err
-				}
-				c.Errorf("%s\n", d.State)
-				if d.Hash == "" {
-					return nil
-				}
-				return c.showDraftedPlan(cmd, b, d.Plan.Key, d.Plan.Version)
+				return c.showState(cmd, b, d.Draft)
 			})
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", true, "wait until planning ends")
 	return cmd
+}
+
+// showState prints the state of a draft, and its plan if there is one.
+func (c draftCommands) showState(cmd *cobra.Command, b *client.Client, d domain.Draft) error {
+	if err := d.Failed(); err != nil {
+		return err
+	}
+	c.Errorf("%s\n", d.State)
+	if d.Hash == "" {
+		return nil
+	}
+	return c.showDraftedPlan(cmd, b, d.Plan.Key, d.Plan.Version)
+}
+
+// printDraftJSON prints a draft and its plan as JSON.
+func (c draftCommands) printDraftJSON(ctx context.Context, b *client.Client, d domain.Draft) (err error) {
+	out := struct {
+		Draft domain.Draft        `json:"draft"`
+		Plan  *domain.PlannerPlan `json:"plan"`
+	}{Draft: d}
+	if d.Hash != "" {
+		if out.Plan, err = planOf(ctx, b, d); err != nil {
+			return err
+		}
+	}
+	return c.Print(out)
 }
 
 // showDraftedPlan prints a version of a plan: its steps, then its source.

@@ -114,6 +114,7 @@ type program struct {
 type (
 	runCommands       struct{ *program }
 	planCommands      struct{ *program }
+	noteCommands      struct{ *program }
 	draftCommands     struct{ *program }
 	approvalCommands  struct{ *program }
 	failureCommands   struct{ *program }

@@ -64,31 +64,36 @@ func (c operationCommands) showCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				rows := [][]string{}
-				if c.JSON {
-					return c.Print(struct {
-						apitypes.BulkOperation
-						Items []domain.BulkItem `json:"items"`
-					}{act, items})
-				}
-				notBefore := ""
-				if !act.NotBefore.IsZero() {
-					notBefore = cli.Stamp(act.NotBefore)
-				}
-				c.Facts("operation "+act.ID, [][2]string{{"action", string(act.Action)}, {"status", string(act.State)},
-					{"runs", progressOf(act)},
-					{"created", cli.Stamp(act.CreatedAt) + " by " + act.Actor}, {"reason", act.Reason}, {"filter", act.Query},
-					{"not before", notBefore}, {"waits for provider", act.Provider}, {"waits for tool", act.Tool}, {"note", act.Note}})
-				for _, it := range items {
-					rows = append(rows, []string{itemName(act, it), it.State, it.Result, it.Detail})
-				}
-				c.Table([]string{"RUN", "STATUS", "NEW RUN", "DETAIL"}, rows)
-				return nil
+				return c.printOperation(act, items)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&status, "status", "", "only runs with this status: pending, acted, or refused")
 	return cmd
+}
+
+// printOperation prints an operation and its runs.
+func (c operationCommands) printOperation(act apitypes.BulkOperation, items []domain.BulkItem) error {
+	if c.JSON {
+		return c.Print(struct {
+			apitypes.BulkOperation
+			Items []domain.BulkItem `json:"items"`
+		}{act, items})
+	}
+	notBefore := ""
+	if !act.NotBefore.IsZero() {
+		notBefore = cli.Stamp(act.NotBefore)
+	}
+	c.Facts("operation "+act.ID, [][2]string{{"action", string(act.Action)}, {"status", string(act.State)},
+		{"runs", progressOf(act)},
+		{"created", cli.Stamp(act.CreatedAt) + " by " + act.Actor}, {"reason", act.Reason}, {"filter", act.Query},
+		{"not before", notBefore}, {"waits for provider", act.Provider}, {"waits for tool", act.Tool}, {"note", act.Note}})
+	rows := [][]string{}
+	for _, it := range items {
+		rows = append(rows, []string{itemName(act, it), it.State, it.Result, it.Detail})
+	}
+	c.Table([]string{"RUN", "STATUS", "NEW RUN", "DETAIL"}, rows)
+	return nil
 }
 
 func (c operationCommands) stopCommand() *cobra.Command {

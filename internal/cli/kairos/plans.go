@@ -2,6 +2,7 @@ package kairos
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strconv"
@@ -146,15 +147,9 @@ different formats are compared as YAML.`,
 				if err != nil {
 					return err
 				}
-				var versions [2]domain.Version
-				for i, text := range args[1:] {
-					n, err := command.VersionNumber(text)
-					if err != nil {
-						return err
-					}
-					if versions[i], err = b.VersionByNumber(cmd.Context(), p.ID, n); err != nil {
-						return err
-					}
+				versions, err := twoVersions(cmd.Context(), b, p.ID, args[1:])
+				if err != nil {
+					return err
 				}
 				d := plandiff.Versions(versions[0], versions[1])
 				if c.JSON {
@@ -170,6 +165,20 @@ different formats are compared as YAML.`,
 			})
 		},
 	}
+}
+
+// twoVersions returns two versions of a plan by their numbers.
+func twoVersions(ctx context.Context, b *client.Client, plan string, numbers []string) (versions [2]domain.Version, err error) {
+	for i, text := range numbers {
+		n, err := command.VersionNumber(text)
+		if err != nil {
+			return versions, err
+		}
+		if versions[i], err = b.VersionByNumber(ctx, plan, n); err != nil {
+			return versions, err
+		}
+	}
+	return versions, nil
 }
 
 func diffLines(d plandiff.Diff) []string {
@@ -202,27 +211,29 @@ they took. It reads the newest runs that started since --since, at most 500.`,
 				if err != nil {
 					return err
 				}
-				if c.JSON {
-					return c.Print(apitypes.PlanFlowOf(flow))
-				}
-				rows := [][]string{}
-				for _, id := range slices.SortedFunc(maps.Keys(flow.Nodes), func(x, y string) int {
-					return cmp.Or(cmp.Compare(flow.Nodes[y].Runs, flow.Nodes[x].Runs), cmp.Compare(x, y))
-				}) {
-					n := flow.Nodes[id]
-					rows = append(
-						rows,
-						[]string{id, strconv.Itoa(n.Runs), strconv.Itoa(n.Settled), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped),
-							strconv.Itoa(n.Attempts), cli.Took(n.P50), cli.Took(n.P95)},
-					)
-				}
-				c.Table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
-				c.Notef("%s since %s\n", command.Counted(flow.Runs, "run"), cli.Stamp(flow.Since))
-				return nil
+				return c.printFlow(flow)
 			})
 		},
 	}
 	cmd.Flags().IntVar(&version, "version", 0, "only runs of this version")
 	cmd.Flags().StringVar(&since, "since", "7d", "only runs that started since 24h, 7d, or a time")
 	return cmd
+}
+
+// printFlow prints the steps of a plan, the most executed first.
+func (c planCommands) printFlow(flow domain.PlanFlow) error {
+	if c.JSON {
+		return c.Print(apitypes.PlanFlowOf(flow))
+	}
+	rows := [][]string{}
+	for _, id := range slices.SortedFunc(maps.Keys(flow.Nodes), func(x, y string) int {
+		return cmp.Or(cmp.Compare(flow.Nodes[y].Runs, flow.Nodes[x].Runs), cmp.Compare(x, y))
+	}) {
+		n := flow.Nodes[id]
+		rows = append(rows, []string{id, strconv.Itoa(n.Runs), strconv.Itoa(n.Settled), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped),
+			strconv.Itoa(n.Attempts), cli.Took(n.P50), cli.Took(n.P95)})
+	}
+	c.Table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
+	c.Notef("%s since %s\n", command.Counted(flow.Runs, "run"), cli.Stamp(flow.Since))
+	return nil
 }

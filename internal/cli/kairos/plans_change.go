@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func (c planCommands) plansAdd() *cobra.Command {
@@ -180,24 +181,26 @@ not check the names of tools and agents.`,
 			if err != nil {
 				return err
 			}
-			out := ""
-			switch format {
-			case "mermaid":
-				out = diagram.Mermaid(p)
-			case "dot":
-				out = diagram.DOT(p)
-			case "svg":
-				out = string(diagram.SVG(diagram.Layout(p, diagram.Options{})))
-			default:
-				return exit.Usage("unknown format %q\n  use mermaid, dot, or svg", format)
+			out, err := drawn(p, format)
+			if err != nil {
+				return err
 			}
-			if c.JSON {
-				return c.Print(map[string]string{"format": format, "graph": out})
-			}
-			c.Printf("%s\n", strings.TrimRight(out, "\n"))
-			return nil
+			return c.Done(map[string]string{"format": format, "graph": out}, "%s", strings.TrimRight(out, "\n"))
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot, or svg")
 	return cmd
+}
+
+// drawn draws the graph of a plan in a format.
+func drawn(p *walk.Program, format string) (string, error) {
+	switch format {
+	case "mermaid":
+		return diagram.Mermaid(p), nil
+	case "dot":
+		return diagram.DOT(p), nil
+	case "svg":
+		return string(diagram.SVG(diagram.Layout(p, diagram.Options{}))), nil
+	}
+	return "", exit.Usage("unknown format %q\n  use mermaid, dot, or svg", format)
 }

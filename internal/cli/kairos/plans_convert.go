@@ -1,6 +1,7 @@
 package kairos
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,9 +21,7 @@ those of the configuration (--config). The file does not change.`,
 		Example: "  kairos plans convert steps.yaml > graph.yaml\n  kairos plans convert report@3 --to json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			format := planner.Format(to)
-			switch format {
-			case planner.FormatAuto, planner.FormatYAML, planner.FormatJSON:
-			default:
+			if !slices.Contains([]planner.Format{planner.FormatAuto, planner.FormatYAML, planner.FormatJSON}, format) {
 				return exit.Usage("unknown format %q\n  use yaml or json", to)
 			}
 			doc, err := startCommands(c).document(cmd.Context(), args[0])
@@ -41,27 +40,31 @@ those of the configuration (--config). The file does not change.`,
 			if d.Steps == nil {
 				return exit.Usage("%s is a graph already", args[0])
 			}
-			g, problems := d.Steps.ToGraph(catalog)
-			if problems.Err() != nil {
-				c.problems(args[0], problems)
-				return &exit.Status{Code: exit.BadUsage}
-			}
-			c.warnings(args[0], problems)
 			if format == planner.FormatAuto {
 				format = d.Format
 			}
-			out, err := g.Encode(format)
-			if err != nil {
-				return err
-			}
-			if c.JSON {
-				return c.Print(map[string]any{"format": format, "document": string(out),
-					"problems": append(planner.Problems{}, problems...)})
-			}
-			c.Printf("%s\n", strings.TrimRight(string(out), "\n"))
-			return nil
+			return c.convert(args[0], d.Steps, catalog, format)
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "", "yaml or json (default: the format of the plan)")
 	return cmd
+}
+
+// convert prints a step plan as a graph.
+func (c planCommands) convert(name string, steps *planner.StepPlan, catalog *planner.Catalog, format planner.Format) error {
+	g, problems := steps.ToGraph(catalog)
+	if problems.Err() != nil {
+		c.problems(name, problems)
+		return &exit.Status{Code: exit.BadUsage}
+	}
+	c.warnings(name, problems)
+	out, err := g.Encode(format)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return c.Print(map[string]any{"format": format, "document": string(out), "problems": append(planner.Problems{}, problems...)})
+	}
+	c.Printf("%s\n", strings.TrimRight(string(out), "\n"))
+	return nil
 }

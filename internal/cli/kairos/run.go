@@ -81,18 +81,7 @@ path, error, usage, failedSteps.`,
 			if mocks != "" {
 				return c.runMocked(cmd.Context(), doc, mocks, req)
 			}
-			b, err := c.Connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer c.Close(b)
-			if err := canDetach(b, start.detach); err != nil {
-				return err
-			}
-			if doc.source != nil && (req.Dry || req.Offline) {
-				return c.dryRun(cmd, b, doc, req, start.detach)
-			}
-			return c.run(cmd.Context(), b, doc, req, start.detach)
+			return c.runConnected(cmd, doc, req, start.detach)
 		},
 	}
 	f := cmd.Flags()
@@ -104,6 +93,22 @@ path, error, usage, failedSteps.`,
 		cmd.MarkFlagsMutuallyExclusive("mock", flag)
 	}
 	return cmd
+}
+
+// runConnected runs a plan in the database or on the server that the flags select.
+func (c startCommands) runConnected(cmd *cobra.Command, doc document, req domain.StartRequest, detach bool) error {
+	b, err := c.Connect(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer c.Close(b)
+	if err := canDetach(b, detach); err != nil {
+		return err
+	}
+	if doc.source != nil && (req.Dry || req.Offline) {
+		return c.dryRun(cmd, b, doc, req, detach)
+	}
+	return c.run(cmd.Context(), b, doc, req, detach)
 }
 
 // run stores a document unless it is stored, starts a run of it, and follows the run.

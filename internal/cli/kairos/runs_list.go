@@ -34,7 +34,7 @@ func (c runCommands) group() *cobra.Command {
 		c.resolveCommand(),
 		c.doubtsCommand(),
 		c.labelCommand(),
-		c.noteCommand(),
+		noteCommands{c.program}.noteCommand(),
 		c.compareCommand(),
 		c.exportCommand(),
 		c.deleteCommand(),
@@ -60,39 +60,13 @@ others. --filter takes the same filter as the list of runs on the dashboard.`,
 				if view != "" && query != "" || status != "" || plan != "" || since != "" || len(labels) > 0 {
 					return exit.Usage("use either --filter, or --view, or --status, --plan, --since, and --label")
 				}
-				return c.With(cmd, func(b *client.Client) error {
-					if view != "" {
-						var err error
-						if query, err = viewNamed(cmd, b, view); err != nil {
-							return err
-						}
-					}
-					f, problem := filter.Parse(query, time.Now())
-					if problem != nil {
-						return problem
-					}
-					f.Query, f.Page = query, l.Page()
-					return c.listRuns(cmd, b, f)
-				})
+				return c.With(cmd, func(b *client.Client) error { return c.listMatching(cmd, b, view, query, l.Page()) })
 			}
-			f := domain.RunFilter{PlanKey: plan, Page: l.Page()}
-			if status != "" {
-				for _, s := range strings.Split(status, ",") {
-					if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
-						return exit.Usage("unknown status %q\n  use queued, running, waiting, completed, failed, or cancelled", s)
-					}
-					f.Statuses = append(f.Statuses, domain.RunStatus(s))
-				}
-			}
-			var err error
-			if since != "" {
-				if f.Since, err = filter.Moment(since, time.Now()); err != nil {
-					return exit.Usage("--since: %s\n  use 24h, 7d, or 2030-01-31T08:00", err)
-				}
-			}
-			if f.Labels, err = command.ParseLabels(labels); err != nil {
+			f, err := runFilter(status, since, labels)
+			if err != nil {
 				return err
 			}
+			f.PlanKey, f.Page = plan, l.Page()
 			if since != "" {
 				f.Query = sinceQuery(f, status, since)
 			}
@@ -108,6 +82,41 @@ others. --filter takes the same filter as the list of runs on the dashboard.`,
 	f.StringArrayVar(&labels, "label", nil, "only runs with label KEY=VALUE; repeatable")
 	l.Add(cmd)
 	return cmd
+}
+
+// listMatching lists the runs that a saved view or a filter selects.
+func (c runCommands) listMatching(cmd *cobra.Command, b *client.Client, view, query string, page domain.Page) error {
+	if view != "" {
+		var err error
+		if query, err = viewNamed(cmd, b, view); err != nil {
+			return err
+		}
+	}
+	f, problem := filter.Parse(query, time.Now())
+	if problem != nil {
+		return problem
+	}
+	f.Query, f.Page = query, page
+	return c.listRuns(cmd, b, f)
+}
+
+// runFilter reads the flags --status, --since, and --label.
+func runFilter(status, since string, labels []string) (f domain.RunFilter, err error) {
+	if status != "" {
+		for _, s := range strings.Split(status, ",") {
+			if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
+				return f, exit.Usage("unknown status %q\n  use queued, running, waiting, completed, failed, or cancelled", s)
+			}
+			f.Statuses = append(f.Statuses, domain.RunStatus(s))
+		}
+	}
+	if since != "" {
+		if f.Since, err = filter.Moment(since, time.Now()); err != nil {
+			return f, exit.Usage("--since: %s\n  use 24h, 7d, or 2030-01-31T08:00", err)
+		}
+	}
+	f.Labels, err = command.ParseLabels(labels)
+	return f, err
 }
 
 // sinceQuery returns a filter with --since as text. A cursor is valid for one exact query, and

@@ -2,6 +2,7 @@ package kairos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-func (c runCommands) noteCommand() *cobra.Command {
+func (c noteCommands) noteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "note RUN [TEXT...]", Short: "Add a note to a run, or print its notes", Args: cobra.MinimumNArgs(1),
 		Long: `Adds a note to a run. The page of the run and "kairos show" print it. Without TEXT,
@@ -29,18 +30,7 @@ it prints the notes of the run.`,
 					return err
 				}
 				if len(args) > 1 {
-					if _, err := domain.CheckNote(strings.Join(args[1:], " ")); err != nil {
-						return err
-					}
-					n, err := b.AddNote(cmd.Context(), r.ID, strings.Join(args[1:], " "))
-					if err != nil {
-						return err
-					}
-					if c.JSON {
-						return c.Print(n)
-					}
-					c.Printf("note added to run %s\n", domain.ShortID(r.ID))
-					return nil
+					return c.addNote(cmd.Context(), b, r.ID, strings.Join(args[1:], " "))
 				}
 				notes, err := b.Notes(cmd.Context(), r.ID)
 				if err != nil {
@@ -57,6 +47,17 @@ it prints the notes of the run.`,
 			})
 		},
 	}
+}
+
+func (c noteCommands) addNote(ctx context.Context, b *client.Client, run, text string) error {
+	if _, err := domain.CheckNote(text); err != nil {
+		return err
+	}
+	n, err := b.AddNote(ctx, run, text)
+	if err != nil {
+		return err
+	}
+	return c.Done(n, "note added to run %s", domain.ShortID(run))
 }
 
 // packedRun returns a function that writes the archive of a run. The server signs the archive if
@@ -102,25 +103,25 @@ author, kairos packs the archive itself, without a signature.`,
 				if name == "" {
 					name = bundle.Name(r.ID)
 				}
-				f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-				if err != nil {
-					return exit.Usage("cannot write the export: %w", err)
+				if err := writeExport(name, packed); err != nil {
+					return err
 				}
-				if err := packed(f); err != nil {
-					f.Close()
-					return fmt.Errorf("write the export: %w", err)
-				}
-				if err := f.Close(); err != nil {
-					return fmt.Errorf("write the export: %w", err)
-				}
-				if c.JSON {
-					return c.Print(map[string]string{"file": name})
-				}
-				c.Printf("%s\n", name)
-				return nil
+				return c.Done(map[string]string{"file": name}, "%s", name)
 			})
 		},
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "file to write; - for stdout (default run-RUN.tar.zst)")
 	return cmd
+}
+
+// writeExport writes an export to a new file.
+func writeExport(name string, packed func(io.Writer) error) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return exit.Usage("cannot write the export: %w", err)
+	}
+	if err := errors.Join(packed(f), f.Close()); err != nil {
+		return fmt.Errorf("write the export: %w", err)
+	}
+	return nil
 }

@@ -59,33 +59,29 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 				if err != nil {
 					return err
 				}
-				if c.JSON {
-					if d.Journal == nil {
-						d.Journal = []domain.Entry{}
-					}
-					context := apitypes.ContextOf(d, nil)
-					context.FailureStatus = status
-					return c.Print(
-						shown{
-							domain.ResultOf(d),
-							context,
-							d.Journal,
-							domain.DecisionsOf(d.Journal),
-							append([]domain.Note{}, notes...),
-							conversation,
-						},
-					)
-				}
-				c.show(d, status)
-				c.showNotes(notes)
-				if len(conversation.Messages) > 0 {
-					c.Printf("messages:\n")
-					c.showMessages(conversation.Messages)
-				}
-				return nil
+				return c.printRun(d, status, notes, conversation)
 			})
 		},
 	}
+}
+
+// printRun prints a run with its journal, notes, and messages.
+func (c runCommands) printRun(
+	d domain.RunDetail, status domain.FailureStatus, notes []domain.Note, conversation domain.Conversation,
+) error {
+	if c.JSON {
+		context := apitypes.ContextOf(d, nil)
+		context.FailureStatus = status
+		return c.Print(shown{domain.ResultOf(d), context, append([]domain.Entry{}, d.Journal...), domain.DecisionsOf(d.Journal),
+			append([]domain.Note{}, notes...), conversation})
+	}
+	c.show(d, status)
+	noteCommands{c.program}.showNotes(notes)
+	if len(conversation.Messages) > 0 {
+		c.Printf("messages:\n")
+		c.showMessages(conversation.Messages)
+	}
+	return nil
 }
 
 // acknowledgmentLines describe the acknowledgments of a failed run and of its failure group.
@@ -235,31 +231,36 @@ until the run ends.`,
 				if err := c.journal(cmd, b, r.ID, &read); err != nil || !follow {
 					return err
 				}
-				events, err := b.Subscribe(cmd.Context(), 0, r.ID)
-				if err != nil {
-					return err
-				}
-				for !r.Status.Final() {
-					if _, ok := <-events; !ok {
-						if cmd.Context().Err() != nil {
-							return nil // interrupted by the user
-						}
-						return domain.Errorf(domain.CodeUnavailable, "the server closed the event stream").
-							Suggest("continue: %s", c.Command("logs %s -f", domain.ShortID(r.ID)))
-					}
-					if err := c.journal(cmd, b, r.ID, &read); err != nil {
-						return err
-					}
-					if r, err = b.FindRun(cmd.Context(), r.ID); err != nil {
-						return err
-					}
-				}
-				return c.journal(cmd, b, r.ID, &read)
+				return c.followJournal(cmd, b, r, &read)
 			})
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue until the run ends")
 	return cmd
+}
+
+// followJournal prints new rows of a journal until the run ends.
+func (c runCommands) followJournal(cmd *cobra.Command, b *client.Client, r domain.Run, read *journalPosition) error {
+	events, err := b.Subscribe(cmd.Context(), 0, r.ID)
+	if err != nil {
+		return err
+	}
+	for !r.Status.Final() {
+		if _, ok := <-events; !ok {
+			if cmd.Context().Err() != nil {
+				return nil // interrupted by the user
+			}
+			return domain.Errorf(domain.CodeUnavailable, "the server closed the event stream").
+				Suggest("continue: %s", c.Command("logs %s -f", domain.ShortID(r.ID)))
+		}
+		if err := c.journal(cmd, b, r.ID, read); err != nil {
+			return err
+		}
+		if r, err = b.FindRun(cmd.Context(), r.ID); err != nil {
+			return err
+		}
+	}
+	return c.journal(cmd, b, r.ID, read)
 }
 
 // journalPosition is the printed part of a journal: the cursor of the last page, and the last row.
@@ -320,7 +321,7 @@ func (c runCommands) showDamage(run string, d *domain.Damage) {
 	c.Printf("  %s\n", c.Command("fork %s --at %d --preview", domain.ShortID(run), d.Checkpoint.Seq))
 }
 
-func (c runCommands) showNotes(notes []domain.Note) {
+func (c noteCommands) showNotes(notes []domain.Note) {
 	for _, n := range notes {
 		c.Printf("note %s by %s: %s\n", cli.Stamp(n.At), n.Actor, strings.ReplaceAll(n.Text, "\n", "\n  "))
 	}

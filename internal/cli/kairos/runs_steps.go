@@ -46,14 +46,7 @@ attempts; --cursor continues it.`,
 				}
 				items, rows := []apitypes.StepAttempt{}, [][]string{}
 				for _, h := range hits.Items {
-					items = append(items, apitypes.StepAttemptOf(h))
-					node := step(domain.PreviewStep{Node: h.Node, Visit: h.Visit})
-					if h.Item >= 0 {
-						node += "[" + strconv.Itoa(h.Item) + "]"
-					}
-					rows = append(rows, []string{cli.Stamp(h.At), domain.ShortID(h.Run), h.PlanKey + " v" + strconv.Itoa(h.Version), node,
-						strconv.Itoa(h.Attempt), string(h.Status), cli.Took(h.Took()),
-						strings.TrimSpace(h.Code + " " + h.Message)})
+					items, rows = append(items, apitypes.StepAttemptOf(h)), append(rows, stepRow(h))
 				}
 				return c.ListOf(items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "ATTEMPT", "STATUS", "DURATION", "ERROR"}, rows,
 					"no steps found")
@@ -63,6 +56,15 @@ attempts; --cursor continues it.`,
 	l.Add(cmd)
 	cmd.Flags().StringVar(&sort, "sort", "", "took: the slowest first")
 	return cmd
+}
+
+func stepRow(h domain.StepHit) []string {
+	node := step(domain.PreviewStep{Node: h.Node, Visit: h.Visit})
+	if h.Item >= 0 {
+		node += "[" + strconv.Itoa(h.Item) + "]"
+	}
+	return []string{cli.Stamp(h.At), domain.ShortID(h.Run), h.PlanKey + " v" + strconv.Itoa(h.Version), node,
+		strconv.Itoa(h.Attempt), string(h.Status), cli.Took(h.Took()), strings.TrimSpace(h.Code + " " + h.Message)}
 }
 
 // handoffsCommand lists handoffs between agents.
@@ -118,19 +120,7 @@ from: to: plan: status:open|returned|failed since: until:.
 				if c.JSON {
 					return c.Items(append([]domain.Handoff{}, handoffs...), "")
 				}
-				for _, h := range handoffs {
-					c.Printf(
-						"%s  %s → %s  at %s  %s\n",
-						cli.Stamp(h.At),
-						cli.FirstLine(h.From),
-						cli.FirstLine(h.To),
-						cmp.Or(h.Node, "-"),
-						h.Reason,
-					)
-					for line := range strings.Lines(h.Context) {
-						c.Printf("  %s\n", cli.FirstLine(line))
-					}
-				}
+				c.printHandoffs(handoffs)
 				if len(handoffs) == 0 {
 					c.Errorf("run %s has no handoffs\n", domain.ShortID(r.ID))
 				}
@@ -140,4 +130,13 @@ from: to: plan: status:open|returned|failed since: until:.
 	}
 	cmd.AddCommand(show)
 	return cmd
+}
+
+func (c runCommands) printHandoffs(list []domain.Handoff) {
+	for _, h := range list {
+		c.Printf("%s  %s → %s  at %s  %s\n", cli.Stamp(h.At), cli.FirstLine(h.From), cli.FirstLine(h.To), cmp.Or(h.Node, "-"), h.Reason)
+		for line := range strings.Lines(h.Context) {
+			c.Printf("  %s\n", cli.FirstLine(line))
+		}
+	}
 }

@@ -3,6 +3,7 @@ package kairos
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -147,21 +148,11 @@ prints only lines that contain TEXT. With --json, it prints one object per line.
 				if err != nil {
 					return err
 				}
-				for i := len(lines) - 1; i >= 0; i-- {
-					l := lines[i]
-					if c.JSON {
-						if err := c.Print(l); err != nil {
-							return err
-						}
-						continue
+				for _, l := range slices.Backward(lines) {
+					if err := c.Done(l, "%s  %-5s %s %s", l.At.UTC().Format("2006-01-02 15:04:05.000Z"), l.Level,
+						cli.FirstLine(l.Message), cli.FirstLine(l.Facts)); err != nil {
+						return err
 					}
-					c.Printf(
-						"%s  %-5s %s %s\n",
-						l.At.UTC().Format("2006-01-02 15:04:05.000Z"),
-						l.Level,
-						cli.FirstLine(l.Message),
-						cli.FirstLine(l.Facts),
-					)
 				}
 				return nil
 			})

@@ -43,13 +43,7 @@ count for its own plan.`,
 				}
 				rows := [][]string{}
 				for _, e := range list.Items {
-					from := ""
-					if q.Period != "" {
-						from = cli.Stamp(e.From)
-					}
-					rows = append(rows, []string{from, e.Plan, e.Agent, e.Model, strconv.FormatInt(e.Calls, 10),
-						strconv.FormatInt(e.InputTokens, 10), strconv.FormatInt(e.OutputTokens, 10),
-						strconv.FormatFloat(e.Cost, 'f', 4, 64)})
+					rows = append(rows, spendRow(e, q.Period != ""))
 				}
 				return c.ListOf(append([]apitypes.Spend{}, list.Items...), list.Next,
 					[]string{"FROM", "PLAN", "AGENT", "MODEL", "CALLS", "INPUT TOKENS", "OUTPUT TOKENS", "COST"}, rows,
@@ -63,4 +57,13 @@ count for its own plan.`,
 	f.StringVar(&q.Since, "since", q.Since, "24h, 7d, or a time")
 	f.StringVar(&q.Period, "period", "", "one sum per hour or day, in UTC")
 	return cmd
+}
+
+func spendRow(e apitypes.Spend, periods bool) []string {
+	from := ""
+	if periods {
+		from = cli.Stamp(e.From)
+	}
+	return []string{from, e.Plan, e.Agent, e.Model, strconv.FormatInt(e.Calls, 10), strconv.FormatInt(e.InputTokens, 10),
+		strconv.FormatInt(e.OutputTokens, 10), strconv.FormatFloat(e.Cost, 'f', 4, 64)}
 }

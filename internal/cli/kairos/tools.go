@@ -1,6 +1,7 @@
 package kairos
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,7 +15,6 @@ import (
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
-	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func (c toolCommands) group() *cobra.Command {
@@ -132,15 +132,7 @@ statistics of its calls in the last 24 hours.`,
 				if c.JSON {
 					return c.Print(t)
 				}
-				facts := [][2]string{{"description", t.Description}, {"source", t.Source}, {"side effects", t.Effect},
-					{"permission", t.Permission}, {"status", t.State}}
-				if t.Breaker != nil {
-					facts = append(facts, [2]string{"circuit", breakerNote(*t.Breaker)})
-				}
-				for _, n := range toolNotes(t) {
-					facts = append(facts, [2]string{"note", n})
-				}
-				c.Facts("tool "+t.Name, append(facts, activity(t.Activity)...))
+				c.Facts("tool "+t.Name, append(toolFacts(t), activity(t.Activity)...))
 				if len(t.Schema) > 0 {
 					schema, err := json.Marshal(t.Schema)
 					if err != nil {
@@ -154,9 +146,22 @@ statistics of its calls in the last 24 hours.`,
 	}
 }
 
+func toolFacts(t domain.ToolInfo) [][2]string {
+	facts := [][2]string{{"description", t.Description}, {"source", t.Source}, {"side effects", t.Effect},
+		{"permission", t.Permission}, {"status", t.State}}
+	if t.Breaker != nil {
+		facts = append(facts, [2]string{"circuit", breakerNote(*t.Breaker)})
+	}
+	for _, n := range toolNotes(t) {
+		facts = append(facts, [2]string{"note", n})
+	}
+	return facts
+}
+
 // toolCall calls a tool manually, as a run with a journal and with the usual permissions.
 func (c toolCommands) toolCall() *cobra.Command {
 	var input string
+	var dry, offline bool
 	cmd := &cobra.Command{
 		Use: "call TOOL --input JSON", Short: "Call a tool", Args: cobra.ExactArgs(1),
 		Long: `Calls a tool with the arguments of --input, and prints its result. The call is a run
@@ -169,30 +174,14 @@ a call that computes or reads is made, so an HTTP GET is sent. Other calls are p
 			if err != nil {
 				return err
 			}
-			dry, err := cmd.Flags().GetBool("dry-run")
-			if err != nil {
-				return err
-			}
-			offline, err := cmd.Flags().GetBool("offline")
-			if err != nil {
-				return err
-			}
 			return c.With(cmd, func(b *client.Client) error {
 				t, err := findTool(cmd, b, args[0])
 				if err != nil {
 					return err
 				}
-				src, err := json.Marshal(map[string]any{
-					"id": "try-" + strings.ReplaceAll(t.Name, ".",
-						"-"), "name": "Try " + t.Name, "description": fmt.Sprintf("Calls %s with the input of the run.", t.Name),
-					"nodes": map[string]any{"call": map[string]any{"type": walk.TypeTool, "tool": t.Name, "input": "${input}"}},
-				})
+				v, err := c.callPlan(cmd.Context(), b, t.Name)
 				if err != nil {
-					return fmt.Errorf("encode the plan: %w", err)
-				}
-				_, v, _, problems, err := b.SavePlan(cmd.Context(), src, planner.FormatJSON, "try", "called by kairos tools call")
-				if err != nil {
-					return c.invalid(t.Name, problems, err)
+					return err
 				}
 				r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli", Dry: dry,
 					Offline: offline, Labels: map[string]string{"try": "tool"}})
@@ -204,9 +193,22 @@ a call that computes or reads is made, so an HTTP GET is sent. Other calls are p
 		},
 	}
 	cmd.Flags().StringVar(&input, "input", "", "arguments as JSON, or @FILE")
-	cmd.Flags().Bool("dry-run", false, "make only calls that compute or read, such as an HTTP GET")
-	cmd.Flags().Bool("offline", false, "a dry run that sends nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "make only calls that compute or read, such as an HTTP GET")
+	cmd.Flags().BoolVar(&offline, "offline", false, "a dry run that sends nothing")
 	return cmd
+}
+
+// callPlan stores a plan that calls a tool with the input of the run.
+func (c toolCommands) callPlan(ctx context.Context, b *client.Client, tool string) (domain.Version, error) {
+	src, err := domain.CallPlan(tool)
+	if err != nil {
+		return domain.Version{}, err
+	}
+	_, v, _, problems, err := b.SavePlan(ctx, src, planner.FormatJSON, "try", "called by kairos tools call")
+	if err != nil {
+		err = c.invalid(tool, problems, err)
+	}
+	return v, err
 }
 
 // toolServersCommand lists MCP servers.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,13 +90,11 @@ are those of the configuration (--config) or, with --server, of the server.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []validated
-			bad := false
 			check, catalog, err := c.checker(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if problems := catalog.Check(); len(problems) > 0 {
-				bad = problems.Err() != nil
 				files = append(files, validated{File: c.Config, Problems: problems})
 				if !c.JSON {
 					c.problems(c.Config, problems)
@@ -106,20 +105,24 @@ are those of the configuration (--config) or, with --server, of the server.`,
 				if err != nil {
 					return err
 				}
-				bad = bad || v.Problems.Err() != nil
 				files = append(files, v)
 			}
-			if c.JSON {
-				if err := c.Print(map[string]any{"files": files}); err != nil {
-					return err
-				}
-			}
-			if bad {
-				return &exit.Status{Code: exit.BadUsage}
-			}
-			return nil
+			return c.printValidated(files)
 		},
 	}
+}
+
+// printValidated prints the files with --json, and fails if one is invalid.
+func (c checkCommands) printValidated(files []validated) error {
+	if c.JSON {
+		if err := c.Print(map[string]any{"files": files}); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(files, func(v validated) bool { return v.Problems.Err() != nil }) {
+		return &exit.Status{Code: exit.BadUsage}
+	}
+	return nil
 }
 
 // catalog returns the tools and agents of the configuration, for validation.
