@@ -13,7 +13,7 @@ import (
 // RunAcknowledge acknowledges a failed run.
 type RunAcknowledge struct {
 	Note    string    `json:"note,omitempty" maxLength:"8000" doc:"A note that is kept with the run." example:"the supplier has an outage"`
-	StartAt time.Time `json:"startAt,omitzero" doc:"When to resume the run; absent: never automatically."`
+	StartAt time.Time `json:"startAt,omitzero" doc:"Time at which the run resumes; absent: never automatically."`
 }
 
 type ackRunIn struct {

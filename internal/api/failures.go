@@ -26,7 +26,7 @@ type GroupAcknowledge struct {
 type GroupAcknowledgement struct {
 	Fingerprint  string `json:"fingerprint" doc:"The fingerprint of the group."`
 	Acknowledged bool   `json:"acknowledged" doc:"Whether the group is acknowledged now."`
-	Runs         int64  `json:"runs" doc:"How many runs were acknowledged, or need attention after the withdrawal."`
+	Runs         int64  `json:"runs" doc:"Number of runs that were acknowledged, or that need attention after the withdrawal."`
 }
 
 // GroupIn names a failure group.

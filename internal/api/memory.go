@@ -15,7 +15,7 @@ import (
 
 // MemoryCleared is the result of clearing memory.
 type MemoryCleared struct {
-	Exchanges int64 `json:"exchanges" doc:"How many exchanges the session remembered."`
+	Exchanges int64 `json:"exchanges" doc:"Number of exchanges that the session remembered."`
 }
 
 type (

@@ -16,9 +16,9 @@ type PlanComparison struct {
 	From    int            `json:"from"`
 	To      int            `json:"to"`
 	Hashes  [2]string      `json:"hashes" doc:"Of both versions."`
-	Added   int            `json:"added" doc:"How many lines were added. If none were added or removed, the texts are equal."`
+	Added   int            `json:"added" doc:"Number of added lines. If none were added or removed, the texts are equal."`
 	Removed int            `json:"removed"`
-	Lines   []DiffLine     `json:"lines" doc:"What changed, with a few lines around it. A version in YAML and one in JSON are compared as YAML."`
+	Lines   []DiffLine     `json:"lines" doc:"Changed lines, with a few lines around them. A version in YAML and one in JSON are compared as YAML."`
 }
 
 // DiffLine is a line of a difference.

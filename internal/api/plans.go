@@ -35,7 +35,7 @@ func documentBody() *huma.RequestBody {
 
 type documentIn struct {
 	ContentType string `header:"Content-Type" hidden:"true"`
-	Reason      string `query:"reason" maxLength:"500" doc:"Why it is stored; kept with the version."`
+	Reason      string `query:"reason" maxLength:"500" doc:"Reason for the version, kept with it."`
 	Trial       bool   `query:"trial" doc:"Keep the plan for a trial: lists leave it out until its content is stored without this."`
 	IfMatch     string `header:"If-Match" maxLength:"200" doc:"The ETag of the plan or version that this one is based on; 409 if a newer version exists."`
 	RawBody     []byte `contentType:"application/yaml"`

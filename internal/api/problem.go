@@ -27,7 +27,7 @@ type Problem struct {
 	Code       domain.Code `json:"code" doc:"For programs, e.g. not_found."`
 	Reason     string      `json:"reason,omitempty" doc:"Refines the code, e.g. cursor.invalid."`
 	Message    string      `json:"message" doc:"A message for people."`
-	Suggestion string      `json:"suggestion,omitempty" doc:"What to do about it."`
+	Suggestion string      `json:"suggestion,omitempty" doc:"Action that solves the problem."`
 	Errors     []Fault     `json:"errors" doc:"All mistakes, if there are several."`
 	// Problems repeats the problems of a plan in the form that storing a plan returns.
 	Problems planner.Problems `json:"problems,omitempty"`

@@ -131,7 +131,7 @@ type listRunsIn struct {
 	Node       string   `query:"node" maxLength:"128" doc:"The step in the status message."`
 	Error      string   `query:"error" maxLength:"64" doc:"The code of the run's error."`
 	Label      []string `query:"label,explode" maxItems:"8" doc:"name=value; may be repeated."`
-	Actor      string   `query:"actor" maxLength:"128" doc:"Who started it."`
+	Actor      string   `query:"actor" maxLength:"128" doc:"Principal that started the run."`
 	Parent     string   `query:"parent" maxLength:"64" doc:"Child runs of this run."`
 	Related    string   `query:"related" maxLength:"64" doc:"Forks and reruns of this run."`
 	Text       string   `query:"text" maxLength:"128" doc:"Text in the status message."`
@@ -240,7 +240,7 @@ type journalOut struct{ Body JournalPage }
 type JournalPage struct {
 	apitypes.List[domain.Entry]
 	// Damage ends the journal: the rows after it cannot be trusted.
-	Damage string `json:"damage,omitempty" doc:"Why the journal ends here: the next row is damaged. The run has the details."`
+	Damage string `json:"damage,omitempty" doc:"Damage that ends the journal here: the next row cannot be trusted. The run has the details."`
 }
 
 func (h runHandler) getJournal(ctx context.Context, in *journalIn) (*journalOut, error) {

@@ -61,7 +61,7 @@ type (
 	timesIn struct {
 		Cron     string `query:"cron" required:"true" maxLength:"200" doc:"The cron expression." example:"30 2 * * 1-5"`
 		TimeZone string `query:"timeZone" maxLength:"64" doc:"An IANA name; default UTC."`
-		Count    int    `query:"count" minimum:"1" maximum:"100" default:"10" doc:"How many times."`
+		Count    int    `query:"count" minimum:"1" maximum:"100" default:"10" doc:"Number of times."`
 	}
 	timesOut struct{ Body ScheduleTimes }
 	slotsIn  struct {

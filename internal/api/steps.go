@@ -40,7 +40,7 @@ type Step struct {
 	Item  int            `json:"item" doc:"-1: the node has no items."`
 	Rows  []domain.Entry `json:"rows" doc:"Its journal rows, in order."`
 	// Damage is the reason why the journal ends, and possibly the step.
-	Damage string `json:"damage,omitempty" doc:"Why the journal ends: the row that follows is damaged."`
+	Damage string `json:"damage,omitempty" doc:"Damage that ends the journal: the next row cannot be trusted."`
 }
 
 func (h runHandler) getStep(ctx context.Context, in *stepIn) (*stepOut, error) {

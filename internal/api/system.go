@@ -22,7 +22,7 @@ type HeldRunsRelease struct {
 
 // HeldRunsReleased is the result of releasing held runs.
 type HeldRunsReleased struct {
-	Released int `json:"released" doc:"How many runs continue."`
+	Released int `json:"released" doc:"Number of runs that continue."`
 }
 
 // MaintenanceStatus is whether maintenance is on.

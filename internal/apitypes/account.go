@@ -78,12 +78,12 @@ type Token struct {
 	Prefix       string      `json:"prefix" doc:"The first characters of the token."`
 	Role         domain.Role `json:"role"`
 	Scopes       []string    `json:"scopes" doc:"The scopes; empty: everything that the role permits."`
-	CreatedBy    string      `json:"createdBy" doc:"Who created the token."`
+	CreatedBy    string      `json:"createdBy" doc:"Principal that created the token."`
 	CreatedAt    time.Time   `json:"createdAt"`
 	ExpiresAt    time.Time   `json:"expiresAt"`
 	LastUsedAt   time.Time   `json:"lastUsedAt,omitzero" doc:"The time of the latest request."`
 	LastUsedFrom string      `json:"lastUsedFrom,omitempty" doc:"The address of the latest request."`
-	RevokedAt    time.Time   `json:"revokedAt,omitzero" doc:"When the token was revoked; absent: it is valid until it expires."`
+	RevokedAt    time.Time   `json:"revokedAt,omitzero" doc:"Time at which the token was revoked; absent: it is valid until it expires."`
 }
 
 // TokenOf returns a token as the API sends it.

@@ -18,14 +18,14 @@ type Approval struct {
 	Form      domain.RawJSON  `json:"form,omitempty" doc:"JSON Schema of the values that an answer requires."`
 	Digest    string          `json:"digest" doc:"SHA-256 of the request."`
 	Status    string          `json:"status" enum:"pending,approved,rejected,changes_requested,expired,cancelled"`
-	OnTimeout string          `json:"onTimeout,omitempty" enum:"approve,reject,fail" doc:"What happens at the deadline."`
+	OnTimeout string          `json:"onTimeout,omitempty" enum:"approve,reject,fail" doc:"Effect of a missed deadline."`
 	DueAt     time.Time       `json:"dueAt,omitzero" doc:"The deadline; absent: none."`
 	CreatedAt time.Time       `json:"createdAt"`
-	StartedBy string          `json:"startedBy,omitempty" doc:"Who started the run."`
+	StartedBy string          `json:"startedBy,omitempty" doc:"Principal that started the run."`
 	Agent     string          `json:"agent,omitempty" doc:"The agent that requests approval; absent: the plan does."`
-	Label     string          `json:"label,omitempty" doc:"What is at stake, as the plan states it."`
+	Label     string          `json:"label,omitempty" doc:"Consequence of the decision, as the plan states it."`
 	Answers   []domain.Answer `json:"answers" doc:"The answers that the request accepts."`
-	Assignee  string          `json:"assignee,omitempty" doc:"Who is to answer; absent: anyone with the role."`
+	Assignee  string          `json:"assignee,omitempty" doc:"User assigned to answer; absent: anyone with the role."`
 	Tool      string          `json:"tool,omitempty" doc:"The tool to call; absent for an approval step."`
 	Arguments domain.RawJSON  `json:"arguments,omitempty" doc:"The arguments of the call. Secrets are not resolved."`
 	ApprovalDecision
@@ -36,8 +36,8 @@ type ApprovalDecision struct {
 	Answer    string         `json:"answer,omitempty" doc:"The id of the chosen answer."`
 	Comment   string         `json:"comment,omitempty" doc:"The comment of who decided."`
 	Values    domain.RawJSON `json:"values,omitempty" doc:"The values of the form."`
-	DecidedAt time.Time      `json:"decidedAt,omitzero" doc:"When it was answered; absent: it is pending."`
-	DecidedBy string         `json:"decidedBy,omitempty" doc:"Who answered."`
+	DecidedAt time.Time      `json:"decidedAt,omitzero" doc:"Time at which it was answered; absent: it is pending."`
+	DecidedBy string         `json:"decidedBy,omitempty" doc:"Principal that answered."`
 }
 
 // ApprovalOf returns a request as the API sends it.
@@ -78,6 +78,6 @@ type ApprovalDecide struct {
 
 // ApprovalAssign assigns a request.
 type ApprovalAssign struct {
-	Assignee string `json:"assignee" maxLength:"128" doc:"Who is to answer; empty: anyone with the role." example:"marta"`
+	Assignee string `json:"assignee" maxLength:"128" doc:"User assigned to answer; empty: anyone with the role." example:"marta"`
 	Reason   string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }

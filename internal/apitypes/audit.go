@@ -13,14 +13,14 @@ type AuditEvent struct {
 	Seq       int64          `json:"seq" doc:"The number of the record, without gaps."`
 	CreatedAt time.Time      `json:"createdAt"`
 	Action    string         `json:"action" doc:"The action, such as run.created or login."`
-	Actor     string         `json:"actor" doc:"Who acted: a user, a token, or a part of kairosd."`
+	Actor     string         `json:"actor" doc:"Principal that acted: a user, a token, or a part of kairosd."`
 	Source    string         `json:"source,omitempty" doc:"The interface: ui, api, cli, or engine."`
 	Address   string         `json:"address,omitempty" doc:"The address that the request came from."`
 	Request   string         `json:"request,omitempty" doc:"Equal for all records of one request."`
 	Run       string         `json:"run,omitempty" doc:"The run's id."`
 	FirstSeq  int64          `json:"firstSeq,omitempty" doc:"The first journal row of a checkpoint."`
 	RunSeq    int64          `json:"runSeq,omitempty" doc:"The last journal row of a checkpoint."`
-	Object    string         `json:"object,omitempty" doc:"What was acted on, such as plan:invoice."`
+	Object    string         `json:"object,omitempty" doc:"Object of the action, such as plan:invoice."`
 	Result    string         `json:"result" enum:"ok,denied,failed" doc:"Whether the action was carried out."`
 	Reason    string         `json:"reason,omitempty" doc:"The reason that was given, or why the action was denied."`
 	Detail    domain.RawJSON `json:"detail,omitempty" doc:"Details of the action."`

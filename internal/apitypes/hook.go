@@ -18,9 +18,9 @@ type Hook struct {
 	Signal    string              `json:"signal" doc:"A CEL expression that gives the name of the signal to send; empty: none."`
 	SignalKey string              `json:"signalKey" doc:"A CEL expression that gives the key of the signal."`
 	Labels    map[string]string   `json:"labels,omitempty" doc:"Labels of the runs."`
-	Paused    *domain.Disablement `json:"paused,omitempty" doc:"Who paused the hook, and why; absent: it is not paused."`
+	Paused    *domain.Disablement `json:"paused,omitempty" doc:"Principal and reason of the pause; absent: the hook is not paused."`
 	Last      *HookDelivery       `json:"lastDelivery,omitempty" doc:"The newest delivery, in lists."`
-	Actor     string              `json:"actor" doc:"Who created the hook or changed it last: the actor of its runs."`
+	Actor     string              `json:"actor" doc:"Principal that created the hook or changed it last: the actor of its runs."`
 	Rev       int64               `json:"rev" doc:"The revision, which the ETag is made of."`
 	CreatedAt time.Time           `json:"createdAt"`
 	UpdatedAt time.Time           `json:"updatedAt"`
@@ -73,7 +73,7 @@ type HookDelivery struct {
 	Key        string               `json:"key" doc:"The id of the event, or for a replay, the delivery and the operation. It is accepted once."`
 	Event      string               `json:"event" doc:"The id of the event at its sender, also of a replay."`
 	Status     domain.DeliveryState `json:"status" enum:"accepted,duplicate,filtered,refused" doc:"The outcome."`
-	Reason     string               `json:"reason" doc:"Why it was not accepted; empty: it was."`
+	Reason     string               `json:"reason" doc:"Reason of the refusal; empty: the delivery was accepted."`
 	Message    string               `json:"message" doc:"An explanation of the reason."`
 	Size       int                  `json:"size" doc:"The size of the body in bytes."`
 	Remote     string               `json:"remote" doc:"The address of the sender."`
@@ -81,7 +81,7 @@ type HookDelivery struct {
 	Run        string               `json:"run,omitempty" doc:"The run that it started."`
 	Signal     string               `json:"signal,omitempty" doc:"The signal that it sent."`
 	ReplayOf   string               `json:"replayOf,omitempty" doc:"The delivery that this one repeats."`
-	ReceivedAt time.Time            `json:"receivedAt" doc:"When it arrived."`
+	ReceivedAt time.Time            `json:"receivedAt" doc:"Time of arrival."`
 }
 
 // HookDeliveryDetail is a single delivery with its content.
@@ -111,7 +111,7 @@ type ReplayCreate struct {
 // ReplayPreview shows what a replay would do.
 type ReplayPreview struct {
 	Deliveries []string  `json:"deliveries" doc:"The ids of the deliveries that would be replayed, oldest first."`
-	First      time.Time `json:"firstAt,omitzero" doc:"When the first of them arrived."`
-	Last       time.Time `json:"lastAt,omitzero" doc:"When the last of them arrived."`
+	First      time.Time `json:"firstAt,omitzero" doc:"Time of arrival of the first of them."`
+	Last       time.Time `json:"lastAt,omitzero" doc:"Time of arrival of the last of them."`
 	Digest     string    `json:"digest" doc:"Send it with the replay, so that exactly these deliveries are replayed."`
 }

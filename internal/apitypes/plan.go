@@ -22,7 +22,7 @@ type Plan struct {
 	Description string              `json:"description"`
 	Status      string              `json:"status" enum:"used,draft,trial" doc:"draft: generated and not accepted; trial: kept for one run."`
 	Archived    bool                `json:"archived" doc:"Lists leave the plan out."`
-	Paused      *domain.Disablement `json:"paused,omitempty" doc:"Who paused the plan, and why; absent: it is not paused."`
+	Paused      *domain.Disablement `json:"paused,omitempty" doc:"Principal and reason of the pause; absent: the plan is not paused."`
 	CreatedAt   time.Time           `json:"createdAt"`
 	UpdatedAt   time.Time           `json:"updatedAt"`
 }
@@ -52,8 +52,8 @@ type PlanVersion struct {
 	Origin     string         `json:"origin" doc:"How the version was made: upload, cli, example, planner, replan, or try."`
 	ByPerson   bool           `json:"byPerson" doc:"Whether an author stored it."`
 	ParentHash string         `json:"parentHash,omitempty" doc:"The hash of the version that it was made from."`
-	Reason     string         `json:"reason,omitempty" doc:"Why it was stored."`
-	Author     string         `json:"author" doc:"Who stored it."`
+	Reason     string         `json:"reason,omitempty" doc:"Reason for the version."`
+	Author     string         `json:"author" doc:"Principal that stored it."`
 	CreatedAt  time.Time      `json:"createdAt"`
 	Source     string         `json:"source,omitempty" doc:"The document as it was written. Lists leave it out."`
 	Definition domain.RawJSON `json:"definition,omitempty" doc:"The document in canonical form. Lists leave it out."`

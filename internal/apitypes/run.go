@@ -9,8 +9,8 @@ import (
 // RunState is the status of a run and its usage.
 type RunState struct {
 	Status     domain.RunStatus  `json:"status"`
-	WaitReason domain.WaitReason `json:"waitReason" doc:"What the run waits for; empty unless it waits."`
-	Error      *domain.RunError  `json:"error" doc:"Why the run failed; null unless it failed."`
+	WaitReason domain.WaitReason `json:"waitReason" doc:"Event that the run waits for; empty unless it waits."`
+	Error      *domain.RunError  `json:"error" doc:"Error that failed the run; null unless it failed."`
 	Usage      domain.Usage      `json:"usage"`
 }
 
@@ -29,16 +29,16 @@ type RunFacts struct {
 	Limits      Limits               `json:"limits,omitzero"`
 	Concurrency *domain.Concurrency  `json:"concurrency,omitempty"`
 	Rev         int64                `json:"rev" doc:"The revision, which the ETag is made of."`
-	Steps       int64                `json:"steps" doc:"How many steps have run."`
+	Steps       int64                `json:"steps" doc:"Number of steps that have run."`
 	Crashes     int                  `json:"crashes,omitempty" doc:"How often kairosd crashed while the run was active."`
 	Paused      bool                 `json:"paused,omitempty" doc:"The run is paused."`
 	CreatedAt   time.Time            `json:"createdAt"`
 	StartAt     time.Time            `json:"startAt,omitzero" doc:"The run does not start before this time."`
-	StartedAt   time.Time            `json:"startedAt,omitzero" doc:"When the first step started."`
+	StartedAt   time.Time            `json:"startedAt,omitzero" doc:"Time at which the first step started."`
 	EndedAt     time.Time            `json:"endedAt,omitzero"`
 	DueAt       time.Time            `json:"dueAt,omitzero" doc:"The next deadline or timer of the run."`
-	DeletedAt   time.Time            `json:"deletedAt,omitzero" doc:"When the run was deleted."`
-	PurgedAt    time.Time            `json:"purgedAt,omitzero" doc:"When retention removed its journal, input, and output."`
+	DeletedAt   time.Time            `json:"deletedAt,omitzero" doc:"Time at which the run was deleted."`
+	PurgedAt    time.Time            `json:"purgedAt,omitzero" doc:"Time at which retention removed its journal, input, and output."`
 	DurationMs  int64                `json:"durationMs" doc:"How long the run has been running, without waits, in milliseconds."`
 	Damaged     []domain.DamagedPart `json:"damaged,omitempty" doc:"Parts that cannot be read. They are left out."`
 }
@@ -49,7 +49,7 @@ type RunOrigin struct {
 	ForkedFrom string            `json:"forkedFrom,omitempty" doc:"The run that this one was forked from."`
 	ForkSeq    int64             `json:"forkSeq,omitempty" doc:"The journal position that the fork kept."`
 	RerunOf    string            `json:"rerunOf,omitempty" doc:"The run that this one repeats."`
-	Actor      string            `json:"actor" doc:"Who started the run."`
+	Actor      string            `json:"actor" doc:"Principal that started the run."`
 	Origin     string            `json:"origin,omitempty" doc:"How the run was started, such as api, cli, or dry."`
 	Session    string            `json:"session,omitempty" doc:"The session of the run."`
 	Schedule   string            `json:"schedule,omitempty" doc:"The key of the schedule that started the run."`
@@ -76,8 +76,8 @@ type RunContext struct {
 	RunFacts
 	domain.FailureStatus
 	Input     domain.RawJSON  `json:"input" doc:"The input of the run."`
-	Replans   []domain.Replan `json:"replans,omitempty" doc:"When the run changed to another version of its plan."`
-	Damage    *domain.Damage  `json:"damage,omitempty" doc:"Which rows of the journal cannot be trusted."`
+	Replans   []domain.Replan `json:"replans,omitempty" doc:"Changes of the run to other versions of its plan."`
+	Damage    *domain.Damage  `json:"damage,omitempty" doc:"Rows of the journal that cannot be trusted."`
 	BlockedBy []string        `json:"blockedBy,omitempty" doc:"The active runs with the same concurrency key that a queued run waits for."`
 	Related   []Run           `json:"related,omitempty" doc:"Its children, forks, and reruns, and the run that it is based on."`
 }

@@ -13,8 +13,8 @@ type ScheduleSettings struct {
 	JitterMs int64             `json:"jitterMs" doc:"The longest random delay of a slot in milliseconds."`
 	Input    domain.RawJSON    `json:"input,omitempty" doc:"The input of the runs."`
 	Labels   map[string]string `json:"labels,omitempty" doc:"Labels of the runs."`
-	Overlap  domain.Overlap    `json:"overlap" enum:"skip,queue,cancel_oldest" doc:"What a slot does while an earlier run is active."`
-	CatchUp  domain.CatchUp    `json:"catchUp" enum:"default,none,last,all,ask" doc:"Which missed slots start runs."`
+	Overlap  domain.Overlap    `json:"overlap" enum:"skip,queue,cancel_oldest" doc:"Effect of a slot while an earlier run is active."`
+	CatchUp  domain.CatchUp    `json:"catchUp" enum:"default,none,last,all,ask" doc:"Missed slots that start runs."`
 }
 
 // Schedule starts runs of a plan at times, the slots.
@@ -24,11 +24,11 @@ type Schedule struct {
 	Plan domain.PlanRef `json:"plan" doc:"The plan, and the version that runs follow; 0: the current one."`
 	ScheduleSettings
 	Declared    bool                `json:"declared" doc:"The plan declares the schedule. Only the plan can change it."`
-	Paused      *domain.Disablement `json:"paused,omitempty" doc:"Who paused the schedule, and why; absent: it is not paused."`
+	Paused      *domain.Disablement `json:"paused,omitempty" doc:"Principal and reason of the pause; absent: the schedule is not paused."`
 	PlanStopped bool                `json:"planStopped" doc:"The plan is paused or archived, so no slot starts."`
 	Next        time.Time           `json:"nextSlot,omitzero" doc:"The next slot."`
-	Due         time.Time           `json:"dueAt,omitzero" doc:"When the next slot starts: with its jitter."`
-	Actor       string              `json:"actor" doc:"Who created the schedule or changed it last: the actor of its runs."`
+	Due         time.Time           `json:"dueAt,omitzero" doc:"Time at which the next slot starts, with its jitter."`
+	Actor       string              `json:"actor" doc:"Principal that created the schedule or changed it last: the actor of its runs."`
 	Rev         int64               `json:"rev" doc:"The revision, which the ETag is made of."`
 	CreatedAt   time.Time           `json:"createdAt"`
 	UpdatedAt   time.Time           `json:"updatedAt"`
@@ -39,7 +39,7 @@ type Schedule struct {
 // ScheduleDetail is a single schedule with its next times.
 type ScheduleDetail struct {
 	Schedule
-	Effective domain.CatchUp `json:"effectiveCatchUp" doc:"What catchUp means for the plan as it is now."`
+	Effective domain.CatchUp `json:"effectiveCatchUp" doc:"Effect of catchUp for the plan as it is now."`
 	Times     []time.Time    `json:"nextTimes" doc:"The next ten slots."`
 }
 
@@ -49,8 +49,8 @@ type Slot struct {
 	State  string           `json:"status" enum:"started,skipped,failed" doc:"Whether the slot started a run."`
 	Run    string           `json:"run,omitempty" doc:"The id of its run."`
 	Status domain.RunStatus `json:"runStatus,omitempty" doc:"The status of its run."`
-	Reason string           `json:"reason,omitempty" doc:"Why it started no run."`
-	Done   time.Time        `json:"settledAt" doc:"When it started or was skipped."`
+	Reason string           `json:"reason,omitempty" doc:"Reason why it started no run."`
+	Done   time.Time        `json:"settledAt" doc:"Time at which it started or was skipped."`
 }
 
 // MissedSlots are consecutive slots that could not start in time.
@@ -59,11 +59,11 @@ type MissedSlots struct {
 	Schedule  string         `json:"schedule" doc:"The key of the schedule."`
 	First     time.Time      `json:"firstSlot" doc:"The first of the slots."`
 	Last      time.Time      `json:"lastSlot" doc:"The last of the slots."`
-	Slots     int            `json:"slots" doc:"How many slots, at most 1000."`
+	Slots     int            `json:"slots" doc:"Number of slots, at most 1000."`
 	More      bool           `json:"more" doc:"There are more slots than that. The newest ones can start."`
-	Decision  domain.CatchUp `json:"decision,omitempty" enum:"none,last,all" doc:"Which slots started; absent: an operator must decide."`
-	DecidedBy string         `json:"decidedBy,omitempty" doc:"Who decided."`
-	DecidedAt time.Time      `json:"decidedAt,omitzero" doc:"When that was decided."`
+	Decision  domain.CatchUp `json:"decision,omitempty" enum:"none,last,all" doc:"Slots that started; absent: an operator must decide."`
+	DecidedBy string         `json:"decidedBy,omitempty" doc:"Principal that decided."`
+	DecidedAt time.Time      `json:"decidedAt,omitzero" doc:"Time of the decision."`
 	CreatedAt time.Time      `json:"createdAt"`
 }
 
@@ -115,13 +115,13 @@ type ScheduleChange struct {
 	JitterMs *int64             `json:"jitterMs,omitempty" minimum:"0" maximum:"86400000" doc:"The longest random delay of a slot in milliseconds."`
 	Input    *domain.RawJSON    `json:"input,omitempty" doc:"The input of the runs."`
 	Labels   *map[string]string `json:"labels,omitempty" doc:"Labels of the runs."`
-	Overlap  *domain.Overlap    `json:"overlap,omitempty" enum:"skip,queue,cancel_oldest" doc:"What a slot does while an earlier run is active; default skip."`
-	CatchUp  *domain.CatchUp    `json:"catchUp,omitempty" enum:"default,none,last,all,ask" doc:"Which missed slots start runs; default: ask if the plan has non-idempotent steps, else last."`
+	Overlap  *domain.Overlap    `json:"overlap,omitempty" enum:"skip,queue,cancel_oldest" doc:"Effect of a slot while an earlier run is active; default skip."`
+	CatchUp  *domain.CatchUp    `json:"catchUp,omitempty" enum:"default,none,last,all,ask" doc:"Missed slots that start runs; default: ask if the plan has non-idempotent steps, else last."`
 }
 
 // MissedDecision decides about missed slots.
 type MissedDecision struct {
-	Decision domain.CatchUp `json:"decision" enum:"none,last,all" doc:"Which of the slots start runs."`
+	Decision domain.CatchUp `json:"decision" enum:"none,last,all" doc:"Slots that start runs."`
 	Missed   string         `json:"missed,omitempty" maxLength:"64" doc:"The id of the missed slots that you saw."`
 	Slots    int            `json:"slots,omitempty" minimum:"0" doc:"The number of slots that you saw: refused if more were missed."`
 	Canary   bool           `json:"canary,omitempty" doc:"Run one slot first, and the others only if its run does not fail."`
@@ -141,8 +141,8 @@ type BackfillCreate struct {
 
 // BackfillPreview shows what a backfill would do.
 type BackfillPreview struct {
-	Slots   int       `json:"slots" doc:"How many slots would start a run."`
-	Started int       `json:"started" doc:"How many slots of the range have a run."`
+	Slots   int       `json:"slots" doc:"Number of slots that would start a run."`
+	Started int       `json:"started" doc:"Number of slots of the range that have a run."`
 	First   time.Time `json:"firstSlot,omitzero" doc:"The first slot that would start."`
 	Last    time.Time `json:"lastSlot,omitzero" doc:"The last slot that would start."`
 }

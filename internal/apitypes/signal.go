@@ -13,8 +13,8 @@ type Signal struct {
 	Key       string              `json:"key" doc:"The key that steps wait for with the name; may be empty."`
 	Data      domain.RawJSON      `json:"data" doc:"The data, which the step outputs."`
 	All       bool                `json:"all" doc:"It ends all waits, not one."`
-	Source    string              `json:"source" doc:"Where it came from: api, cli, or hook:KEY."`
-	Actor     string              `json:"actor" doc:"Who sent it."`
+	Source    string              `json:"source" doc:"Origin of the signal: api, cli, or hook:KEY."`
+	Actor     string              `json:"actor" doc:"Principal that sent it."`
 	Status    domain.SignalStatus `json:"status" enum:"waiting,matched,unmatched" doc:"unmatched: it expired, and no step waited for it."`
 	CreatedAt time.Time           `json:"createdAt"`
 	ExpiresAt time.Time           `json:"expiresAt" doc:"Until when it can end a wait."`
@@ -27,7 +27,7 @@ type SignalMatch struct {
 	Node  string    `json:"node" doc:"The step."`
 	Visit int       `json:"visit" doc:"The iteration, starting at 1."`
 	Item  int       `json:"item" doc:"The item of a foreach; -1: none."`
-	At    time.Time `json:"matchedAt" doc:"When the wait ended."`
+	At    time.Time `json:"matchedAt" doc:"Time at which the wait ended."`
 }
 
 // SignalWait is the wait of a step for a signal.
@@ -39,8 +39,8 @@ type SignalWait struct {
 	Node  string    `json:"node" doc:"The step."`
 	Visit int       `json:"visit" doc:"The iteration, starting at 1."`
 	Item  int       `json:"item" doc:"The item of a foreach; -1: none."`
-	Since time.Time `json:"startedAt" doc:"When the wait began."`
-	Due   time.Time `json:"dueAt,omitzero" doc:"When it ends without a signal; absent: never."`
+	Since time.Time `json:"startedAt" doc:"Time at which the wait began."`
+	Due   time.Time `json:"dueAt,omitzero" doc:"Time at which it ends without a signal; absent: never."`
 }
 
 // SignalWaitOf is a wait as the API returns it.

@@ -38,8 +38,8 @@ func (a StepAttempt) Domain() domain.StepHit {
 
 // PlanFlow describes how the newest runs of a plan passed through its steps.
 type PlanFlow struct {
-	Runs  int                 `json:"runs" doc:"How many runs were counted: the newest, at most 500."`
-	Since time.Time           `json:"startedAt,omitzero" doc:"When the oldest of them started."`
+	Runs  int                 `json:"runs" doc:"Number of counted runs: the newest, at most 500."`
+	Since time.Time           `json:"startedAt,omitzero" doc:"Time at which the oldest of them started."`
 	Whole bool                `json:"complete" doc:"Whether these are all runs of the period."`
 	Nodes map[string]NodeFlow `json:"nodes" doc:"The steps of the plan."`
 	Edges map[int]int         `json:"edges" doc:"How often each edge was chosen, by its place in the document."`
@@ -47,11 +47,11 @@ type PlanFlow struct {
 
 // NodeFlow describes how runs passed through a step.
 type NodeFlow struct {
-	Runs     int           `json:"runs" doc:"How many runs reached the step."`
-	Settled  int           `json:"settled" doc:"How many iterations and items ended."`
-	Failed   int           `json:"failed" doc:"How many of them failed."`
-	Skipped  int           `json:"skipped" doc:"How many of them were skipped."`
-	Attempts int           `json:"attempts" doc:"How many attempts ran."`
+	Runs     int           `json:"runs" doc:"Number of runs that reached the step."`
+	Settled  int           `json:"settled" doc:"Number of iterations and items that ended."`
+	Failed   int           `json:"failed" doc:"Number of them that failed."`
+	Skipped  int           `json:"skipped" doc:"Number of them that were skipped."`
+	Attempts int           `json:"attempts" doc:"Number of attempts that ran."`
 	P50Ms    int64         `json:"p50Ms" doc:"The median duration in milliseconds."`
 	P95Ms    int64         `json:"p95Ms" doc:"The 95th percentile of the duration in milliseconds."`
 	Cost     float64       `json:"cost" doc:"The cost of all attempts."`

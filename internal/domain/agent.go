@@ -77,8 +77,8 @@ type ProviderLimit struct {
 	Of        string    `json:"of" doc:"requests, tokens, input tokens or output tokens"`
 	Limit     int64     `json:"limit"`
 	Remaining int64     `json:"remaining"`
-	ResetAt   time.Time `json:"resetAt,omitzero" doc:"When the limit is reset."`
-	At        time.Time `json:"observedAt" doc:"When the provider reported it."`
+	ResetAt   time.Time `json:"resetAt,omitzero" doc:"Time at which the limit is reset."`
+	At        time.Time `json:"observedAt" doc:"Time at which the provider reported it."`
 }
 
 // KeyInfo describes the source of a key, without the key.

@@ -6,13 +6,13 @@ import "time"
 // that show nothing else.
 type Notification struct {
 	ID        string    `json:"id" doc:"The id of the message. A repeated delivery has the same id."`
-	Kind      string    `json:"kind" doc:"What happened."`
-	CreatedAt time.Time `json:"createdAt" doc:"When it happened."`
+	Kind      string    `json:"kind" doc:"Event that the message reports."`
+	CreatedAt time.Time `json:"createdAt" doc:"Time of the event."`
 	Text      string    `json:"text" doc:"The whole message, for receivers that show only text."`
 	// Run is absent if the message is not about a run.
 	Run *NotificationRun `json:"run,omitempty" doc:"The run that the message is about, as it was at that time."`
 	// More is the number of suppressed messages like this one since the previous message.
-	More int64 `json:"more,omitempty" doc:"How many messages like this one were not sent."`
+	More int64 `json:"more,omitempty" doc:"Number of messages like this one that were not sent."`
 }
 
 // NotificationRun is the run of a notification.
@@ -50,7 +50,7 @@ type Delivery struct {
 	Kind     string         `json:"kind"`
 	Seq      int64          `json:"seq,omitempty" doc:"The audit event that it is about; absent: a test."`
 	GroupKey string         `json:"-"` // equal for notifications with the same content about different runs
-	More     int64          `json:"more,omitempty" doc:"How many messages like this one were not sent."`
+	More     int64          `json:"more,omitempty" doc:"Number of messages like this one that were not sent."`
 	Body     RawJSON        `json:"body"`
 	Status   DeliveryStatus `json:"status" enum:"pending,sent,failed"`
 	// Attempts is the number of attempts so far, and DueAt the time of the next one.
@@ -65,7 +65,7 @@ type Delivery struct {
 type ChannelInfo struct {
 	Name   string     `json:"name"`
 	Type   string     `json:"type" enum:"webhook,email"`
-	Target string     `json:"target" doc:"Where messages go: a host, or addresses."`
+	Target string     `json:"target" doc:"Destination of the messages: a host, or addresses."`
 	On     []string   `json:"on" doc:"The kinds of notifications."`
 	Plans  []string   `json:"plans,omitempty" doc:"Only runs of these plans; empty: all plans."`
 	Signed bool       `json:"signed" doc:"Webhooks carry a signature."`

@@ -239,7 +239,7 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 			colleague.open(address)
 			theirs := eval[string](colleague, shown)
 			if err := b.waitFor(waitTimeout/4, shown+" === "+quoted(theirs)); err != nil {
-				t.Errorf("%s shows another user different content:\n%s", address, parting(eval[string](b, shown), theirs))
+				t.Errorf("%s shows another user different content:\n%s", address, firstDifference(eval[string](b, shown), theirs))
 			}
 		}
 	}
@@ -261,7 +261,7 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 			colleague.open(base + "?" + query)
 			mine, theirs := eval[string](b, shown), eval[string](colleague, shown)
 			if mine != theirs {
-				t.Errorf("%s?%s shows another user different content:\n%s", base, query, parting(mine, theirs))
+				t.Errorf("%s?%s shows another user different content:\n%s", base, query, firstDifference(mine, theirs))
 			}
 			if mine == plain && query != "view=log" && !strings.Contains(query, "since") && !strings.Contains(query, "zoom") {
 				t.Errorf("%s?%s has no effect on the page", base, query)
@@ -276,8 +276,8 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 	visit("/approvals", "nav.filters a.chip")
 }
 
-// parting returns the parts of two texts around their first difference.
-func parting(a, b string) string {
+// firstDifference returns the parts of two texts around their first difference.
+func firstDifference(a, b string) string {
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {
 		i++

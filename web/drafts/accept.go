@@ -70,7 +70,7 @@ func acceptConfirm(c *ui.Context, d domain.Draft, shown *DraftPage, pl domain.Pl
 	var unsafe []string
 	for _, s := range shown.Steps {
 		if s.Unsafe {
-			unsafe = append(unsafe, s.ID+": "+s.Does)
+			unsafe = append(unsafe, s.ID+": "+s.Action)
 		}
 	}
 	p.List(c.N(len(unsafe), "%s step cannot be repeated", "%s steps cannot be repeated"), unsafe)

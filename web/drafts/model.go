@@ -100,10 +100,10 @@ type DraftFailure struct {
 
 // DraftStep is a step of a drafted plan.
 type DraftStep struct {
-	ID, Does, Effect string
-	Why              string
-	After            []string
-	Unsafe, Chosen   bool
+	ID, Action, Effect string
+	Why                string
+	After              []string
+	Unsafe, Chosen     bool
 }
 
 // following returns the attributes that refresh the progress while the draft is planned.

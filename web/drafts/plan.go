@@ -81,7 +81,7 @@ func (p *DraftPage) steps(c *ui.Context, pl domain.Plan, program *walk.Program, 
 	catalog *planner.Catalog) {
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
-		row := DraftStep{ID: n.ID, Does: kit.Escape(plan.Does(n)), Effect: value.Effect(c, string(effects[i])),
+		row := DraftStep{ID: n.ID, Action: kit.Escape(plan.ActionOf(n)), Effect: value.Effect(c, string(effects[i])),
 			Unsafe: effects[i] == walk.EffectUnsafe, Why: stepReason(c, n, explained), Chosen: n.ID == c.Query("node")}
 		if info := catalog.Tools[n.Tool]; info.Denied != nil && info.Denied(pl.Key) {
 			p.Unusable = append(p.Unusable, c.T("%s, which %s calls, is denied", kit.Escape(n.Tool), kit.Escape(n.ID)))

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// away is the minimum time between two visits of home. homeVisit is the preference that stores
+	// away is the minimum time between two visits of home. visitKey is the preference that stores
 	// the times of visits.
-	away      = 30 * time.Minute
-	homeVisit = "home visit"
+	away     = 30 * time.Minute
+	visitKey = "home visit"
 	// sinceActs is the maximum number of listed actions.
 	sinceActs = 8
 	sinceCap  = 1000
@@ -53,7 +53,7 @@ var notable = []string{
 // visit records that the user views home now, and returns when the previous visit ended. It returns
 // the zero time on the first visit.
 func (s *section) visit(c *ui.Context, now time.Time) (left time.Time, err error) {
-	kept, err := s.App.Preferences.Get(c, c.Principal.Actor(), homeVisit)
+	kept, err := s.App.Preferences.Get(c, c.Principal.Actor(), visitKey)
 	if err != nil {
 		return left, err
 	}
@@ -75,7 +75,7 @@ func (s *section) visit(c *ui.Context, now time.Time) (left time.Time, err error
 	if !left.IsZero() {
 		text += " " + strconv.FormatInt(left.UnixMicro(), 10)
 	}
-	err = s.App.Preferences.Set(c, app.Preference{Meta: app.Meta{By: c.Principal.Actor()}, Key: homeVisit, Value: text})
+	err = s.App.Preferences.Set(c, app.Preference{Meta: app.Meta{By: c.Principal.Actor()}, Key: visitKey, Value: text})
 	if domain.CodeOf(err) == domain.CodeNoSpace {
 		err = nil // the same activity is shown again
 	}

@@ -70,7 +70,7 @@ func (s *section) draw(c *ui.Context, p *PlanForm, program *walk.Program) {
 		if effects[i] != walk.EffectUnsafe {
 			continue
 		}
-		row := PlanProblem{ProblemRow: kit.ProblemRow{Code: kit.Escape(plan.Does(n)), Message: kit.Escape(n.ID), Line: lines[n.ID]}}
+		row := PlanProblem{ProblemRow: kit.ProblemRow{Code: kit.Escape(plan.ActionOf(n)), Message: kit.Escape(n.ID), Line: lines[n.ID]}}
 		if row.Line > 0 {
 			row.Where = c.T("line %d", row.Line)
 		}

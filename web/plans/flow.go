@@ -249,7 +249,8 @@ func (f *planFlow) steps() ([]FlowRow, kit.RowPages) {
 	for i := from; i < to; i++ {
 		node := &f.program.Nodes[i]
 		row := FlowRow{ID: kit.Escape(node.ID), Href: f.href(url.Values{"node": {node.ID}, "rows": nil}) + "#step",
-			Does: kit.Escape(plan.Does(node)), Effect: value.Effect(f.Context, string(f.effects[i])), Current: f.Query("node") == node.ID}
+			Action: kit.Escape(plan.ActionOf(node)), Effect: value.Effect(f.Context, string(f.effects[i])),
+			Current: f.Query("node") == node.ID}
 		if n := f.flow.Nodes[node.ID]; n != nil {
 			row.Runs, row.P50, row.P95 = f.Number(int64(n.Runs)), kit.Duration(n.P50), kit.Duration(n.P95)
 			row.Failed, row.Bad = share(f.Context, n.Failed, n.Settled), n.Failed > 0
@@ -286,7 +287,7 @@ func (f *planFlow) chosen() *FlowNode {
 	at := "plan:" + filter.Quote(f.key) + " node:" + filter.Quote(id)
 	out := &FlowNode{ID: kit.Escape(id), Close: f.href(url.Values{"node": nil}), All: link.Steps(at+" since:"+f.since, ""),
 		Slowest: link.Steps(at+" since:"+f.since, "took"), Failing: link.Steps(at+" status:failed since:"+f.since, "")}
-	out.Facts = []kit.Fact{{Term: f.T("Type"), Text: kit.Escape(plan.Does(node))},
+	out.Facts = []kit.Fact{{Term: f.T("Type"), Text: kit.Escape(plan.ActionOf(node))},
 		{Term: f.T("Side effects"), Text: value.Effect(f.Context, string(f.effects[i]))}}
 	n := f.flow.Nodes[id]
 	if n == nil {

@@ -88,7 +88,7 @@ type Source struct {
 
 // FlowRow is a step of a plan with the results of its runs.
 type FlowRow struct {
-	ID, Href, Does, Effect           string
+	ID, Href, Action, Effect         string
 	Runs, Failed, P50, P95, Attempts string
 	// FailedBar and TimeBar are the widths of bars: the share of failures, and the share in the
 	// total time.

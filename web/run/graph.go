@@ -394,5 +394,5 @@ func graphFile(r *record.Request) error {
 			says += ", " + b.T("side effects")
 		}
 		return diagram.StepState{Class: cmp.Or(st.Status.Key, "idle"), Text: text, Detail: says, Tries: st.Tries()}
-	}, func(e *diagram.Edge) diagram.Passage { return p.Went(e, place) }))
+	}, func(e *diagram.Edge) diagram.Passage { return p.Passage(e, place) }))
 }

@@ -44,7 +44,7 @@ type Condition struct {
 // RunPage is the page of one run.
 type RunPage struct {
 	kit.Shell
-	Way       kit.Crumbs
+	Crumbs    kit.Crumbs
 	Head      Head
 	Approvals []approval.Card
 	Views     []kit.Link

@@ -72,7 +72,7 @@ func (b *page) whole() (p RunPage, err error) {
 		return p, err
 	}
 	p.Shell = b.Shell("runs", p.Head.Title)
-	if p.Way, err = b.way(top); err != nil {
+	if p.Crumbs, err = b.crumbs(top); err != nil {
 		return p, err
 	}
 	p.Live, p.Favicon, p.Notices = true, favicon(run.Status), append(p.Notices, b.notices()...)
@@ -237,7 +237,7 @@ const neighbors = 50
 
 // way returns the breadcrumb. For a failure group, it includes the position in the group and a link
 // to the next run.
-func (b *page) way(top *headPart) (kit.Crumbs, error) {
+func (b *page) crumbs(top *headPart) (kit.Crumbs, error) {
 	run := b.Detail.Run
 	way := kit.Crumbs{Path: b.WayHere()}
 	if top.similar.Href == "" {

@@ -55,7 +55,7 @@ func Run(p RunPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = kit.CrumbRow(p.Way).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = kit.CrumbRow(p.Crumbs).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -243,9 +243,9 @@ func (p *Painter) edge(e *diagram.Edge, place map[string]int) Edge {
 	return v
 }
 
-// Went reports whether an edge was taken, and how often. An edge that may still be taken is neither
+// Passage reports whether an edge was taken, and how often. An edge that may still be taken is neither
 // taken nor not taken. place maps box ids to indexes.
-func (p *Painter) Went(e *diagram.Edge, place map[string]int) diagram.Passage {
+func (p *Painter) Passage(e *diagram.Edge, place map[string]int) diagram.Passage {
 	status := func(id string) kit.Status { return p.States(&p.Drawing.Nodes[place[id]]).Status }
 	ran := func(id string) bool { return status(id).Final }
 	passed := func(id string) bool {
@@ -264,7 +264,7 @@ func (p *Painter) Went(e *diagram.Edge, place map[string]int) diagram.Passage {
 
 // pass sets the class of an edge by whether the run took it.
 func (p *Painter) pass(e *diagram.Edge, v *Edge, place map[string]int) {
-	went := p.Went(e, place)
+	went := p.Passage(e, place)
 	if went.Not {
 		v.Class = "e n"
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// Does summarizes what a step does.
-func Does(n *walk.ProgramNode) string {
+// ActionOf summarizes what a step does.
+func ActionOf(n *walk.ProgramNode) string {
 	who := n.TypeName
 	switch {
 	case n.Agent != "":

@@ -31,8 +31,8 @@ func At(c *ui.Context, id string, set url.Values) string {
 	return path + "?" + q.Encode()
 }
 
-// Way is the way to the page of a run.
-func Way(c *ui.Context, run domain.Run) []kit.Link {
+// Crumbs is the path to the page of a run.
+func Crumbs(c *ui.Context, run domain.Run) []kit.Link {
 	return []kit.Link{
 		{Text: c.T("Runs"), Href: "/runs"},
 		{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},

@@ -11,7 +11,7 @@ import (
 // PreviewPage is the preview of an action.
 type PreviewPage struct {
 	kit.Shell
-	Way kit.Crumbs
+	Crumbs kit.Crumbs
 	Verdict
 	Form
 	Options
@@ -109,7 +109,7 @@ func (f EditField) Changed() bool { return f.Wrong != "" || f.Value != f.Was }
 // NotePage is the form for a note.
 type NotePage struct {
 	kit.Shell
-	Way          kit.Crumbs
+	Crumbs       kit.Crumbs
 	Run, RunHref string
 	Text         string // submitted text
 	Idem, Error  string

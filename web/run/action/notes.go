@@ -24,7 +24,7 @@ func (r *request) showNote(code int, problem string) error {
 	}
 	p := NotePage{
 		Shell:   r.Shell("runs", r.T("Note about run %s", domain.ShortID(run.ID))),
-		Way:     kit.Crumbs{Path: part.Way(r.Context, run)},
+		Crumbs:  kit.Crumbs{Path: part.Crumbs(r.Context, run)},
 		Run:     domain.ShortID(run.ID),
 		RunHref: "/runs/" + run.ID,
 		Text:    r.Field("text"),

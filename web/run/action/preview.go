@@ -49,7 +49,7 @@ func (r *request) newPreview(v actionText, run domain.Run, problem string) Previ
 	button := r.T(v.button, short)
 	return PreviewPage{
 		Shell:   r.Shell("runs", button),
-		Way:     kit.Crumbs{Path: part.Way(r.Context, run)},
+		Crumbs:  kit.Crumbs{Path: part.Crumbs(r.Context, run)},
 		Action:  string(v.action),
 		Button:  button,
 		Run:     short,

@@ -8,7 +8,7 @@ import (
 // Page is the comparison of two runs.
 type Page struct {
 	kit.Shell
-	Way     kit.Crumbs
+	Crumbs  kit.Crumbs
 	A, B    Side
 	Input   string // description of the first difference of the inputs
 	First   string // description of the first difference of the steps

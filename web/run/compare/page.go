@@ -137,7 +137,7 @@ func (r request) page() error {
 	r.difference(&p, "output", r.T("Output"), d.Output)
 	p.Input = r.inputDiffers(d)
 	r.aligned(&p)
-	p.Way = kit.Crumbs{Path: []kit.Link{
+	p.Crumbs = kit.Crumbs{Path: []kit.Link{
 		{Text: r.T("Runs"), Href: "/runs"},
 		{Text: a.PlanKey, Href: "/plans/" + url.PathEscape(a.PlanKey)},
 		{Text: p.A.Run.Text, Href: p.A.Run.Href, Class: "m"},

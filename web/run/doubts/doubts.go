@@ -135,10 +135,10 @@ func (r doubts) show(code int, problem string, outcomes []approval.Decided) erro
 		Heading: r.N(len(list), "%s call in doubt", "%s calls in doubt"),
 		Back:    kit.Link{Text: r.T("Back"), Href: "/approvals"},
 	}
-	p.Way.Path = []kit.Link{{Text: r.T("Inbox"), Href: "/approvals"}}
+	p.Crumbs.Path = []kit.Link{{Text: r.T("Inbox"), Href: "/approvals"}}
 	if p.Run != "" {
 		p.Back = kit.Link{Text: r.T("Back to the run"), Href: "/runs/" + url.PathEscape(p.Run)}
-		p.Way.Path = []kit.Link{{Text: r.T("Runs"), Href: "/runs"}, {Text: domain.ShortID(p.Run), Href: p.Back.Href, Class: "m"}}
+		p.Crumbs.Path = []kit.Link{{Text: r.T("Runs"), Href: "/runs"}, {Text: domain.ShortID(p.Run), Href: p.Back.Href, Class: "m"}}
 	}
 	if n := len(outcomes); n > 0 && problem == "" {
 		p.Heading = r.N(n, "%s call resolved", "%s calls resolved")

@@ -16,7 +16,7 @@ import (
 // DoubtsPage is the page that resolves several calls in doubt of one step.
 type DoubtsPage struct {
 	kit.Shell
-	Way             kit.Crumbs
+	Crumbs          kit.Crumbs
 	Heading         string
 	Plan, Node, Run string // Run is empty for all runs of the plan
 	Items           []DoubtItem
@@ -73,7 +73,7 @@ func Doubts(p DoubtsPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = kit.CrumbRow(p.Way).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = kit.CrumbRow(p.Crumbs).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

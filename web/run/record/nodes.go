@@ -221,8 +221,8 @@ func (b *Record) Kind(node string) string {
 	return n.Type
 }
 
-// Does returns the tool, the agent, the plan, or the type of a step.
-func (b *Record) Does(node string) string {
+// ActionOf returns the tool, the agent, the plan, or the type of a step.
+func (b *Record) ActionOf(node string) string {
 	i, ok := b.Program.Index[node]
 	if !ok {
 		return ""

@@ -195,7 +195,7 @@ const findFrom = 12
 
 // WayHere returns the breadcrumb of the run's page.
 func (b *Record) WayHere() []kit.Link {
-	return part.Way(b.Context, b.Detail.Run)
+	return part.Crumbs(b.Context, b.Detail.Run)
 }
 
 // Refresh contains the event topic and the address with which a live region is updated.

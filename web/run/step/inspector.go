@@ -114,7 +114,7 @@ func (b inspectorPart) doubtForm(st *record.Step, a *record.Attempt) *DoubtForm 
 		Item:     strconv.Itoa(st.Item),
 		Attempt:  strconv.Itoa(a.Number),
 		Key:      cmp.Or(a.Key, "–"),
-		Target:   cmp.Or(b.TargetOf(st.Node), b.Does(st.Node)),
+		Target:   cmp.Or(b.TargetOf(st.Node), b.ActionOf(st.Node)),
 		Sent:     b.Time(a.Started).Title,
 	}
 }

@@ -31,7 +31,7 @@ func Show(r *record.Request) error {
 	}
 	e := &b.Detail.Journal[seq-1]
 	run := b.Detail.Run
-	p := StepPage{Shell: r.Shell("runs", b.Chosen.Label()+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Way: wayTo(b, b.Chosen),
+	p := StepPage{Shell: r.Shell("runs", b.Chosen.Label()+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Crumbs: crumbsTo(b, b.Chosen),
 		RunHref: fmt.Sprintf("/runs/%s?step=%d", run.ID, b.Chosen.Seq), Inspector: inspectorPart{b}.inspector()}
 	if l := p.Inspector.Log; l != nil {
 		l.Topic = "" // this page has no live updates
@@ -51,8 +51,8 @@ func Show(r *record.Request) error {
 	return r.Render(http.StatusOK, Step(p))
 }
 
-// wayTo returns the breadcrumb of a step's page, with a link to the next step.
-func wayTo(b *record.Record, st *record.Step) kit.Crumbs {
+// crumbsTo returns the breadcrumb of a step's page, with a link to the next step.
+func crumbsTo(b *record.Record, st *record.Step) kit.Crumbs {
 	at := func(st *record.Step) string { return fmt.Sprintf("/runs/%s/steps/%d", b.Detail.Run.ID, st.Seq) }
 	way := kit.Crumbs{Path: append(b.WayHere(), kit.Link{Text: st.Label(), Href: at(st)})}
 	if i := slices.Index(b.Steps, st); len(b.Steps) > 1 {

@@ -5,7 +5,7 @@ import "github.com/kairosd/kairosd/web/kit"
 // StepPage is the page of one step.
 type StepPage struct {
 	kit.Shell
-	Way       kit.Crumbs
+	Crumbs    kit.Crumbs
 	RunHref   string
 	Inspector Inspector
 }

@@ -75,7 +75,7 @@ type Countdown struct {
 }
 
 // Tick is a mark on the time axis. Its link sets the time range.
-type Tick struct{ X, Label, Href, Does string }
+type Tick struct{ X, Label, Href, Action string }
 
 // Cut is idle time that the axis omits.
 type Cut struct{ X, W, Label, Text string }

@@ -67,7 +67,7 @@ func (t *timelinePage) row(l line) StepRow {
 	row := StepRow{
 		Name:   l.name,
 		Status: t.statusOf(l),
-		Kind:   t.Does(st.Node),
+		Kind:   t.ActionOf(st.Node),
 		Sub:    l.child,
 		Took:   t.tookText(l),
 		Href:   t.Href(url.Values{"step": {strconv.FormatInt(st.Seq, 10)}, "try": nil, "tab": nil, "node": nil}) + "#inspector",
@@ -260,7 +260,7 @@ func (t *timelinePage) notStarted(only string) []line {
 
 // neverRow returns the row of a step that did not start.
 func (t *timelinePage) neverRow(l line) StepRow {
-	row := StepRow{Name: l.name, Kind: t.Does(l.node), Status: record.WordOf(l.never), Notes: l.why, Selected: t.selected(l),
+	row := StepRow{Name: l.name, Kind: t.ActionOf(l.node), Status: record.WordOf(l.never), Notes: l.why, Selected: t.selected(l),
 		Dim: l.never != "failed", Href: t.Href(url.Values{"node": {l.node}, "step": nil, "try": nil, "tab": nil}) + "#inspector"}
 	if l.never == record.Todo && t.Effects[t.Program.Index[l.node]] == walk.EffectUnsafe {
 		row.Notes = t.T("side effects")

@@ -170,9 +170,9 @@ func (t *timelinePage) ticks(v *Timeline, hasFrom, hasTo bool) {
 				set["to"] = nil
 			}
 			k.Href = t.Href(set)
-			k.Does = t.T("Show from %s on", k.Label)
+			k.Action = t.T("Show from %s on", k.Label)
 			if key == "to" {
-				k.Does = t.T("Show until %s", k.Label)
+				k.Action = t.T("Show until %s", k.Label)
 			}
 		}
 		v.Ticks = append(v.Ticks, k)
