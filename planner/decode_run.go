@@ -18,7 +18,7 @@ const (
 
 func decodeRunSettings(o *object) RunSettings {
 	s := RunSettings{Labels: o.strings("labels"), Priority: int(o.integer("priority", -maxPriority, maxPriority)),
-		Timeout: o.duration("timeout"), Schedule: decodeSchedule(o)}
+		Timeout: o.duration("timeout"), Schedule: decodeSchedule(o), Expose: o.texts("expose")}
 	at := o.t.get("labels")
 	if len(s.Labels) > maxLabels {
 		o.r.error(at, "", "run.labels", message.Message{}, "the plan has %d labels; at most %d are allowed", len(s.Labels), maxLabels)
@@ -29,6 +29,7 @@ func decodeRunSettings(o *object) RunSettings {
 				jsonvalue.Quote(k.text))
 		}
 	}
+	checkExpose(o, s.Expose)
 	f := o.object("concurrency", "concurrency")
 	if f == nil {
 		return s
@@ -44,6 +45,19 @@ func decodeRunSettings(o *object) RunSettings {
 	}
 	f.finish()
 	return s
+}
+
+// checkExpose checks the protocols that offer the plan as a tool. The name of the tool is the id of the plan.
+func checkExpose(o *object, protocols []string) {
+	at := o.t.get("expose")
+	if len(protocols) > 0 && o.t.get("id") == nil {
+		o.r.error(at, "", "run.expose", message.New("add id:, which is also the name of the tool"), "an exposed plan needs an id")
+	}
+	for i, p := range protocols {
+		if p != walk.ExposeMCP && i < len(at.items) {
+			o.r.error(at.items[i], "", "field.value", message.New("write expose: [mcp]"), "unknown protocol %s in expose", jsonvalue.Quote(p))
+		}
+	}
 }
 
 // compileStartTemplate compiles a setting that is known when a run starts. It returns nil and reports a problem if

@@ -19,6 +19,8 @@ type RunSettings struct {
 	Concurrency *Concurrency
 	// Schedule starts runs of the plan at times.
 	Schedule *walk.Schedule
+	// Expose lists the protocols that offer the plan as a tool: mcp.
+	Expose []string
 }
 
 // Concurrency limits the number of active runs with the same key.
@@ -42,7 +44,7 @@ func (s RunSettings) members() ordered {
 		labels = s.Labels
 	}
 	return ordered{{"labels", labels}, {"priority", number(int64(s.Priority))}, {"timeout", duration(s.Timeout)},
-		{"concurrency", concurrencyObject(s.Concurrency)}, {"schedule", scheduleObject(s.Schedule)}}
+		{"concurrency", concurrencyObject(s.Concurrency)}, {"schedule", scheduleObject(s.Schedule)}, {"expose", list(s.Expose)}}
 }
 
 func scheduleObject(s *walk.Schedule) any {
@@ -56,7 +58,7 @@ func scheduleObject(s *walk.Schedule) any {
 // compileRunSettings compiles what the plan sets for its runs.
 func compileRunSettings(k *compiler, s RunSettings) {
 	k.p.Priority = cmp.Or(s.Priority, k.p.Priority)
-	k.p.Start.Timeout, k.p.Start.Schedule = time.Duration(s.Timeout), s.Schedule
+	k.p.Start.Timeout, k.p.Start.Schedule, k.p.Start.Expose = time.Duration(s.Timeout), s.Schedule, s.Expose
 	if len(s.Labels) > 0 {
 		labels := map[string]any{}
 		for name, value := range s.Labels {

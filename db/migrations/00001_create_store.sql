@@ -27,7 +27,7 @@ CREATE TABLE plans (
 -- Names in the newest version of each plan, for searches of plans.
 CREATE TABLE plan_facts (
     plan_id INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
-    kind    TEXT    NOT NULL CHECK (kind IN ('tool', 'agent', 'secret', 'owner', 'label')),
+    kind    TEXT    NOT NULL CHECK (kind IN ('tool', 'agent', 'secret', 'owner', 'label', 'expose')),
     value   TEXT    NOT NULL,
     PRIMARY KEY (plan_id, kind, value)
 ) STRICT, WITHOUT ROWID;

@@ -109,4 +109,9 @@ func TestDeclaredSchedulesAreChecked(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "a generated plan cannot have a schedule") {
 		t.Errorf("a generated plan: %v", err)
 	}
+	_, _, _, _, err = c.Engine.SavePlan(t.Context(), apptest.Author, []byte("id: other\nexpose: [mcp]\nnodes: {a: {type: noop}}"),
+		planner.FormatYAML, "planner", "")
+	if err == nil || !strings.Contains(err.Error(), "a generated plan cannot expose itself as a tool") {
+		t.Errorf("a generated plan exposes itself: %v", err)
+	}
 }

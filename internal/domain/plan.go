@@ -38,7 +38,7 @@ const (
 )
 
 // PlanFact is a fact that plans can be searched by: a tool, agent, or secret of the newest version,
-// the owner, or a label ("key=value") of the metadata.
+// the owner, a label ("key=value") of the metadata, or a protocol that offers the plan as a tool.
 type PlanFact struct{ Kind, Value string }
 
 // Values of [PlanFact.Kind].
@@ -48,6 +48,7 @@ const (
 	FactSecret = "secret"
 	FactOwner  = "owner"
 	FactLabel  = "label"
+	FactExpose = "expose" // a protocol that offers the plan as a tool
 )
 
 // Version is an immutable version of a plan.

@@ -9,10 +9,10 @@ import (
 )
 
 // PlanKeys lists the keys of a filter of plans in the order of the help.
-var PlanKeys = []string{domain.FactTool, domain.FactAgent, domain.FactSecret, domain.FactOwner}
+var PlanKeys = []string{domain.FactTool, domain.FactAgent, domain.FactSecret, domain.FactOwner, domain.FactExpose}
 
-// ParsePlans parses a filter of plans. All of tool:, agent:, secret:, owner: and label.key=value
-// must apply to the plan. Other words must be part of its name or key.
+// ParsePlans parses a filter of plans. All of tool:, agent:, secret:, owner:, expose: and
+// label.key=value must apply to the plan. Other words must be part of its name or key.
 func ParsePlans(q string) (f domain.PlanFilter, problem *domain.Error) {
 	if problem := readable(q); problem != nil {
 		return f, problem

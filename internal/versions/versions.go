@@ -92,6 +92,9 @@ func (r *Reader) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan,
 	if v.Schedule, err = declared(program); err == nil && v.Schedule != nil && !v.ByPerson {
 		err = domain.Errorf(domain.CodeInvalid, "a generated plan cannot have a schedule").Suggest("remove schedule from the plan")
 	}
+	if err == nil && len(program.Start.Expose) > 0 && !v.ByPerson {
+		err = domain.Errorf(domain.CodeInvalid, "a generated plan cannot expose itself as a tool").Suggest("remove expose from the plan")
+	}
 	return NewPlan{v, doc, program, in}, problems, err
 }
 
@@ -238,6 +241,9 @@ func factsOf(p *walk.Program, canonical []byte, author string) []domain.PlanFact
 		}
 	}
 	add(domain.FactOwner, owner)
+	for _, protocol := range p.Start.Expose {
+		add(domain.FactExpose, protocol)
+	}
 	return out
 }
 

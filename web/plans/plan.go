@@ -153,11 +153,11 @@ func (b *planPage) actions() {
 	}
 }
 
-// found fills in the owner and the labels.
+// found fills in the owner, the labels, and the protocols that offer the plan as a tool.
 func (b *planPage) found() error {
 	facts, err := b.Reader.PlanFacts(b, b.stored.Key)
 	for _, f := range facts {
-		if f.Kind == domain.FactOwner || f.Kind == domain.FactLabel {
+		if f.Kind == domain.FactOwner || f.Kind == domain.FactLabel || f.Kind == domain.FactExpose {
 			b.page.Found = append(b.page.Found, factLink(f))
 		}
 	}
