@@ -102,7 +102,7 @@ func (t Token) Domain() domain.Token {
 type TokenCreate struct {
 	Name      string      `json:"name" minLength:"1" maxLength:"64" example:"ci"`
 	Role      domain.Role `json:"role" enum:"viewer,operator,author,admin" example:"operator"`
-	Scopes    []string    `json:"scopes,omitempty" maxItems:"8"`
+	Scopes    []string    `json:"scopes,omitempty" maxItems:"64"`
 	ExpiresIn string      `json:"expiresIn,omitempty" maxLength:"32" example:"720h"`
 }
 
@@ -125,7 +125,7 @@ type Version struct {
 type Me struct {
 	Name   string      `json:"name" doc:"The user or the token."`
 	Role   domain.Role `json:"role"`
-	Source string      `json:"source" enum:"ui,api,cli" doc:"The interface."`
+	Source string      `json:"source" enum:"ui,api,cli,mcp" doc:"The interface."`
 	Scopes []string    `json:"scopes" doc:"The scopes of the token; empty: everything that the role permits."`
 	Routes []string    `json:"routes" doc:"The routes that you can use."`
 }

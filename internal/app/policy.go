@@ -145,6 +145,13 @@ const (
 	BackfillSchedule Operation = "backfill-schedule"
 )
 
+// Plans as tools of other programs.
+const (
+	ListPlanTools Operation = "list-plan-tools"
+	CallPlanTool  Operation = "call-plan-tool"
+	AwaitRun      Operation = "await-run"
+)
+
 // Signals.
 const (
 	ListSignals     Operation = "list-signals"
@@ -322,6 +329,10 @@ var policy = map[Operation]Rule{
 	ResolveNode:     {Command, domain.RoleOperator, "runs:write", ""},
 	DeleteRun:       {Entity, domain.RoleOperator, "runs:write", ""},
 
+	ListPlanTools: {Query, domain.RoleViewer, domain.ScopeMCP, ""},
+	CallPlanTool:  {Command, domain.RoleOperator, domain.ScopeMCP, ""},
+	AwaitRun:      {Query, domain.RoleViewer, domain.ScopeMCP, ""},
+
 	ListNotes:             {Query, domain.RoleViewer, "runs:read", ""},
 	AddNote:               {Entity, domain.RoleOperator, "runs:write", ""},
 	AcknowledgeRun:        {Entity, domain.RoleOperator, "runs:write", ""},
@@ -474,9 +485,16 @@ func Allow(who domain.Actor, op Operation) error {
 	case !who.Role.Includes(r.Role):
 		return domain.Errorf(domain.CodeForbidden, "this requires the role %s; your role is %s", r.Role, cmp.Or(who.Role, "none")).
 			Suggest("request the role, or a token with it, from an admin")
-	case r.Scope != "" && who.Scopes != "" && !slices.Contains(strings.Fields(who.Scopes), r.Scope):
+	case r.Scope != "" && who.Scopes != "" && !scoped(strings.Fields(who.Scopes), r.Scope):
 		return domain.Errorf(domain.CodeForbidden, "this token has no scope %s", r.Scope).
 			Suggest("use a token that has the scope; this one has: %s", who.Scopes)
 	}
 	return nil
+}
+
+// scoped reports whether scopes permit operations that require a scope. A scope for one plan permits
+// operations on plans as tools, and the operation checks the plan.
+func scoped(scopes []string, required string) bool {
+	return slices.Contains(scopes, required) || required == domain.ScopeMCP &&
+		slices.ContainsFunc(scopes, func(s string) bool { return strings.HasPrefix(s, domain.PlanScope("")) })
 }

@@ -48,3 +48,15 @@ func TestPolicy(t *testing.T) {
 		t.Errorf("an operation that there is none of: %v", err)
 	}
 }
+
+// A scope for one plan permits the operations on plans as tools. They check the plan.
+func TestScopesOfOnePlan(t *testing.T) {
+	t.Parallel()
+	who := domain.Actor{Name: "token ci", Role: domain.RoleOperator, Source: "mcp", Scopes: "mcp:refund"}
+	for op, want := range map[app.Operation]bool{app.CallPlanTool: true, app.AwaitRun: true, app.ListPlanTools: true, app.StartRun: false,
+		app.GetRun: false, app.DecideApproval: false, app.GetPlan: false} {
+		if app.May(who, op) != want {
+			t.Errorf("%s: %v, want %v", op, !want, want)
+		}
+	}
+}

@@ -56,9 +56,9 @@ func (n NewToken) Make(ctx context.Context, from Directory, by domain.Actor, now
 	}
 	scopes := slices.Compact(slices.Sorted(slices.Values(n.Scopes)))
 	for _, sc := range scopes {
-		if !slices.Contains(domain.Scopes, sc) {
+		if !domain.ValidScope(sc) {
 			return domain.Token{}, domain.Errorf(domain.CodeInvalid, "unknown scope %q", shown(sc)).
-				Suggest("scopes are %s", strings.Join(domain.Scopes, ", "))
+				Suggest("scopes are %s, and mcp:PLAN", strings.Join(domain.Scopes, ", "))
 		}
 	}
 	lifetime := n.Lifetime
@@ -117,7 +117,7 @@ func narrower(
 		return 0, domain.Errorf(domain.CodeForbidden, "a token cannot create a token with a stronger role").
 			Suggest("choose the role %s or a weaker one", may)
 	case len(parent.Scopes) > 0 && (len(scopes) == 0 || slices.ContainsFunc(scopes,
-		func(s string) bool { return !slices.Contains(parent.Scopes, s) })):
+		func(s string) bool { return !domain.ScopesInclude(parent.Scopes, s) })):
 		return 0, domain.Errorf(domain.CodeForbidden, "a token with scopes creates only tokens with the same or fewer scopes").
 			Suggest("choose among %s", strings.Join(parent.Scopes, ", "))
 	}

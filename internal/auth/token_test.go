@@ -225,3 +225,32 @@ func TestTokensMayShareAName(t *testing.T) {
 		t.Errorf("two tokens act as %v", names)
 	}
 }
+
+// A token for all plans creates tokens for one plan, and not the other way round.
+func TestScopesOfOnePlanNarrow(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	make := func(by domain.Actor, scopes ...string) (domain.Actor, error) {
+		text, _, err := f.CreateToken(t.Context(), by, "x", domain.RoleAdmin, scopes, 0)
+		if err != nil {
+			return domain.Actor{}, err
+		}
+		return f.Token(t.Context(), text)
+	}
+	all, err := make(root, "tokens", "mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := make(all, "tokens", "mcp:refund")
+	if err != nil || one.Scopes != "mcp:refund tokens" {
+		t.Fatalf("got %q, %v", one.Scopes, err)
+	}
+	for _, scope := range []string{"mcp", "mcp:deploy"} {
+		_, err = make(one, scope)
+		wantCode(t, err, domain.CodeForbidden)
+	}
+	for _, scope := range []string{"mcp:", "mcp:a b", "runs:refund"} {
+		_, err = make(root, scope)
+		wantCode(t, err, domain.CodeInvalid)
+	}
+}

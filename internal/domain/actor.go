@@ -31,13 +31,16 @@ func roleRank(r Role) int {
 type Actor struct {
 	Name   string // "marta", "token ci 01jr8k2mf0aaaaaaaaaaaa7qx2", "cli:root"
 	Role   Role
-	Source string // ui, api, cli, engine
+	Source string // ui, api, cli, mcp, engine
 	// Scopes restricts an API token to some of the permissions of its role, separated by spaces.
 	// Empty means no restriction.
 	Scopes string
 	// Request is the request that caused the action.
 	Request Request
 }
+
+// SourceMCP is the source of actions, and the origin of runs, through the MCP server.
+const SourceMCP = "mcp"
 
 // Request identifies a request. The log and the audit log refer to it.
 type Request struct {

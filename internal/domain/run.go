@@ -39,7 +39,7 @@ type Run struct {
 	RerunOf    string
 
 	Actor    string // the person or token that started it
-	Origin   string // "api", "cli", "ui", "schedule", "child", "rerun", "fork", "ask", "dry"
+	Origin   string // "api", "cli", "ui", "mcp", "schedule", "child", "rerun", "fork", "ask", "dry"
 	Session  string
 	Priority int // higher runs first; default 0
 	Labels   map[string]string

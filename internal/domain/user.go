@@ -1,6 +1,10 @@
 package domain
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // User is a person who can log in.
 type User struct {
@@ -58,5 +62,22 @@ type Token struct {
 	Unsealed bool
 }
 
-// Scopes lists the valid scopes of a token.
-var Scopes = []string{"runs:read", "runs:write", "plans:read", "plans:write", "approvals", "tokens", "metrics", "admin"}
+// ScopeMCP permits calls of all plans that are tools. "mcp:" and the key of a plan permit calls of one.
+const ScopeMCP = "mcp"
+
+// Scopes lists the valid scopes of a token, except those for one plan.
+var Scopes = []string{"runs:read", "runs:write", "plans:read", "plans:write", "approvals", "tokens", "metrics", "admin", ScopeMCP}
+
+// PlanScope returns the scope that permits calls of one plan as a tool.
+func PlanScope(plan string) string { return ScopeMCP + ":" + plan }
+
+// ValidScope reports whether a token can have a scope.
+func ValidScope(scope string) bool {
+	plan, one := strings.CutPrefix(scope, ScopeMCP+":")
+	return slices.Contains(Scopes, scope) || one && plan != "" && len(plan) <= 128 && !strings.ContainsAny(plan, " \t\r\n\x00")
+}
+
+// ScopesInclude reports whether scopes contain a scope, or one that includes it.
+func ScopesInclude(scopes []string, scope string) bool {
+	return slices.Contains(scopes, scope) || strings.HasPrefix(scope, ScopeMCP+":") && slices.Contains(scopes, ScopeMCP)
+}

@@ -25,6 +25,19 @@ type decideMsg struct {
 
 func (m decideMsg) answer(err error) { m.reply.give(domain.Approval{}, err) }
 
+// calls reports whether an actor is the program that called the plan of a run, or of its ancestor, as a
+// tool. Commands over the local socket are those of a person.
+func (e *Engine) calls(ctx context.Context, actor domain.Actor, run string) (bool, error) {
+	if actor.Source == "cli" {
+		return false, nil
+	}
+	r, err := e.store.Run(ctx, run)
+	for err == nil && r.Parent != nil {
+		r, err = e.store.Run(ctx, r.Parent.Run)
+	}
+	return actor.Source == domain.SourceMCP || r.Origin == domain.SourceMCP && r.Actor == actor.Name, err
+}
+
 // Decide answers an approval request. If a digest is given, it must match the request. Values are
 // validated against the form.
 func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.DecideRequest) (domain.Approval, error) {
@@ -43,6 +56,13 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 				Suggest("ask another operator")
 			return p, e.denied(ctx, actor, "approval.decide", p.Run, object, err)
 		}
+	}
+	if calls, err := e.calls(ctx, actor, p.Run); err != nil {
+		return p, err
+	} else if calls {
+		err := domain.Errorf(domain.CodeForbidden, "a program that calls a plan cannot answer its approval requests").
+			Suggest("a person decides on the dashboard or with kairos approve")
+		return p, e.denied(ctx, actor, "approval.decide", p.Run, object, err)
 	}
 	if p.Status != "pending" {
 		by := cmp.Or(p.DecidedBy, "the system")
