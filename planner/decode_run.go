@@ -55,7 +55,8 @@ func checkExpose(o *object, protocols []string) {
 	}
 	for i, p := range protocols {
 		if p != walk.ExposeMCP && i < len(at.items) {
-			o.r.error(at.items[i], "", "field.value", message.New("write expose: [mcp]"), "unknown protocol %s in expose", jsonvalue.Quote(p))
+			o.r.error(at.items[i], "", "field.value", message.New("write expose: [mcp]"), "unknown protocol %s in expose",
+				jsonvalue.Quote(p))
 		}
 	}
 }

@@ -51,6 +51,8 @@ type Config struct {
 	// ShowInternal puts the text of internal errors into responses. Set it only if the caller is
 	// this process, which has no log to read.
 	ShowInternal bool
+	// MCP answers requests of MCPPath. If it is nil, that path does not exist.
+	MCP MCP
 	// Metrics serves /metrics. If it is nil, that route answers 503.
 	Metrics http.Handler
 	// Observe, if set, is called after every request with the pattern of its route. The pattern is
@@ -128,6 +130,7 @@ func New(c Config) (*API, error) {
 	a.huma = humaecho.NewWithGroup(a.echo, a.echo.Group(Base), humaConfig(cmp.Or(c.Version.Version, "0")))
 
 	a.metaRoutes()
+	a.mcpRoute()
 	for _, subject := range a.subjects() {
 		subject.routes(a)
 	}
@@ -258,7 +261,8 @@ func (a *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	if !strings.HasPrefix(r.URL.Path, Base+"/") {
+	mcp := a.isMCP(r.URL.Path)
+	if !strings.HasPrefix(r.URL.Path, Base+"/") && !mcp {
 		a.refuse(w, r, notFound())
 		return
 	}
@@ -271,13 +275,16 @@ func (a *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, p)
 		return
 	}
-	info := &requestInfo{request: r, streams: a.streams}
+	info := &requestInfo{request: r, streams: a.streams, local: a.local != nil}
 	if !public[strings.TrimPrefix(r.URL.Path, Base)] {
 		check, err := a.credential(r)
 		if err == nil {
 			info.check = check
 			info.actor, err = check(r.Context())
 			info.actor.Request = requestOf(r)
+		}
+		if err == nil && mcp {
+			info.actor, err = mcpCaller(r, info.local, info.actor)
 		}
 		if err != nil {
 			p := a.problem(r.Context(), err)
@@ -372,6 +379,8 @@ type requestInfo struct {
 	// check looks up the principal again while a stream is open.
 	check func(context.Context) (domain.Actor, error)
 	head  bool
+	// local reports that the principal follows from the listener, and not from a credential.
+	local bool
 	// streams limits the event streams of the listener that received the request.
 	streams *Streams
 	// repeated is set if the Idempotency-Key shows that the request was executed before.

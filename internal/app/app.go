@@ -151,7 +151,8 @@ func New(c Config) *App {
 	}
 	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k},
 		Bulk: &Bulk{k}, Demo: &Demo{k}, Drafts: &Drafts{k}, Failures: &Failures{k}, FirstSteps: &FirstSteps{k}, Hooks: &Hooks{k},
-		Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, PlanTools: &PlanTools{k}, Preferences: &Preferences{k}, Providers: &Providers{k},
+		Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, PlanTools: &PlanTools{k},
+		Preferences: &Preferences{k}, Providers: &Providers{k},
 		Runs: &Runs{k}, Schedules: &Schedules{k}, Signals: &Signals{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -80,7 +81,7 @@ func (t *PlanTools) tool(ctx context.Context, plan domain.Plan) (PlanTool, error
 	if !slices.Contains(p.Start.Expose, walk.ExposeMCP) {
 		return PlanTool{}, domain.Errorf(domain.CodeNotFound, "no tool %.64q", plan.Key)
 	}
-	e, err := t.engine.SideEffects(ctx, plan.LatestHash)
+	e, err := engine.SideEffectsOf(ctx, t.engine, plan.LatestHash)
 	return PlanTool{
 		Plan: plan, Input: p.InputSchema, ReadOnly: walk.EffectRead.Stricter(e.Class), Destructive: e.Changes,
 		Idempotent: walk.EffectIdempotent.Stricter(e.Class),
@@ -186,14 +187,18 @@ func (t *PlanTools) report(ctx context.Context, run string, each func(domain.Run
 	go func() {
 		defer close(done)
 		steps := int64(0)
-		for range events {
-			for len(events) > 0 { // one report for several events
-				<-events
-			}
+		look := func() {
 			if now, err := t.store.FindRun(ctx, run); err == nil && now.Steps > steps {
 				steps = now.Steps
 				each(now)
 			}
+		}
+		look() // steps may have settled before
+		for range events {
+			for len(events) > 0 { // one report for several events
+				<-events
+			}
+			look()
 		}
 	}()
 	return func() {

@@ -130,7 +130,8 @@ func TestACallWithAKnownKeyReturnsItsRun(t *testing.T) {
 	w.Engine.Save("id: refund\nexpose: [mcp]\nnodes: {a: {type: pay}}")
 	again := false
 	call := func(key string) string {
-		run, err := w.PlanTools.Call(t.Context(), app.ToolCall{Meta: app.Meta{By: client("mcp"), Key: key, Repeated: &again}, Tool: "refund"})
+		m := app.Meta{By: client("mcp"), Key: key, Repeated: &again}
+		run, err := w.PlanTools.Call(t.Context(), app.ToolCall{Meta: m, Tool: "refund"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +169,7 @@ func TestAwaitingRuns(t *testing.T) {
 	}
 }
 
-// The program that called a plan cannot answer the approval requests of its run, whatever its token permits.
+// A51: the program that called a plan cannot answer the approval requests of its run, whatever its token permits.
 func TestACallerCannotApprove(t *testing.T) {
 	t.Parallel()
 	w := tooled(t)

@@ -20,6 +20,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/mcpserver"
 	"github.com/kairosd/kairosd/internal/planning"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/recovery"
@@ -118,6 +119,7 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	actor, v := LocalActor(), buildinfo.Read()
 	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor,
 		Audit: l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,
+		MCP:     mcpserver.New(mcpserver.Config{App: a, Version: v.Version, Log: log}),
 		Version: apitypes.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go}})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())

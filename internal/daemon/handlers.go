@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/hook"
+	"github.com/kairosd/kairosd/internal/mcpserver"
 
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/web"
@@ -56,6 +57,8 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	var site *web.Server
 	base.Secure = func(r *http.Request) bool { return site.Secure(r) }
 	base.Streams = api.NewStreams(256)
+	base.MCP = mcpserver.New(mcpserver.Config{App: s.app, Version: v.Version, Log: s.log,
+		URL: func() string { return s.now().cfg.Notifications.URL }})
 	public, err := api.New(base)
 	if err != nil {
 		return nil, nil, nil, err

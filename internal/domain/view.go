@@ -3,6 +3,7 @@ package domain
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -92,4 +93,21 @@ func ParseDuration(text string) (time.Duration, error) {
 		total += time.Duration(n) * unit
 	}
 	return total, nil
+}
+
+// SuggestionOf returns the suggestion in the latest failure of a step, or "".
+func SuggestionOf(journal []Entry, node string) string {
+	for _, e := range slices.Backward(journal) {
+		if e.Node != node {
+			continue
+		}
+		var d walk.Decision
+		if json.Unmarshal(e.Decision, &d) == nil && d.Failure != nil {
+			return d.Failure.Suggestion
+		}
+		if e.Failure != nil {
+			return e.Failure.Suggestion
+		}
+	}
+	return ""
 }

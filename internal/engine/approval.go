@@ -25,9 +25,9 @@ type decideMsg struct {
 
 func (m decideMsg) answer(err error) { m.reply.give(domain.Approval{}, err) }
 
-// calls reports whether an actor is the program that called the plan of a run, or of its ancestor, as a
+// callsPlan reports whether an actor is the program that called the plan of a run, or of its ancestor, as a
 // tool. Commands over the local socket are those of a person.
-func (e *Engine) calls(ctx context.Context, actor domain.Actor, run string) (bool, error) {
+func callsPlan(ctx context.Context, e *Engine, actor domain.Actor, run string) (bool, error) {
 	if actor.Source == "cli" {
 		return false, nil
 	}
@@ -57,7 +57,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 			return p, e.denied(ctx, actor, "approval.decide", p.Run, object, err)
 		}
 	}
-	if calls, err := e.calls(ctx, actor, p.Run); err != nil {
+	if calls, err := callsPlan(ctx, e, actor, p.Run); err != nil {
 		return p, err
 	} else if calls {
 		err := domain.Errorf(domain.CodeForbidden, "a program that calls a plan cannot answer its approval requests").

@@ -16,9 +16,9 @@ type SideEffects struct {
 	Changes bool
 }
 
-// SideEffects returns the side effects of a stored version, with those of its sub-plans. A sub-plan
+// SideEffectsOf returns the side effects of a stored version, with those of its sub-plans. A sub-plan
 // that cannot be read counts as unsafe.
-func (e *Engine) SideEffects(ctx context.Context, hash string) (SideEffects, error) {
+func SideEffectsOf(ctx context.Context, e *Engine, hash string) (SideEffects, error) {
 	f := effectFinder{e: e, out: SideEffects{Class: walk.EffectPure}, seen: map[string]bool{}}
 	err := f.read(ctx, hash)
 	return f.out, err

@@ -60,7 +60,7 @@ func (c *program) follow(ctx context.Context, b *client.Client, r domain.Run) er
 	advice := ""
 	if res.Error != nil {
 		if d, err := b.Detail(ctx, r.ID); err == nil {
-			advice = suggestionOf(d.Journal, res.Error.Node)
+			advice = cli.FirstLine(domain.SuggestionOf(d.Journal, res.Error.Node))
 		}
 	}
 	return c.result(res, advice)

@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/cli/complete"
 	"github.com/kairosd/kairosd/internal/cli/incoming"
+	"github.com/kairosd/kairosd/internal/cli/mcp"
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
@@ -65,7 +66,8 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 	}{
 		{"verbs", []*cobra.Command{run.runCommand(), draft.askCommand(), checkCommands{c}.validateCommand(),
 			checkCommands{c}.schemaCommand(),
-			statusCommands{c}.statusCommand(), spendCommands{c}.command(), cli.VersionCommand(c.Streams)}},
+			statusCommands{c}.statusCommand(), spendCommands{c}.command(),
+			mcp.Command(c.Streams, c.With), cli.VersionCommand(c.Streams)}},
 		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), incoming.Schedules(&c.Program),
 			incoming.Signals(&c.Program), incoming.Hooks(&c.Program), draft.group(),
 			approval.group(), failureCommands{c}.group(),

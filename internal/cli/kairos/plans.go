@@ -37,8 +37,8 @@ func (c planCommands) listCommand() *cobra.Command {
 		Short: "List stored plans",
 		Long: `Lists stored plans, latest change first. "kairos plans add", "kairos run", the
 dashboard, and the API store plans. Each distinct content is a version.
---filter takes the terms tool: agent: owner: label.KEY=VALUE, and words of the key or
-the name. "kairos drafts" lists generated plans.`,
+--filter takes the terms tool: agent: owner: expose: label.KEY=VALUE, and words of the
+key or the name. "kairos drafts" lists generated plans.`,
 		Example: "  kairos plans\n  kairos plans --filter 'tool:http owner:ana'\n  kairos plans add report.yaml\n" +
 			"  kairos plans show report > report.yaml",
 		Args: cobra.NoArgs,

@@ -1,7 +1,6 @@
 package kairos
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/kairosd/kairosd/internal/cli/journal"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // shown is the object that `show --json` prints.
@@ -161,7 +159,7 @@ func (c runCommands) show(d domain.RunDetail, status domain.FailureStatus) {
 		}
 		c.Printf("error: %s%s (%s)\n", r.Error.Message, at, r.Error.Code)
 		if r.Status == domain.RunFailed {
-			c.Printf("%s", advice(c).afterFailure(short, *r.Error, suggestionOf(d.Journal, r.Error.Node)))
+			c.Printf("%s", advice(c).afterFailure(short, *r.Error, cli.FirstLine(domain.SuggestionOf(d.Journal, r.Error.Node))))
 		}
 	}
 	c.Printf("%s", c.acknowledgmentLines(r, status))
@@ -179,23 +177,6 @@ func failedBefore(d domain.RunDetail) *domain.Entry {
 		Kind: domain.EntryResult, Node: r.Error.Node, Visit: 1, Item: -1, Status: domain.NodeFailed, At: r.EndedAt, Final: true,
 		Reason: r.Error.Message,
 	}
-}
-
-// suggestionOf returns the suggestion in the latest failure of a step.
-func suggestionOf(journal []domain.Entry, node string) string {
-	for _, e := range slices.Backward(journal) {
-		if e.Node != node {
-			continue
-		}
-		var d walk.Decision
-		if json.Unmarshal(e.Decision, &d) == nil && d.Failure != nil {
-			return cli.FirstLine(d.Failure.Suggestion)
-		}
-		if e.Failure != nil {
-			return cli.FirstLine(e.Failure.Suggestion)
-		}
-	}
-	return ""
 }
 
 // startFact returns when a run started, or when it will.

@@ -343,7 +343,8 @@ may be running or stopped.`,
 	}
 	create.Flags().StringVar(&role, "role", "operator", "viewer, operator, author, or admin")
 	create.Flags().StringVar(&name, "name", "", "purpose of the token")
-	create.Flags().StringSliceVar(&scopes, "scope", nil, "limit the token to a scope; repeatable: "+strings.Join(domain.Scopes, ", ")+", mcp:PLAN")
+	create.Flags().StringSliceVar(&scopes, "scope", nil, "limit the token to a scope; repeatable: "+
+		strings.Join(domain.Scopes, ", ")+", mcp:PLAN")
 	create.Flags().StringVar(&lifetime, "lifetime", "", "lifetime, such as 720h (default 90 days)")
 	list := &cobra.Command{
 		Use: "list", Short: "List tokens", Args: cobra.NoArgs, Long: "Lists all tokens, also revoked ones, without their secrets.",
