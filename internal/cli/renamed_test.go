@@ -53,7 +53,7 @@ func TestEveryCommandHasItsPlace(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{"status": true, "server status": true, "schedules": true, "signals": true,
 		"signals send": true, "signals show": true, "spend": true, "runs doubts": true, "runs doubts resolve": true, "hooks": true,
-		"schema": true, "plans import": true} // new
+		"schema": true, "plans import": true, "mcp": true} // new
 	for _, verb := range strings.Fields("show create update pause resume delete deliveries delivery replay") {
 		used["hooks "+verb] = true
 	}
@@ -90,7 +90,7 @@ func TestTheTopLevel(t *testing.T) {
 		got[cmd.GroupID] = append(got[cmd.GroupID], cmd.Name())
 	}
 	for group, want := range map[string]string{
-		"verbs": "ask run schema spend status validate version",
+		"verbs": "ask mcp run schema spend status validate version",
 		"groups": "agents approvals audit drafts failures hooks operations plans providers runs schedules server sessions " +
 			"signals tools views",
 		"short": "approve cancel fork logs rerun resume reject show",
