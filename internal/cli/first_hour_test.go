@@ -203,6 +203,29 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// A signal is completed by the names that runs wait for, and a stored one by its id.
+func TestCompletionOfSignals(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	data := filepath.Join(shortDir(t), "data")
+	s.env["KAIROS_DB"] = filepath.Join(data, "kairos.db")
+	serve(t, data)
+	s.expect(0, "run", s.file("pay.yaml", "id: pay\nnodes: {pay: {type: wait, wait: {event: order-paid, timeout: 1h}}}\n"), "--detach")
+	signal, _ := s.expect(0, "signals", "send", "other", "--json")
+	completed := func(args ...string) string {
+		out, _ := s.expect(0, append([]string{"__complete"}, args...)...)
+		return out
+	}
+	if id := anID.FindString(signal); id == "" || !strings.Contains(completed("signals", "show", ""), id) {
+		t.Errorf("signal %s is not completed", id)
+	}
+	for !strings.Contains(completed("signals", "send", ""), "order-paid\trun ") { // until the step waits
+		if t.Context().Err() != nil {
+			t.Fatal(t.Context().Err())
+		}
+	}
+}
+
 // A stored plan is drawn like a file.
 func TestAStoredPlanIsDrawn(t *testing.T) {
 	t.Parallel()

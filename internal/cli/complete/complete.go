@@ -29,7 +29,7 @@ var listers = map[string]lister{
 	"RUN": runIDs, "PLAN": planKeys, "FILE|PLAN": planKeys, "APPROVAL": approvalIDs, "OPERATION": operationIDs, "DRAFT": draftIDs,
 	"AGENT": agentIDs, "TOOL": toolNames, "PROVIDER": providerNames, "SERVER": toolServers, "SESSION": sessionNames,
 	"STEP": stepsInDoubt, "VERSION": planVersions, "FROM": planVersions, "TO": planVersions,
-	"SCHEDULE": scheduleKeys, "HOOK": hookKeys, "DELIVERY": deliveryIDs,
+	"SCHEDULE": scheduleKeys, "HOOK": hookKeys, "DELIVERY": deliveryIDs, "SIGNAL": signalIDs, "signals NAME": signalNames,
 	"views NAME": viewNames, "tools NAME": toolNames, "providers NAME": providerNames,
 	"approvals NAME": userNames, "EVENT": auditEvents, "doubts STEP": stepsInDoubtOfPlan,
 }
@@ -175,6 +175,23 @@ func deliveryIDs(ctx context.Context, b *client.Client, args []string) (out []st
 	list, _, err := b.HookDeliveries(ctx, domain.DeliveryFilter{Hook: args[0], Page: domain.Page{Limit: completions}})
 	for _, d := range list {
 		out = append(out, described(d.ID, fmt.Sprintf("%s %s", d.Status, d.Key)))
+	}
+	return out, err
+}
+
+func signalIDs(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, _, err := b.Signals(ctx, domain.SignalFilter{Page: domain.Page{Limit: completions}})
+	for _, s := range list {
+		out = append(out, described(s.ID, fmt.Sprintf("%s %s", s.Name, s.Status)))
+	}
+	return out, err
+}
+
+// signalNames lists the signals that runs wait for.
+func signalNames(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, _, err := b.SignalWaits(ctx, domain.WaitFilter{Page: domain.Page{Limit: completions}})
+	for _, w := range list {
+		out = append(out, described(w.Name, "run "+domain.ShortID(w.Run)+" of "+w.Plan))
 	}
 	return out, err
 }
