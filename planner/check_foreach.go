@@ -140,7 +140,7 @@ func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
 		return
 	}
 	for _, ref := range list.References() {
-		if ref.Root == walk.RefItem || ref.Root == walk.RefIndex || ref.Root == walk.RefSecret {
+		if ref.Root == walk.RefItem || ref.Root == walk.RefIndex || ref.Root == walk.RefSecret || ref.IsCallback() {
 			k.r.error(at, s.ID, "foreach.reference", message.New("refer to input, last, memory, value, or output.<node>"),
 				"foreach: the list cannot use ${%s}", ref.Text)
 			return

@@ -274,14 +274,22 @@ func validVersion(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// secretUse reports references to secrets outside the arguments of a tool. A type that is not built
-// in may be a tool.
+// secretUse reports references to secrets and to the callback address outside the arguments of a tool. A
+// type that is not built in may be a tool.
 func (k *compiler) secretUse(n *walk.ProgramNode, s *spec) {
-	if n.Input == nil || n.Type == walk.TypeTool || builtins[n.Type] == "" {
+	if n.Input == nil {
 		return
 	}
+	granted := n.Type == walk.TypeTool || builtins[n.Type] == ""
 	for _, ref := range n.Input.References() {
-		if ref.Secret() != "" {
+		k.p.Callback = k.p.Callback || ref.IsCallback()
+		if ref.IsCallback() && !granted {
+			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "callback.not_granted",
+				message.New("put it into the arguments of a tool, such as the body of a request"),
+				"a step of type %s cannot use the callback address; only arguments of tools can", s.Type)
+			return
+		}
+		if ref.Secret() != "" && !granted {
 			k.r.error(
 				k.insideText(s.field("input").at(ref.At), "${"+ref.Text),
 				s.ID,

@@ -108,6 +108,8 @@ type Server struct {
 	sections []ui.Section
 	live     *live.Streams
 	layouts  graph.Layouts
+	// eventsURL returns the configured address of hooks, or "". It may be nil.
+	eventsURL func() string
 }
 
 // readTimeout limits the time a page may read from the store.
@@ -203,12 +205,30 @@ func (s *Server) newSite() *ui.Site {
 	return site
 }
 
-// ServeHooks passes deliveries to h: requests of POST /hooks/KEY, whose senders have a signature instead of
-// a login. It must be called before the first request.
-func (s *Server) ServeHooks(h http.Handler) { s.echo.POST("/hooks/:hook", echo.WrapHandler(h)) }
+// ServeEvents passes requests of other systems to h: POST /hooks/KEY, whose senders have a signature instead
+// of a login, and POST /callbacks/TOKEN. If they have a listener of their own, the dashboard does not serve
+// them. The result is the handler of that listener. address returns the configured address of hooks, or "". It must be
+// called before the first request.
+func (s *Server) ServeEvents(h http.Handler, apart bool, address func() string) http.Handler {
+	s.eventsURL = address
+	on := s.echo
+	if apart {
+		on = echo.New()
+	}
+	on.POST("/hooks/:hook", echo.WrapHandler(h))
+	on.POST("/callbacks/:token", echo.WrapHandler(h))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.headers(w.Header(), r)
+		on.ServeHTTP(w, r.WithContext(domain.WithRequest(r.Context(), domain.Request{ID: newID(), Address: s.client(r)})))
+	})
+}
 
-// eventsBase returns the address of the server as other systems reach it: the one that the browser uses.
+// eventsBase returns the address of the server as other systems reach it: the configured one, or the one that
+// the browser uses.
 func (s *Server) eventsBase(r *http.Request) string {
+	if s.eventsURL != nil && s.eventsURL() != "" {
+		return strings.TrimRight(s.eventsURL(), "/")
+	}
 	if s.secure(r) {
 		return "https://" + r.Host
 	}

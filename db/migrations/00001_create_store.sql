@@ -889,6 +889,13 @@ CREATE TABLE signal_matches (
     PRIMARY KEY (signal_id, run_id, node, item)
 ) STRICT, WITHOUT ROWID;
 
+-- Runs whose callback address was used. It can be used once.
+CREATE TABLE callbacks (
+    run_id INTEGER NOT NULL PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+    signal TEXT    NOT NULL, -- public ID; the signal may be deleted
+    at     INTEGER NOT NULL
+) STRICT;
+
 -- Addresses to which other systems deliver events.
 CREATE TABLE hooks (
     id            INTEGER PRIMARY KEY,
@@ -953,6 +960,7 @@ CREATE TABLE hook_contents (
 DROP TABLE hook_contents;
 DROP TABLE hook_deliveries;
 DROP TABLE hooks;
+DROP TABLE callbacks;
 DROP TABLE signal_matches;
 DROP TABLE signal_waits;
 DROP TABLE signals;

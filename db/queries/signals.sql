@@ -81,3 +81,6 @@ WHERE w.name >= @name AND (w.name > @name OR w.key > @key OR (w.key = @key AND (
   AND instr(lower(w.name), lower(cast(@text AS text))) > 0
 ORDER BY w.name, w.key, w.since, w.id
 LIMIT @max;
+
+-- name: CallbackInsert :execrows
+INSERT INTO callbacks (run_id, signal, at) VALUES (@run_id, @signal, @at) ON CONFLICT DO NOTHING;

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -154,6 +155,23 @@ func CursorKey(s *store.Store) []byte {
 	m := hmac.New(sha256.New, s.InstanceKey())
 	m.Write([]byte("api cursors"))
 	return m.Sum(nil)
+}
+
+// CallbackKey returns the key that callback addresses are derived from. It belongs to the database.
+func CallbackKey(s *store.Store) []byte {
+	m := hmac.New(sha256.New, s.InstanceKey())
+	m.Write([]byte("callbacks"))
+	return m.Sum(nil)
+}
+
+// Callback returns the callback addresses of runs. It is nil if the configuration has no address for them.
+func Callback(s *store.Store, cfg config.Config) engine.Callback {
+	base := strings.TrimRight(cfg.Hooks.URL, "/")
+	if base == "" {
+		return nil
+	}
+	key := CallbackKey(s)
+	return func(run string) string { return base + "/callbacks/" + domain.CallbackToken(key, run) }
 }
 
 // noDaemon returns the error of an operation that requires a daemon. path is the database.

@@ -87,7 +87,7 @@ func NewEngineWith(
 		cfg.Approvals.Separate, cfg.Approvals.Timeout, MaxReplans(
 			cfg.Planner,
 		)
-	e, err := engine.New(engine.Config{Store: s, Registry: registry, Secrets: secrets, Logger: log, Options: o})
+	e, err := engine.New(engine.Config{Store: s, Registry: registry, Secrets: secrets, Callback: Callback(s, cfg), Logger: log, Options: o})
 	if err != nil {
 		tools.Close()
 		return nil, nil, nil, nil, err

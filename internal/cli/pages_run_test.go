@@ -53,6 +53,7 @@ var expected = map[string][]string{
 	"docs/tutorials/approval-workflow.md": {"pay 20 EUR for A-1", "exit 3", "pay 150 EUR for A-2", "refund of A-3 refused"},
 	"docs/tutorials/agent-with-tools.md":  {"exit 3", "EMEA leads with 300."},
 	"docs/guides/hooks.md":                {`{"status":"accepted"`, `{"status":"duplicate"`, "hook.expression", "1 delivery"},
+	"docs/guides/callbacks.md":            {`{"status":"accepted"}`, "callback.unknown", "film-7.mp4"},
 	"docs/guides/start-runs.md":           {"Hello Grace", "Hello Ada", "total: 240"},
 	"docs/reference/api.md":               {`"version":1`, `"status":"`},
 	"examples/README.md":                  {`"publish":true`, `"total":238`},

@@ -184,6 +184,7 @@ func (c *Config) checkServer(p *problems) {
 	}
 	p.under("notifications", c.Notifications.check())
 	p.under("login", c.Login.check())
+	p.under("hooks", c.Hooks.check())
 	_, err := c.Server.Proxies()
 	p.under("server.trusted_proxies", err)
 	if c.Server.Listen == SocketScheme {

@@ -4,8 +4,10 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,6 +39,7 @@ type Config struct {
 	Retention       Retention           `yaml:"retention"`
 	Backup          Backup              `yaml:"backup"`
 	Server          Server              `yaml:"server"`
+	Hooks           Hooks               `yaml:"hooks"`
 	Login           Login               `yaml:"login"`
 	Notifications   Notifications       `yaml:"notifications"`
 	Telemetry       metric.Telemetry    `yaml:"telemetry"`
@@ -302,6 +305,30 @@ type Server struct {
 	TrustedProxies []string `yaml:"trusted_proxies"`
 }
 
+// Hooks configures the addresses to which other systems send requests: hooks and callbacks of runs.
+type Hooks struct {
+	// URL is the address at which other systems reach kairosd.
+	URL string `yaml:"url"`
+	// Listen is a listener of their own, an address or a Unix socket. If it is empty, the listener of
+	// the server serves them.
+	Listen string `yaml:"listen"`
+}
+
+// check returns an error if the address is not one that other systems can use.
+func (h Hooks) check() error {
+	if h.Listen == SocketScheme {
+		return errors.New("listen: name the socket, such as unix:/run/kairos/events.sock")
+	}
+	if h.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(h.URL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("url: write an address such as https://events.example.com")
+	}
+	return nil
+}
+
 // Age parses a retention age: a Go duration, or days as 90d. An empty text is 0.
 func Age(s string) (time.Duration, error) {
 	if s == "" {
@@ -350,6 +377,9 @@ func (c *Config) resolve(dir string) {
 	}
 	if path, isSocket := SocketOf(c.Server.Listen); isSocket {
 		c.Server.Listen = SocketScheme + abs(path)
+	}
+	if path, isSocket := SocketOf(c.Hooks.Listen); isSocket {
+		c.Hooks.Listen = SocketScheme + abs(path)
 	}
 	c.Server.TLSCert, c.Server.TLSKey = abs(c.Server.TLSCert), abs(c.Server.TLSKey)
 }

@@ -43,19 +43,23 @@ retention: {completed: 90d}
 func TestMistakesNameTheirKey(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
-		"engine:\n  max_runing: 3\n":            `line 2: unknown key "max_runing" in engine (did you mean max_running?)`,
-		"allow_private: true\n":                 `line 1: unknown key "allow_private" (it belongs in notifications or in tools.http)`,
-		"tools: {retention: 1}\n":               `line 1: unknown key "retention" in tools (it belongs at the top level); tools has`,
-		"tools: {http: {hostz: []}}\n":          `in tools.http; tools.http has allow_ports, allow_private, `,
-		"default_agent: nobody\n":               `unknown default_agent "nobody"`,
-		"tools: {permissions: {http: maybe}}\n": `"maybe" is not allow, ask or deny`,
-		"retention: {completed: soon}\n":        `"soon" is not an age`,
-		"secrets: {K: {}}\n":                    "secret K needs exactly one of env and file",
-		"providers: {x: {type: magic}}\n":       `unknown type "magic"`,
-		"engine: {max_nodes: many}\n":           "line 1",
-		"server: {tls_cert: a.pem}\n":           "go together",
-		"skills: [{id: a}]\n":                   "exactly one of tool and agent",
-		"agents: [{id: a}, {id: a}]\n":          "two agents have the id",
+		"engine:\n  max_runing: 3\n":               `line 2: unknown key "max_runing" in engine (did you mean max_running?)`,
+		"allow_private: true\n":                    `line 1: unknown key "allow_private" (it belongs in notifications or in tools.http)`,
+		"tools: {retention: 1}\n":                  `line 1: unknown key "retention" in tools (it belongs at the top level); tools has`,
+		"tools: {http: {hostz: []}}\n":             `in tools.http; tools.http has allow_ports, allow_private, `,
+		"default_agent: nobody\n":                  `unknown default_agent "nobody"`,
+		"tools: {permissions: {http: maybe}}\n":    `"maybe" is not allow, ask or deny`,
+		"retention: {completed: soon}\n":           `"soon" is not an age`,
+		"secrets: {K: {}}\n":                       "secret K needs exactly one of env and file",
+		"providers: {x: {type: magic}}\n":          `unknown type "magic"`,
+		"engine: {max_nodes: many}\n":              "line 1",
+		"server: {tls_cert: a.pem}\n":              "go together",
+		"hooks: {url: events.example.com}\n":       "hooks: url: write an address",
+		"hooks: {url: \"ftp://e.example\"}\n":      "hooks: url: write an address",
+		"hooks: {url: \"https://e.example/?a\"}\n": "hooks: url: write an address",
+		"hooks: {listen: \"unix:\"}\n":             "hooks: listen: name the socket",
+		"skills: [{id: a}]\n":                      "exactly one of tool and agent",
+		"agents: [{id: a}, {id: a}]\n":             "two agents have the id",
 	} {
 		if _, err := load(t, src); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", src, err, want)

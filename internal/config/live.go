@@ -33,6 +33,7 @@ func (c Config) Live(started Config) (live Config, later []string) {
 		"server.tls_cert",
 		"server.tls_key",
 	)
+	keep(c.Hooks.Listen != started.Hooks.Listen, func() { live.Hooks.Listen = started.Hooks.Listen }, "hooks.listen")
 	keep(!reflect.DeepEqual(c.Telemetry, started.Telemetry), func() { live.Telemetry = started.Telemetry }, "telemetry")
 	if len(later) > 0 {
 		waits := func(n Named) bool {

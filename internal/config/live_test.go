@@ -31,6 +31,8 @@ func TestSettingsThatApplyWithoutARestart(t *testing.T) {
 		"hosts and agents": {"", "server: {hosts: [a.example]}\nagents: [{id: a}]\n", []string{"server.hosts"}, []string{"agents"}},
 		"where it listens": {"", "server: {listen: \"unix:/run/k.sock\", socket_mode: \"0660\"}\n",
 			[]string{"server.listen", "server.socket_mode"}, nil},
+		"where hooks listen": {"", "hooks: {listen: \"127.0.0.1:8081\", url: \"https://e.example\"}\n", []string{"hooks.listen"},
+			[]string{"hooks"}},
 		"proxies":               {"server: {trusted_proxies: [10.0.0.1]}\n", "", []string{"server.trusted_proxies"}, nil},
 		"TLS for the first":     {"", tls, []string{"server.tls_cert", "server.tls_key"}, nil},
 		"TLS no more":           {tls, "", []string{"server.tls_cert", "server.tls_key"}, nil},

@@ -34,7 +34,7 @@ func (s *server) operations() *demo.Runner {
 }
 
 // handlers builds the dashboard with the API, and the API for the local socket.
-func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAll func(), err error) {
+func (s *server) handlers(ctx context.Context, ln net.Listener) (handler, local http.Handler, closeAll func(), err error) {
 	v := buildinfo.Read()
 	proxies, err := s.cfg.Server.Proxies()
 	if err != nil {
@@ -93,9 +93,15 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		return nil, nil, nil, err
 	}
 	hooks := hook.New(hook.Config{Store: s.store, Engine: s.engine, Log: s.log, Mask: s.masks.Mask,
-		Secret: func(name string) (string, bool) { return s.now().secrets.ForHook(name) }})
-	site.ServeHooks(hooks)
-	return site, public.LocalHandler(&actor), func() { site.Close(); public.Close(); hooks.Close() }, nil
+		CallbackKey: assemble.CallbackKey(s.store), Secret: func(name string) (string, bool) { return s.now().secrets.ForHook(name) }})
+	events := site.ServeEvents(hooks, s.cfg.Hooks.Listen != "", func() string { return s.now().cfg.Hooks.URL })
+	closeEvents, err := s.serveEvents(ctx, events)
+	if err != nil {
+		site.Close()
+		public.Close()
+		return nil, nil, nil, err
+	}
+	return site, public.LocalHandler(&actor), func() { closeEvents(); site.Close(); public.Close(); hooks.Close() }, nil
 }
 
 // ready returns the reason why the daemon cannot serve requests, or nil.

@@ -124,12 +124,24 @@ func (s *server) where(ln net.Listener) (url, links string) {
 	return url, url
 }
 
+// checkAddresses rejects addresses that other machines can reach without TLS or a trusted proxy, also that
+// of hooks.
+func (s *server) checkAddresses(cfg config.Config) error {
+	if err := checkAddress("--listen", s.listen.address, cfg); err != nil {
+		return err
+	}
+	if _, isSocket := config.SocketOf(cfg.Hooks.Listen); isSocket || cfg.Hooks.Listen == "" {
+		return nil
+	}
+	return checkAddress("hooks.listen", cfg.Hooks.Listen, cfg)
+}
+
 // checkAddress rejects an address that other machines can reach without TLS or a trusted proxy.
-func checkAddress(listen string, cfg config.Config) error {
+func checkAddress(name, listen string, cfg config.Config) error {
 	if path, isSocket := config.SocketOf(listen); isSocket {
 		if path == "" {
-			return exit.With(exit.SysUsage, fmt.Errorf("--listen %q: write the path of the socket, as in "+
-				"unix:/run/kairos/kairos.sock", listen))
+			return exit.With(exit.SysUsage, fmt.Errorf("%s %q: write the path of the socket, as in "+
+				"unix:/run/kairos/kairos.sock", name, listen))
 		}
 		if cfg.Server.TLSCert != "" {
 			return exit.With(
@@ -141,7 +153,7 @@ func checkAddress(listen string, cfg config.Config) error {
 	}
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return exit.With(exit.SysUsage, fmt.Errorf("--listen %q: %w", listen, err))
+		return exit.With(exit.SysUsage, fmt.Errorf("%s %q: %w", name, listen, err))
 	}
 	ip := net.ParseIP(host)
 	if host == "localhost" || ip != nil && ip.IsLoopback() || cfg.Server.TLSCert != "" || len(cfg.Server.TrustedProxies) > 0 {

@@ -27,6 +27,7 @@ type runtime struct {
 	at    time.Time     // when it was applied
 
 	secrets  *assemble.Secrets
+	callback engine.Callback
 	tools    *tool.Box
 	registry *handler.Registry
 	asker    *planning.Service
@@ -41,15 +42,15 @@ func (s *server) now() *runtime { return s.runtime.Load() }
 
 // setup is the part of a runtime that the engine uses.
 func (r *runtime) setup() engine.Setup {
-	return engine.Setup{Registry: r.registry, Secrets: r.secrets, MaxRunning: r.cfg.Engine.MaxRunning, MaxNodes: r.cfg.Engine.MaxNodes,
-		SeparateApprovals: r.cfg.Approvals.Separate, ConsentTimeout: r.cfg.Approvals.Timeout,
+	return engine.Setup{Registry: r.registry, Secrets: r.secrets, Callback: r.callback, MaxRunning: r.cfg.Engine.MaxRunning,
+		MaxNodes: r.cfg.Engine.MaxNodes, SeparateApprovals: r.cfg.Approvals.Separate, ConsentTimeout: r.cfg.Approvals.Timeout,
 		MaxReplans: assemble.MaxReplans(r.cfg.Planner)}
 }
 
 // plain builds the parts of a runtime that need no engine and start nothing: secrets, rules,
 // access, and notifications.
 func (s *server) plain(cfg config.Config, before *runtime) (*runtime, error) {
-	r := &runtime{cfg: cfg, at: time.Now().UTC()}
+	r := &runtime{cfg: cfg, at: time.Now().UTC(), callback: assemble.Callback(s.store, cfg)}
 	var err error
 	if r.secrets, err = assemble.NewSecretsIn(s.masks, cfg); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (s *server) reachOf(cfg config.Config) (notify.Reach, error) {
 // build builds a runtime for another configuration. It does not change the active one. After an
 // error, it leaves nothing open.
 func (s *server) build(ctx context.Context, next config.Config) (*runtime, error) {
-	if err := checkAddress(s.listen.address, next); err != nil {
+	if err := s.checkAddresses(next); err != nil {
 		return nil, fmt.Errorf("the next start would refuse it: %r", err)
 	}
 	before := s.now()

@@ -129,7 +129,7 @@ type server struct {
 }
 
 func (s *server) serve(ctx context.Context) error {
-	if err := checkAddress(s.listen.address, s.cfg); err != nil {
+	if err := s.checkAddresses(s.cfg); err != nil {
 		return err
 	}
 	mode, err := s.cfg.Server.Mode()
@@ -232,7 +232,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	}
 	demonstrations := s.operations()
 	end.add(demonstrations.Close)
-	handler, local, closeAPI, err := s.handlers(ln)
+	handler, local, closeAPI, err := s.handlers(ctx, ln)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type Config struct {
 	Store    Store
 	Registry Registry
 	Secrets  Secrets      // nil means that no reference to a secret can be resolved
+	Callback Callback     // nil means that runs have no callback address
 	Logger   *slog.Logger // nil means no log
 	Options  Options
 }
@@ -108,8 +109,8 @@ func New(c Config) (*Engine, error) {
 		return nil, errors.New("engine: Store and Registry are required")
 	}
 	o := c.Options
-	first, err := newSetup(Setup{Registry: c.Registry, Secrets: c.Secrets, MaxRunning: o.MaxRunning, MaxNodes: o.MaxNodes,
-		SeparateApprovals: o.SeparateApprovals, ConsentTimeout: o.ConsentTimeout, MaxReplans: o.MaxReplans})
+	first, err := newSetup(Setup{Registry: c.Registry, Secrets: c.Secrets, Callback: c.Callback, MaxRunning: o.MaxRunning,
+		MaxNodes: o.MaxNodes, SeparateApprovals: o.SeparateApprovals, ConsentTimeout: o.ConsentTimeout, MaxReplans: o.MaxReplans})
 	if err != nil {
 		return nil, err
 	}

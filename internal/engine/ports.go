@@ -210,3 +210,6 @@ type Secrets interface {
 	// Mask replaces every secret in text with dots.
 	Mask(text []byte) []byte
 }
+
+// Callback returns the callback address of a run.
+type Callback func(run string) string

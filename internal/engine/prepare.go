@@ -72,15 +72,9 @@ func (p *preparation) event() runstate.Event {
 	case asked != nil:
 		return &runstate.ConsentNeeded{StepKey: w.StepKey, Request: *asked}
 	}
-	dispatch := input
-	if secrets := p.in.Secrets; node.Type == walk.TypeTool && secrets != nil {
-		// Secrets are resolved only here, and only in arguments of tools.
-		dispatch, failure = m.State.Walk.DispatchInput(w.VisitKey, w.Item, func(name string) (string, bool) {
-			return secrets.Secret(name, node.Tool, input)
-		})
-		if failure != nil {
-			return p.refused(failure)
-		}
+	dispatch, failure := p.dispatch(input)
+	if failure != nil {
+		return p.refused(failure)
 	}
 	if !p.slots.takeNode(m.Run.Priority, m.Run.CreatedAt) {
 		return nil
@@ -99,6 +93,23 @@ func (p *preparation) event() runstate.Event {
 		ev.Uses = t.takeUses()
 	}
 	return ev
+}
+
+// dispatch returns the input with secrets and the callback address of the run. They are resolved only here,
+// and only in arguments of tools.
+func (p *preparation) dispatch(input any) (any, *walk.Failure) {
+	if p.node.Type != walk.TypeTool || p.in.Secrets == nil && !p.m.Program.Callback {
+		return input, nil
+	}
+	return p.m.State.Walk.DispatchInput(p.step.VisitKey, p.step.Item, func(name string) (string, bool) {
+		switch {
+		case name == walk.CallbackName && p.in.Callback == nil, name != walk.CallbackName && p.in.Secrets == nil:
+			return "", false
+		case name == walk.CallbackName:
+			return p.in.Callback(p.m.Run.ID), true
+		}
+		return p.in.Secrets.Secret(name, p.node.Tool, input)
+	})
 }
 
 // undone reports whether a dry run skips a step with this input.

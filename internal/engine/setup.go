@@ -14,6 +14,7 @@ import (
 type Setup struct {
 	Registry Registry // required
 	Secrets  Secrets  // nil means that no reference to a secret can be resolved
+	Callback Callback // nil means that runs have no callback address
 	// MaxRunning, MaxNodes, SeparateApprovals, ConsentTimeout, and MaxReplans are as in [Options].
 	MaxRunning        int
 	MaxNodes          int

@@ -76,6 +76,10 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 	if r.Input, err = validInput(ctx, p, r.Input); err != nil {
 		return domain.Run{}, err
 	}
+	if p.Callback && s.e.current().Callback == nil && !r.Dry {
+		return domain.Run{}, domain.Errorf(domain.CodeConflict, "the plan uses ${run.callback}, and kairosd has no address for callbacks").
+			Suggest("set hooks.url in the configuration to the address at which other systems reach kairosd")
+	}
 	n := domain.NewRun{
 		Input:       r.Input,
 		Actor:       actor.Name,

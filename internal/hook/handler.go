@@ -30,16 +30,20 @@ type answer struct {
 	Challenge string               `json:"challenge,omitempty"`
 }
 
-// ServeHTTP receives a delivery at /hooks/KEY. The address of the sender is in the context.
+// ServeHTTP receives a delivery at /hooks/KEY, or a callback at /callbacks/TOKEN. The address of the sender is in the context.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	in := Request{Hook: strings.TrimPrefix(q.URL.Path, Prefix), Header: q.Header, Remote: domain.RequestOf(q.Context()).Address}
 	if !r.limits.sender(in.Remote, r.Now()) {
 		r.respond(w, Outcome{}, tooManyDeliveries())
 		return
 	}
+	if strings.HasPrefix(q.URL.Path, CallbackPrefix) {
+		r.serveCallback(w, q)
+		return
+	}
 	var err error
 	if in.Body, err = io.ReadAll(http.MaxBytesReader(w, q.Body, domain.MaxHookBody)); err != nil {
-		if _, in.TooLarge = errors.AsType[*http.MaxBytesError](err); !in.TooLarge {
+		if in.TooLarge = isTooLarge(err); !in.TooLarge {
 			r.respond(w, Outcome{}, domain.Errorf(domain.CodeInvalid, "the body cannot be read"))
 			return
 		}
@@ -47,6 +51,11 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	out, err := r.Receive(q.Context(), in)
 	r.respond(w, out, err)
 	r.keepRefusal(out)
+}
+
+func isTooLarge(err error) bool {
+	_, is := errors.AsType[*http.MaxBytesError](err)
+	return is
 }
 
 // respond writes the response. The response to a sender that is not verified does not depend on whether
@@ -59,7 +68,9 @@ func (r *Receiver) respond(w http.ResponseWriter, out Outcome, err error) {
 	if err != nil {
 		a, status = answer{Message: "internal error"}, http.StatusInternalServerError
 		if e, ok := errors.AsType[*domain.Error](err); ok && statuses[e.Code] != 0 {
-			a.Reason, a.Message, status = e.Reason, e.Message, statuses[e.Code]
+			if a.Reason, a.Message, status = e.Reason, e.Message, statuses[e.Code]; e.Reason == "callback.unknown" {
+				status = http.StatusNotFound
+			}
 		} else {
 			r.Log.Error("a delivery failed", "hook", out.Hook, "err", err)
 		}

@@ -29,6 +29,9 @@ type Store interface {
 	// SendDelivered stores a signal with its delivery, unless a delivery with its key was accepted
 	// before. It returns that one.
 	SendDelivered(ctx context.Context, by domain.Actor, d domain.HookDelivery, s domain.Signal) (domain.HookDelivery, error)
+	// SendCallback stores the signal of a callback to a run. It returns CodeNotFound if the run has
+	// ended, or its address was used before.
+	SendCallback(ctx context.Context, by domain.Actor, s domain.Signal) error
 }
 
 // Engine starts runs, and matches signals.
@@ -45,8 +48,10 @@ type Config struct {
 	Secret func(name string) (string, bool)
 	// Mask hides secrets in a text that is stored.
 	Mask func(text []byte) []byte
-	Now  func() time.Time
-	Log  *slog.Logger
+	// CallbackKey is the key that callback addresses are derived from.
+	CallbackKey []byte
+	Now         func() time.Time
+	Log         *slog.Logger
 }
 
 // Receiver receives deliveries to hooks. It is safe for concurrent use.
@@ -90,6 +95,10 @@ type Outcome struct {
 func tooManyDeliveries() error {
 	return refuse(domain.CodeTooMany, "hook.rate", domain.Errorf(domain.CodeTooMany, "too many deliveries to this hook").
 		Suggest("send at most %d per second", domain.HookRate))
+}
+
+func tooLarge() error {
+	return refuse(domain.CodeTooLarge, "hook.size", domain.Errorf(domain.CodeTooLarge, "the body exceeds %d MiB", domain.MaxHookBody>>20))
 }
 
 // Receive handles a delivery. The error is the reason of a refusal. It does not store the refused
@@ -136,8 +145,7 @@ func (r *Receiver) find(ctx context.Context, key string) (h domain.Hook, secret 
 // admit verifies the sender, and checks the limits of the hook.
 func (r *Receiver) admit(h domain.Hook, secret string, q Request) error {
 	if q.TooLarge {
-		return refuse(domain.CodeTooLarge, "hook.size", domain.Errorf(domain.CodeTooLarge, "the body exceeds %d MiB",
-			domain.MaxHookBody>>20))
+		return tooLarge()
 	}
 	if err := verify(h.Scheme, secret, q.Header, q.Body, r.Now()); err != nil {
 		return err

@@ -22,7 +22,9 @@ func waitsForSignal(input any) bool {
 	return ok && m["event"] != nil
 }
 
-func readSignal(input any) (in signalInput, err error) {
+// readSignal reads the input of a wait in a run. A wait for a callback without a key waits for that of its
+// own run.
+func readSignal(run string, input any) (in signalInput, err error) {
 	m, ok := input.(map[string]any)
 	if !ok || m["event"] == nil {
 		return in, fmt.Errorf("a wait for a signal accepts {event, key?, timeout?, on_timeout?}")
@@ -33,6 +35,8 @@ func readSignal(input any) (in signalInput, err error) {
 	in.name = jsonvalue.Text(m["event"])
 	if m["key"] != nil {
 		in.key = jsonvalue.Text(m["key"])
+	} else if in.name == domain.CallbackEvent {
+		in.key = run
 	}
 	if err := domain.CheckSignalName(in.name, in.key); err != nil {
 		return in, err
@@ -55,7 +59,7 @@ func readSignal(input any) (in signalInput, err error) {
 
 // awaitSignal makes a step wait for a signal. A signal that came early ends the wait at once.
 func awaitSignal(m *Machine, w *Step, node *walk.ProgramNode, input any) {
-	in, err := readSignal(input)
+	in, err := readSignal(walk.RunOf(m.State.Walk), input)
 	if err != nil {
 		f := &walk.Failure{Code: walk.CodeInvalidInput, Node: node.ID,
 			Suggestion: "write wait: {event: NAME, timeout: 2d}"}
@@ -75,12 +79,12 @@ func awaitSignal(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 }
 
 // signalOf returns the signal that a step waits for.
-func signalOf(w *Step) (name, key string) {
+func signalOf(run string, w *Step) (name, key string) {
 	input, err := Decode(w.Input)
 	if err != nil {
 		return "", ""
 	}
-	in, _ := readSignal(input) // the wait row was written only for a valid input
+	in, _ := readSignal(run, input) // the wait row was written only for a valid input
 	return in.name, in.key
 }
 
@@ -126,7 +130,7 @@ func expireSignal(m *Machine, w *Step) {
 	endSignalWait(m, w, "")
 	var in signalInput
 	if input, err := Decode(w.Input); err == nil {
-		in, _ = readSignal(input)
+		in, _ = readSignal(walk.RunOf(m.State.Walk), input)
 	}
 	if in.proceeds {
 		m.final(w, domain.NodeCompleted, map[string]any{"event": in.name, "key": in.key, "data": nil, "timedOut": true}, nil, nil)

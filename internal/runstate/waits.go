@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // RequestMessage returns the message in the recorded input of an approval.
@@ -63,7 +64,7 @@ func (s *State) Waits() []domain.Wait {
 			case domain.WaitChild:
 				wait.Child = w.Ref
 			case domain.WaitSignal:
-				wait.Event, wait.Key = signalOf(w)
+				wait.Event, wait.Key = signalOf(walk.RunOf(s.Walk), w)
 			}
 		default:
 			continue

@@ -56,6 +56,20 @@ func (s schedules) SendDelivered(_ context.Context, by domain.Actor, d domain.Ho
 	return first, core.Translate(err, "deliver a signal")
 }
 
+// SendCallback stores the signal of a request to a callback address. It returns CodeNotFound if the
+// address cannot be used, or not any more.
+func (s schedules) SendCallback(_ context.Context, by domain.Actor, x domain.Signal) error {
+	o := Operation{Name: "deliver a callback", Action: "signal.send", By: by, At: s.store.now().UTC()}
+	_, _, err := s.store.Do(o, func(tx *Tx) (string, error) {
+		if err := tx.Incoming().UseCallback(x); err != nil {
+			return "", err
+		}
+		tx.Audit("signal:"+x.Name, "", domain.RawJSON(core.EncodeJSON(map[string]any{"id": x.ID, "key": x.Key})))
+		return "", tx.Incoming().Send(x)
+	})
+	return core.Translate(err, "deliver a callback")
+}
+
 // DropWait removes a wait for a signal that has ended.
 func (s schedules) DropWait(_ context.Context, wait string) error {
 	_, _, err := s.store.Do(s.store.by("drop a wait", domain.System), func(tx *Tx) (string, error) {

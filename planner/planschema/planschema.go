@@ -238,7 +238,7 @@ func wait() object {
 	return closed("What a step waits for: exactly one of for, until, and event.", object{
 		"for":        or("How long it waits.", duration("A duration.")),
 		"until":      text("The time when it ends, such as 2030-01-31T08:00:00Z."),
-		"event":      text("The name of a signal."),
+		"event":      text("The name of a signal; callback: a request to the callback address of the run."),
 		"key":        anything("Only a signal with this key ends the wait."),
 		"timeout":    or("How long it waits for the signal.", duration("A duration.")),
 		"on_timeout": or("What happens without a signal. Default: fail.", object{"enum": []string{"fail", "continue"}}),

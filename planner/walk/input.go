@@ -60,12 +60,12 @@ func (w *Walk) Last(v VisitKey) any {
 }
 
 // Input resolves the input of a visit. item is the index of the item in a foreach, else -1.
-// References to secrets are not resolved.
+// References to secrets and to the callback address are not resolved.
 func (w *Walk) Input(v VisitKey, item int) (any, *Failure) {
 	return w.DispatchInput(v, item, nil)
 }
 
-// DispatchInput is Input with secrets resolved. It does not resolve text in data that only looks
+// DispatchInput is Input with secrets and the callback address ([CallbackName]) resolved. It does not resolve text in data that only looks
 // like a reference to a secret.
 func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (string, bool)) (any, *Failure) {
 	v := w.visit(k)

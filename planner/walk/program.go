@@ -49,6 +49,8 @@ type Program struct {
 	Values map[string]any
 	// Result is the template of the run's output. If it is nil, the nodes without successors give it.
 	Result *Template
+	// Callback reports whether the input of a node contains the callback address of the run.
+	Callback bool
 	// UsesNeeds reports whether branches are independent: some node is activated by needs, or the plan
 	// has several roots.
 	UsesNeeds bool

@@ -21,7 +21,7 @@ const (
 	RefMemory RefRoot = "memory" // the text that the memory returned
 	RefItem   RefRoot = "item"   // the item in a foreach
 	RefIndex  RefRoot = "index"  // the index of the item, starting at 0
-	RefRun    RefRoot = "run"    // facts about the run: run.id, run.slot
+	RefRun    RefRoot = "run"    // facts about the run: run.id, run.slot, run.callback
 	RefSecret RefRoot = "secret" // a secret, resolved only when the attempt starts
 	RefOutput RefRoot = "output" // the latest output of a node
 	RefStatus RefRoot = "status" // how the latest visit of a node settled
@@ -55,6 +55,14 @@ func (r *Reference) Secret() string {
 	}
 	return r.name
 }
+
+// CallbackName is the name with which the callback address of a run is resolved, like a secret. No secret
+// has this name.
+const CallbackName = "run.callback"
+
+// IsCallback reports whether the reference is to the callback address of the run. It is resolved only
+// when the attempt starts.
+func (r *Reference) IsCallback() bool { return r.Root == RefRun && r.name == "callback" }
 
 // HasDefault reports whether the reference has a value for missing values.
 func (r *Reference) HasDefault() bool { return r.hasFallback }
@@ -140,11 +148,11 @@ func (r *Reference) parseTarget(body string) (rest string, _ *SyntaxError) {
 		}
 		r.name = p[0]
 	case RefRun:
-		if len(p) != 1 || p[0] != "id" && p[0] != "slot" {
+		if len(p) != 1 || p[0] != "id" && p[0] != "slot" && p[0] != "callback" {
 			return "", &SyntaxError{
-				Message:    message.New("run has only run.id and run.slot"),
+				Message:    message.New("run has only run.id, run.slot, and run.callback"),
 				Column:     n,
-				Suggestion: message.New("write %s or %s", "${run.id}", "${run.slot}"),
+				Suggestion: message.New("write %s, %s, or %s", "${run.id}", "${run.slot}", "${run.callback}"),
 			}
 		}
 		r.name = p[0]
@@ -208,8 +216,13 @@ func (r *Reference) lookup(s *scope) (v any, found bool) {
 		}
 		return json.Number(strconv.Itoa(s.index)), true
 	case RefRun:
-		if r.name == "slot" {
+		switch {
+		case r.name == "slot":
 			return s.slot, s.slot != ""
+		case r.IsCallback() && s.secret == nil:
+			return "${" + r.Text + "}", true
+		case r.IsCallback():
+			return s.secret(CallbackName)
 		}
 		return s.runID, true
 	case RefStatus:
@@ -259,6 +272,9 @@ func (r *Reference) resolve(s *scope) (any, *Failure) {
 	switch r.Root {
 	case RefRun:
 		f.Suggestion = "no schedule started this run; give a default: ${run.slot ?? \"\"}"
+		if r.IsCallback() {
+			f.Suggestion = "set hooks.url in the configuration to the address at which other systems reach kairosd"
+		}
 	case RefSecret:
 		f.WithMessage("secret %s is not available to this step", r.name)
 		f.Suggestion = "configure the secret, and name the tools that may use it"

@@ -24,6 +24,8 @@ var Operator = domain.Actor{Name: "marta", Role: domain.RoleAuthor, Source: "tes
 type Registry struct {
 	// Replanner, if set before the engine is opened, creates new versions.
 	Replanner engine.Replanner
+	// Callback, if set before the engine is opened, returns the callback addresses of runs.
+	Callback engine.Callback
 	// Before, if set, is called with the engine before it is opened.
 	Before func(*engine.Engine)
 
@@ -178,7 +180,7 @@ func OpenWith(tb testing.TB, s *store.Store, through engine.Store, r *Registry, 
 	if o.StopGrace == 0 {
 		o.StopGrace = 50 * time.Millisecond
 	}
-	e, err := engine.New(engine.Config{Store: through, Registry: r, Options: o})
+	e, err := engine.New(engine.Config{Store: through, Registry: r, Callback: r.Callback, Options: o})
 	if err != nil {
 		tb.Fatalf("new engine: %v", err)
 	}

@@ -95,6 +95,12 @@ type BulkItem struct {
 	At       int64
 }
 
+type Callback struct {
+	RunID  int64
+	Signal string
+	At     int64
+}
+
 type Circuit struct {
 	Subject       string
 	Part          string

@@ -9,6 +9,18 @@ import (
 	"context"
 )
 
+const CallbackInsert = `-- name: CallbackInsert :execrows
+INSERT INTO callbacks (run_id, signal, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING
+`
+
+func (q *Queries) CallbackInsert(ctx context.Context, runID int64, signal string, at int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, CallbackInsert, runID, signal, at)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const SignalConsume = `-- name: SignalConsume :execrows
 UPDATE signals SET status = 'matched' WHERE id = ?1 AND status = 'waiting'
 `

@@ -53,6 +53,26 @@ func (t Tx) Send(s domain.Signal) error {
 		ExpiresAt: core.Micros(s.ExpiresAt)})
 }
 
+// UseCallback uses the callback address of the run that a signal names with its key. It returns CodeNotFound
+// if the run has ended, or its address was used before.
+func (t Tx) UseCallback(s domain.Signal) error {
+	run, err := t.q.RunRowID(t.ctx, s.Key)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return domain.UnknownCallback()
+	case err != nil:
+		return err
+	case domain.RunStatus(run.Status).Final():
+		return domain.UnknownCallback()
+	}
+	n, err := t.q.CallbackInsert(t.ctx, run.ID, s.ID, core.Micros(t.at))
+	if err == nil && n == 0 {
+		return domain.UnknownCallback()
+	}
+	failpoint.Hit("callback.accepted")
+	return err
+}
+
 // Waits stores the waits that a checkpoint of a run begins, and ends others. It consumes the signals
 // that end waits, or returns CodeConflict if a signal was consumed before.
 func (t Tx) Waits(run int64, list []domain.SignalWait) error {
