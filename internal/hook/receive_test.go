@@ -180,6 +180,7 @@ func TestSchemes(t *testing.T) {
 		check("no signature", `401 {"status":"refused"`, []string{"X-Nothing: 1"})
 		check("old timestamp", `"reason":"hook.timestamp"`, c.late)
 		check("no id", `"reason":"hook.id"`, c.anonymous)
+		w.deliveries(h) // waits until the refusals are stored, so that they precede the others
 		check("accepted", `202 {"status":"accepted"`, c.good)
 		check("sent again", `200 {"status":"duplicate"`, c.good)
 		runs, err := w.Store.Runs(t.Context(), domain.RunFilter{Labels: map[string]string{"hook": string(scheme)}})

@@ -73,6 +73,15 @@ func everySignalQuery(t *testing.T, s *Store, v domain.Version, must func(string
 			t.Errorf("%+v %v", got, err)
 		}
 	}
+	called := domain.Signal{ID: domain.NewID(), Name: domain.CallbackEvent, Key: run.ID, Data: domain.RawJSON("1"), CreatedAt: now,
+		ExpiresAt: now.Add(-time.Hour)}
+	must("callback", s.SendCallback(ctx, domain.System, called))
+	for _, key := range []string{run.ID, "none"} {
+		called.ID, called.Key = domain.NewID(), key
+		if err := s.SendCallback(ctx, domain.System, called); domain.CodeOf(err) != domain.CodeNotFound {
+			t.Errorf("a second callback to %s: %v", key, err)
+		}
+	}
 	must("drop", s.DropWait(ctx, "w"))
 	must("expire", s.ExpireSignals(ctx))
 	list, err := s.Signals(ctx, domain.SignalFilter{Text: "N", Page: domain.Page{Limit: 1}})
