@@ -81,7 +81,9 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, m api.MCPRequest)
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "kairosd", Title: "kairosd", Version: cmp.Or(s.Version, "0")},
 		&mcp.ServerOptions{Instructions: instructions, SchemaCache: s.schemas,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			// Each principal has its own tools.
+			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }})
 	server.AddReceivingMiddleware(s.recovered)
 	c.addOperatorTools(server)
 	if err := c.addPlanTools(server, m.Body); err != nil {

@@ -139,6 +139,9 @@ func names(t *testing.T, c *mcp.ClientSession) (list []string, tools map[string]
 		t.Fatal(err)
 	}
 	tools = map[string]*mcp.Tool{}
+	if r.CacheScope != "private" {
+		t.Errorf("the tools of one principal may be cached for others: %q", r.CacheScope)
+	}
 	for _, tool := range r.Tools {
 		list, tools[tool.Name] = append(list, tool.Name), tool
 	}

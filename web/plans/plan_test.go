@@ -470,3 +470,16 @@ func TestARunIsStartedDry(t *testing.T) {
 		`--input &#39;{&#34;amount&#34;:0,&#34;currency&#34;:&#34;EUR&#34;}&#39;`,
 	)
 }
+
+// The page of a plan shows the protocols that offer it as a tool, and the list finds it.
+func TestAnExposedPlan(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: refund\nexpose: [mcp]\nnodes: {a: {type: noop}}\n")
+	site.Plan(t, "id: quiet\nnodes: {a: {type: noop}}\n")
+	b := site.Browser(t).Login()
+	webtest.Has(t, b.Get("/plans/refund"), `href="/plans?q=expose%3Amcp"`, "expose:mcp")
+	if list := b.Get("/plans?q=expose:mcp").Body; !strings.Contains(list, "/plans/refund") || strings.Contains(list, "/plans/quiet") {
+		t.Error("the list does not find the exposed plan")
+	}
+}

@@ -46,7 +46,8 @@ func Serve(ctx context.Context, b *client.Client, in io.ReadCloser, out io.Write
 		return domain.Errorf(domain.CodeUnavailable, "cannot use the MCP server: %w", err).
 			Suggest("check the address, and that the token has the scope mcp")
 	}
-	options := &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}}
+	options := &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }}
 	if r := first.InitializeResult(); r != nil {
 		options.Instructions = r.Instructions
 	}
