@@ -37,6 +37,9 @@ func (h actionHandler) routes(a *API) {
 	remove := a.action("delete-run", "", "Delete a run", "Lists leave the run out. Retention removes it when its time ends.")
 	remove.Method = http.MethodDelete
 	mount(a, remove, h.remove)
+	mount(a, huma.Operation{OperationID: "confirm-action", Method: http.MethodPost, Path: "/runs/{id}/confirm", Tags: []string{"actions"},
+		Summary:     "Confirm an action that an MCP client previewed",
+		Description: "The client can then carry out the action once, within 15 minutes. Tokens cannot confirm."}, h.confirm)
 	mount(a, huma.Operation{OperationID: "resolve-node", Method: http.MethodPost, Path: "/runs/{id}/nodes/{node}/resolve",
 		Tags: []string{"actions"}, Summary: "Resolve a step in doubt"}, h.resolve)
 }
@@ -237,4 +240,18 @@ func (h actionHandler) resolve(ctx context.Context, in *resolveIn) (*resolvedOut
 		return nil, err
 	}
 	return &resolvedOut{runTag(run), apitypes.RunOf(run)}, nil
+}
+
+type confirmIn struct {
+	RunIn
+	Body apitypes.RunConfirm
+}
+
+type confirmedOut struct{ Body domain.Preview }
+
+func (h actionHandler) confirm(ctx context.Context, in *confirmIn) (*confirmedOut, error) {
+	b := &in.Body
+	p, err := h.runs.Confirm(ctx, app.ActRequest{Meta: meta(ctx), ActionRequest: domain.ActionRequest{Run: in.ID, Action: b.Action,
+		Digest: b.Digest, At: b.Seq, Reason: b.Reason}})
+	return &confirmedOut{p}, err
 }

@@ -120,6 +120,9 @@ func TestRolesMatrix(t *testing.T) {
 			if strings.HasSuffix(route, "/login-link") && want == 0 {
 				want = 403 // only a person on the host creates one
 			}
+			if strings.HasSuffix(route, "/confirm") && want == 0 {
+				continue // tokens cannot confirm
+			}
 			if want != 0 && a.status != want || want == 0 && (a.status == 401 || a.status == 403) {
 				t.Errorf("%s as %q: %d %s (needs %s)", line, as, a.status, a.text, role)
 			}

@@ -62,6 +62,14 @@ type RunFork struct {
 	Instead map[string]domain.Override `json:"instead,omitempty"`
 }
 
+// RunConfirm confirms an action on a run.
+type RunConfirm struct {
+	Action domain.Action `json:"action" enum:"resume,rerun,fork,cancel" doc:"The action."`
+	Digest string        `json:"digest" minLength:"1" maxLength:"128" doc:"The digest of the preview."`
+	Seq    int64         `json:"seq,omitempty" minimum:"0" doc:"For a fork: the journal position to keep."`
+	Reason string        `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
+
 // RunUpdate changes the limits and the labels of a run.
 type RunUpdate struct {
 	ActionOptions

@@ -150,6 +150,8 @@ const (
 	ListPlanTools Operation = "list-plan-tools"
 	CallPlanTool  Operation = "call-plan-tool"
 	AwaitRun      Operation = "await-run"
+	ConfirmAction Operation = "confirm-action"
+	ActConfirmed  Operation = "act-confirmed"
 )
 
 // Signals.
@@ -332,6 +334,8 @@ var policy = map[Operation]Rule{
 	ListPlanTools: {Query, domain.RoleViewer, domain.ScopeMCP, ""},
 	CallPlanTool:  {Command, domain.RoleOperator, domain.ScopeMCP, ""},
 	AwaitRun:      {Query, domain.RoleViewer, domain.ScopeMCP, ""},
+	ConfirmAction: {Entity, domain.RoleOperator, "runs:write", "run.confirm"},
+	ActConfirmed:  {Command, domain.RoleOperator, domain.ScopeMCP, ""},
 
 	ListNotes:             {Query, domain.RoleViewer, "runs:read", ""},
 	AddNote:               {Entity, domain.RoleOperator, "runs:write", ""},

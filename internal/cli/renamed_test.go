@@ -53,7 +53,7 @@ func TestEveryCommandHasItsPlace(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{"status": true, "server status": true, "schedules": true, "signals": true,
 		"signals send": true, "signals show": true, "spend": true, "runs doubts": true, "runs doubts resolve": true, "hooks": true,
-		"schema": true, "plans import": true, "mcp": true} // new
+		"schema": true, "plans import": true, "mcp": true, "mcp confirm": true} // new
 	for _, verb := range strings.Fields("show create update pause resume delete deliveries delivery replay") {
 		used["hooks "+verb] = true
 	}

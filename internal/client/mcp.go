@@ -1,6 +1,13 @@
 package client
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/kairosd/kairosd/internal/apitypes"
+	"github.com/kairosd/kairosd/internal/domain"
+)
 
 // MCP returns the address of the MCP server, and a client that sends the token with each request.
 func (c *Client) MCP() (endpoint string, h *http.Client) {
@@ -19,4 +26,10 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Header.Set("Authorization", "Bearer "+b.token)
 	}
 	return b.RoundTripper.RoundTrip(r)
+}
+
+// Confirm confirms an action that an MCP client previewed.
+func (c *Client) Confirm(ctx context.Context, run string, r apitypes.RunConfirm) (p domain.Preview, err error) {
+	_, err = c.do(ctx, call{method: http.MethodPost, path: "/runs/" + url.PathEscape(run) + "/confirm", body: r, into: &p})
+	return p, err
 }

@@ -23,6 +23,7 @@ const (
 	listTool    = operatorPrefix + "list_runs"
 	showTool    = operatorPrefix + "show_run"
 	previewTool = operatorPrefix + "preview_action"
+	actTool     = operatorPrefix + "act"
 )
 
 type runArgs struct {
@@ -38,6 +39,13 @@ type actionArgs struct {
 	Run    string `json:"run" jsonschema:"The id of the run, or a unique part of it with at least 4 characters."`
 	Action string `json:"action" jsonschema:"resume, rerun, fork, or cancel."`
 	Seq    int64  `json:"seq,omitempty" jsonschema:"For a fork: the journal position up to which results are kept. 0 keeps nothing."`
+}
+
+type actArgs struct {
+	Run    string `json:"run" jsonschema:"The id of the run."`
+	Action string `json:"action" jsonschema:"resume, rerun, fork, or cancel."`
+	Seq    int64  `json:"seq,omitempty" jsonschema:"For a fork: the position of the preview."`
+	Digest string `json:"digest" jsonschema:"The digest of the preview that a person confirmed."`
 }
 
 // addOperatorTools adds the tools that the principal may use.
@@ -62,7 +70,12 @@ func (c *session) addOperatorTools(server *mcp.Server) {
 	}
 	if app.May(c.by, app.PreviewRun) {
 		mcp.AddTool(server, tool(previewTool, "Preview an action",
-			"Shows what an action on a run would do, without doing it. A person carries out the action on the dashboard."), c.preview)
+			"Shows what an action on a run would do, without doing it. A person confirms the action or carries it out."), c.preview)
+	}
+	if app.May(c.by, app.ActConfirmed) && app.May(c.by, app.PreviewRun) {
+		act := tool(actTool, "Act on a run", "Carries out an action that you previewed and a person confirmed.")
+		act.Annotations = &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: new(true)}
+		mcp.AddTool(server, act, c.act)
 	}
 }
 
@@ -160,9 +173,28 @@ func (c *session) preview(ctx context.Context, _ *mcp.CallToolRequest, in action
 		address += "?" + url.Values{"at": {strconv.FormatInt(in.Seq, 10)}}.Encode()
 	}
 	if p.Allowed {
-		text += "\nA person carries out the action." + seeAlso(address)
+		at := ""
+		if in.Seq > 0 {
+			at = fmt.Sprintf(" --at %d", in.Seq)
+		}
+		text += fmt.Sprintf("\nA person carries out the action, or confirms it for you: kairos mcp confirm %s %s %s%s.%s", p.Run, in.Action,
+			p.Digest, at, seeAlso(address))
 	}
 	return result(map[string]any{"preview": p, "url": address}, text), nil, nil
+}
+
+func (c *session) act(ctx context.Context, _ *mcp.CallToolRequest, in actArgs) (*mcp.CallToolResult, any, error) {
+	req, err := actionArgs{in.Run, in.Action, in.Seq}.request()
+	if err != nil {
+		return refused(err), nil, nil
+	}
+	req.Digest = in.Digest
+	run, err := c.App.Runs.ActConfirmed(ctx, app.ActRequest{Meta: app.Meta{By: c.by}, ActionRequest: req})
+	if err != nil {
+		return c.failed(err), nil, nil
+	}
+	o := outcome{Run: run.ID, Plan: run.PlanKey, Status: run.Status, Steps: run.Steps, URL: c.page("/runs/" + run.ID)}
+	return result(o, fmt.Sprintf("Done: %s. Run %s is %s.", req.Action, run.ID, run.Status)), nil, nil
 }
 
 // previewText describes a preview in a few lines.

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
@@ -170,7 +171,8 @@ func TestPlansAreListedWithTheirSchemas(t *testing.T) {
 		s.Engine.Save(source)
 	}
 	list, tools := names(t, s.connect(s.token()))
-	if got := strings.Join(list, " "); got != "echo greet kairos_await_run kairos_list_runs kairos_preview_action kairos_show_run pay" {
+	const want = "echo greet kairos_act kairos_await_run kairos_list_runs kairos_preview_action kairos_show_run pay"
+	if got := strings.Join(list, " "); got != want {
 		t.Errorf("the tools are %s", got)
 	}
 	tool := tools["greet"]
@@ -303,4 +305,28 @@ func TestRunsAreListedExplainedAndPreviewed(t *testing.T) {
 	use("preview_action", map[string]any{"run": run, "action": "rerun"}).has(t, false, "Side effect: a (idempotent)", "Digest: ",
 		"/runs/"+run+"/rerun")
 	use("preview_action", map[string]any{"run": run, "action": "delete"}).has(t, true, `unknown action "delete"`)
+}
+
+func TestAConfirmedActionIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	s := serve(t, time.Minute)
+	s.Engine.Save(post)
+	c := s.connect(s.token("mcp", "runs:read"))
+	run, _ := s.call(c, &mcp.CallToolParams{Name: "post"}).json["run"].(string)
+	args := map[string]any{"run": run, "action": "rerun"}
+	preview := s.call(c, &mcp.CallToolParams{Name: "kairos_preview_action", Arguments: args})
+	digest, _ := preview.json["preview"].(map[string]any)["digest"].(string)
+	preview.has(t, false, "kairos mcp confirm "+run+" rerun "+digest)
+	args["digest"] = digest
+	s.call(c, &mcp.CallToolParams{Name: "kairos_act", Arguments: args}).has(t, true, "no person has confirmed this action")
+	_, err := s.Runs.Confirm(t.Context(), app.ActRequest{Meta: app.Meta{By: root},
+		ActionRequest: domain.ActionRequest{Run: run, Action: domain.ActionRerun, Digest: digest}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := s.call(c, &mcp.CallToolParams{Name: "kairos_act", Arguments: args})
+	done.has(t, false, "Done: rerun.")
+	if done.json["run"] == run || done.json["plan"] != "post" {
+		t.Errorf("got %v", done.json)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/buildinfo"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
@@ -18,7 +19,7 @@ import (
 
 // Command returns the command. with connects it to a server, a socket, or a database.
 func Command(s cli.Streams, with func(*cobra.Command, func(*client.Client) error) error) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "mcp", Short: "Serve plans as tools to an MCP client", Args: cobra.NoArgs,
 		Long: `Serves an MCP client, such as an assistant or an editor, on standard input and output.
 Plans with "expose: [mcp]" are tools. Over the network, the client has the permissions
@@ -30,6 +31,34 @@ of the token. On this machine, it acts as you.`,
 			})
 		},
 	}
+	cmd.AddCommand(confirmCommand(s, with))
+	return cmd
+}
+
+func confirmCommand(s cli.Streams, with func(*cobra.Command, func(*client.Client) error) error) *cobra.Command {
+	var r apitypes.RunConfirm
+	cmd := &cobra.Command{
+		Use: "confirm RUN ACTION DIGEST", Short: "Confirm an action of an MCP client", Args: cobra.ExactArgs(3),
+		Long: `Confirms an action that an MCP client previewed: resume, rerun, fork, or cancel. The
+client can then carry it out once, within 15 minutes, if its preview still has the
+digest. Tokens cannot confirm: run this on the machine of the server.`,
+		Example: "  kairos mcp confirm 7qx2 resume 3f9a0c",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return with(cmd, func(b *client.Client) error {
+				r.Action, r.Digest = domain.Action(args[1]), args[2]
+				p, err := b.Confirm(cmd.Context(), args[0], r)
+				if err != nil {
+					return err
+				}
+				s.Printf("confirmed: %s %s (%d steps run again, %d are new, %d with side effects)\n", p.Action, p.Run, len(p.Again), len(p.New),
+					len(p.Effects))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().Int64Var(&r.Seq, "at", 0, "for a fork: the journal position up to which results are kept")
+	cmd.Flags().StringVar(&r.Reason, "reason", "", "reason, kept in the audit log")
+	return cmd
 }
 
 type nopCloser struct{ io.Writer }

@@ -55,8 +55,8 @@ func TestAClientOverStandardInputAndOutput(t *testing.T) {
 		t.Errorf("the instructions are %q", about)
 	}
 	list, err := c.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) != 5 || list.Tools[0].Name != "greet" || !list.Tools[0].Annotations.ReadOnlyHint {
-		t.Fatalf("got %+v %v, want greet and four operators' tools", list, err)
+	if err != nil || len(list.Tools) != 6 || list.Tools[0].Name != "greet" || !list.Tools[0].Annotations.ReadOnlyHint {
+		t.Fatalf("got %+v %v, want greet and five operators' tools", list, err)
 	}
 	p := &mcp.CallToolParams{Name: "greet", Arguments: map[string]any{"name": "Ada"}, Meta: mcp.Meta{"kairosd/idempotencyKey": "k1"}}
 	p.SetProgressToken("p1")
