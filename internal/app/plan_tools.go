@@ -93,6 +93,13 @@ func mayCall(by domain.Actor, plan string) bool {
 	return by.Scopes == "" || domain.ScopesInclude(strings.Fields(by.Scopes), domain.PlanScope(plan))
 }
 
+// scoped reports whether scopes permit operations that require a scope. A scope for one plan permits
+// operations on plans as tools, and the operation checks the plan.
+func scoped(scopes []string, required string) bool {
+	return slices.Contains(scopes, required) || required == domain.ScopeMCP &&
+		slices.ContainsFunc(scopes, func(s string) bool { return strings.HasPrefix(s, domain.PlanScope("")) })
+}
+
 // ToolCall calls a plan as a tool.
 type ToolCall struct {
 	Meta  `json:"-"`

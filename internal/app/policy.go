@@ -495,10 +495,3 @@ func Allow(who domain.Actor, op Operation) error {
 	}
 	return nil
 }
-
-// scoped reports whether scopes permit operations that require a scope. A scope for one plan permits
-// operations on plans as tools, and the operation checks the plan.
-func scoped(scopes []string, required string) bool {
-	return slices.Contains(scopes, required) || required == domain.ScopeMCP &&
-		slices.ContainsFunc(scopes, func(s string) bool { return strings.HasPrefix(s, domain.PlanScope("")) })
-}

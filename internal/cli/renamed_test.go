@@ -105,7 +105,7 @@ func TestTheTopLevel(t *testing.T) {
 }
 
 // summaryVerbs are the verbs that begin the summary of a command.
-var summaryVerbs = strings.Fields(`Convert Decide Accept Acknowledge Add Apply Archive Assign Call Cancel Change Check Clear Compare Create Delete Disable
+var summaryVerbs = strings.Fields(`Convert Decide Accept Acknowledge Add Apply Archive Assign Call Cancel Change Check Clear Compare Confirm Create Delete Disable
 	Discard Draw Enable End Export Kill Link List Make Manage Pause Plan Print Release Remove Replace Replay Reject Resolve Restart Restore Resume Revoke
 	Run Save Search Send Serve Set Show Start Stop Store Track Approve
 	Unpause Withdraw`)

@@ -50,8 +50,8 @@ digest. Tokens cannot confirm: run this on the machine of the server.`,
 				if err != nil {
 					return err
 				}
-				s.Printf("confirmed: %s %s (%d steps run again, %d are new, %d with side effects)\n", p.Action, p.Run, len(p.Again), len(p.New),
-					len(p.Effects))
+				s.Printf("confirmed: %s %s (%d steps run again, %d are new, %d with side effects)\n", p.Action, p.Run, len(p.Again),
+					len(p.New), len(p.Effects))
 				return nil
 			})
 		},
