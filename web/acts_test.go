@@ -31,6 +31,7 @@ var unauditedRoutes = map[string]string{
 	"POST /system/backup":           "internal/cli TestSystemActionsAreRecorded",
 	"POST /system/retention":        "internal/cli TestSystemActionsAreRecorded",
 	"POST /users/{id}/login-link":   "internal/cli TestSystemActionsAreRecorded",
+	"POST /runs/{id}/confirm":       "internal/app TestAProgramActsOnWhatAPersonConfirmed", // tokens cannot confirm
 	"POST /ask":                     "internal/cli TestSystemActionsAreRecorded",
 	"POST /planner/plan":            "internal/cli TestSystemActionsAreRecorded",
 	"page POST /system/release":     "internal/cli TestBackupRestoreRelease",
