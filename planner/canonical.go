@@ -59,7 +59,7 @@ func canonicalPlan(t *tree) any {
 func canonicalNode(t *tree) any {
 	return canonicalObject(t, func(key string, v *tree) any {
 		switch key {
-		case "retry", "condition", "backoff":
+		case "retry", "condition", "backoff", "undo":
 			return canonicalNode(v)
 		case "on_error":
 			return canonicalRules(v)

@@ -103,7 +103,7 @@ func (k *compiler) comparedAsText(c *walk.Condition, at *tree, node string) {
 	}
 }
 
-// itemUse reports references to the item outside a foreach.
+// itemUse reports references to the item outside a foreach. s may be the undo of a step.
 func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
 	if n.Input == nil {
 		return

@@ -15,7 +15,7 @@ type read struct {
 	at     func() *tree
 	in     readIn
 	text   string // of the reference or condition
-	// outgoing: on an edge out of the reading step, whose own output is also visible.
+	// outgoing: on an edge out of the reading step, or in its undo. Its own output is visible, too.
 	outgoing bool
 	// plain: a plain condition, which treats a missing value as null. References and expressions
 	// fail.
@@ -56,6 +56,15 @@ func (k analyzer) eachRead(f func(read)) {
 					at := func() *tree { return k.insideText(s.field("input").at(ref.At), "${"+ref.Text) }
 					f(read{reader: i, name: ref.Node(), at: at, in: inReference, text: ref.Text, status: ref.Root == walk.RefStatus,
 						optional: ref.HasDefault()})
+				}
+			}
+		}
+		if n.Undo != nil && n.Undo.Input != nil {
+			for _, ref := range n.Undo.Input.References() {
+				if ref.Node() != "" {
+					at := func() *tree { return k.insideText(s.undo.field("input").at(ref.At), "${"+ref.Text) }
+					f(read{reader: i, name: ref.Node(), at: at, in: inReference, text: ref.Text, status: ref.Root == walk.RefStatus,
+						optional: ref.HasDefault(), outgoing: true})
 				}
 			}
 		}

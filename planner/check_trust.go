@@ -82,6 +82,11 @@ func (k analyzer) ruleOfTwo() {
 		if private = k.c.private(&k.p.Nodes[i]); !private.IsZero() {
 			break
 		}
+		if undo := k.p.Nodes[i].Undo; undo != nil {
+			if private = k.c.private(undo); !private.IsZero() {
+				break
+			}
+		}
 	}
 	if private.IsZero() {
 		return
@@ -89,6 +94,12 @@ func (k analyzer) ruleOfTwo() {
 	sources := k.untrustedSources()
 	for i := range k.p.Nodes {
 		n := &k.p.Nodes[i]
+		if from := k.undoReadsUntrusted(i, sources); from >= 0 && k.c.changes(n.Undo, k.p.ID) {
+			k.r.warn(k.specs[i].undo.tree, n.ID, "plan.rule_of_two",
+				message.New("remove the reference, or set the permission of its tool to ask"),
+				"the undo of step %s may change other systems after reading the output of step %s, which may be untrusted input, "+
+					"in a run with private data (%s)", jsonvalue.Quote(n.ID), jsonvalue.Quote(k.p.Nodes[from].ID), private)
+		}
 		if sources[i] < 0 || !k.c.changes(n, k.p.ID) {
 			continue
 		}
@@ -101,6 +112,29 @@ func (k analyzer) ruleOfTwo() {
 			"step %s may change other systems after reading %s, in a run with private data (%s), and no approval comes first",
 			jsonvalue.Quote(n.ID), from, private)
 	}
+}
+
+// undoReadsUntrusted returns a step whose output the undo of a step reads, if that may contain untrusted
+// input, and -1 otherwise.
+func (k analyzer) undoReadsUntrusted(i int, sources []int) int {
+	n := &k.p.Nodes[i]
+	if n.Undo == nil {
+		return -1
+	}
+	for _, ref := range n.UndoReferences() {
+		from := i
+		if ref.Root != walk.RefLast {
+			j, ok := k.p.Index[ref.Node()]
+			if ref.Root != walk.RefOutput || !ok {
+				continue
+			}
+			from = j
+		}
+		if k.c.untrusted(&k.p.Nodes[from]) || from != i && sources[from] >= 0 {
+			return from
+		}
+	}
+	return -1
 }
 
 // untrustedSources finds, for every step, the nearest step whose output may contain untrusted input

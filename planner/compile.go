@@ -34,6 +34,7 @@ type spec struct {
 	order                 int
 	step                  bool
 	finally               bool
+	undo                  *spec  // the call that undoes the step, or nil
 	custom                string // expression of a custom step condition
 	unknown               string // of that condition
 	gateSchema            bool   // OutputSchema is derived from a quality gate
@@ -125,11 +126,13 @@ func (k *compiler) graphSpecs(g *Graph) {
 	for i, key := range g.order {
 		k.specs[i] = spec{Node: g.Nodes[key], key: key, tree: nodes.items[i], keyTree: nodes.keys[i]}
 		enterRace(k, &k.specs[i])
+		enterUndo(&k.specs[i])
 	}
 	for i, key := range g.finallyOrder {
 		t := k.d.tree.get("finally")
 		k.specs = append(k.specs, spec{Node: g.Finally[key], key: key, tree: t.items[i], keyTree: t.keys[i], finally: true})
 		enterRace(k, &k.specs[len(k.specs)-1])
+		enterUndo(&k.specs[len(k.specs)-1])
 	}
 }
 
@@ -149,6 +152,7 @@ func (k *compiler) nodes(defaults Defaults) {
 		k.attempts(n, s, defaults)
 		k.when(n, s)
 		k.foreach(n, s)
+		k.undo(n, s, defaults)
 	}
 }
 

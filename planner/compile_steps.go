@@ -70,6 +70,9 @@ func stepSpec(k *compiler, st Step, t *tree, needs []string, finally bool) {
 		sp.Retry = stepRetry(st.Retry)
 	}
 	k.stepCondition(&sp, st)
+	if st.Undo != nil {
+		k.stepUndo(&sp, *st.Undo)
+	}
 	k.specs = append(k.specs, sp)
 }
 

@@ -79,6 +79,9 @@ func (k *converter) node(st Step, sequential, finally bool) Node {
 	n := Node{ID: st.ID, Needs: st.Dependencies, Timeout: st.Timeout, OnError: st.OnError, OnReject: st.OnReject,
 		ErrorRules: st.ErrorRules, OutputSchema: st.OutputSchema, Retry: stepRetry(st.Retry)}
 	k.action(&n, st)
+	if st.Undo != nil {
+		n.Undo = k.undo(st.ID, *st.Undo)
+	}
 	asks := n.Type == walk.TypeApproval
 	if n.Retry == nil && k.plan.Defaults.Retry == nil && !asks {
 		n.Retry = &Retry{MaxAttempts: defaultStepRetry.MaxAttempts, Backoff: defaultStepRetry.Backoff}

@@ -33,6 +33,7 @@ var objectForm = map[string]message.Message{
 	"when":     message.New("write %s", "{after: any_success, if: last.n==1}"),
 	"on_error": message.New("write %s", "{code: timeout, to: sorry}"),
 	"schedule": message.New("write %s", "{cron: \"30 2 * * 1-5\", time_zone: Europe/Madrid}"),
+	"undo":     message.New("write %s", "{tool: …, input: {…}}"),
 	"retry": message.New(
 		"write %s",
 		"{max_attempts: 3}",
@@ -84,7 +85,7 @@ func article(what string) message.Message {
 	switch what {
 	case "edge":
 		return message.New("an edge")
-	case "limits", "defaults", "metadata", "retry", "backoff", "when", "on_error", "concurrency", "schedule":
+	case "limits", "defaults", "metadata", "retry", "backoff", "when", "on_error", "concurrency", "schedule", "undo":
 		return message.Verbatim(what)
 	case "condition":
 		return message.New("a condition")

@@ -73,6 +73,7 @@ func decodeNode(key, t *tree, r *reporter) Node {
 		n.ID = id
 	}
 	decodeWait(o, &n)
+	n.Undo = decodeUndo(o)
 	if v := t.get("type"); n.Type == "" && !o.bad && (v == nil || v.kind == treeNull || v.kind == treeString) {
 		suggestion := message.New("add type:, for example type: tool")
 		for _, k := range t.keys {

@@ -44,13 +44,7 @@ func decodeStep(t *tree, r *reporter) Step {
 	if v := t.get("id"); t.kind == treeMap && (v == nil || v.kind == treeString && v.text == "") {
 		r.error(t, "", "step.id_missing", message.Message{}, "a step has no id")
 	}
-	if p := o.field("params"); p != nil {
-		if m, ok := p.value().(map[string]any); ok {
-			s.Params = m
-		} else {
-			o.wrong(p, "params", message.New("an object"))
-		}
-	}
+	s.Params = decodeParams(o)
 	if v := o.field("outputSchema"); v != nil {
 		s.OutputSchema = v.value()
 	}
@@ -83,9 +77,22 @@ func decodeStep(t *tree, r *reporter) Step {
 	}
 	s.Retry = decodeStepRetry(o)
 	s.OnError, s.ErrorRules = decodeOnError(o, func(o *object) *Retry { return stepRetry(decodeStepRetry(o)) })
+	s.Undo = decodeStepUndo(o)
 	checkOnReject(o, s.OnReject)
 	o.finish()
 	return s
+}
+
+func decodeParams(o *object) map[string]any {
+	p := o.field("params")
+	if p == nil {
+		return nil
+	}
+	m, ok := p.value().(map[string]any)
+	if !ok {
+		o.wrong(p, "params", message.New("an object"))
+	}
+	return m
 }
 
 func decodeStepRetry(o *object) *StepRetry {

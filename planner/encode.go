@@ -288,6 +288,12 @@ func nodeObject(key string, n Node) (ordered, error) {
 	if foreach == "" {
 		foreach = nil
 	}
+	var undo any
+	if n.Undo != nil {
+		if undo, err = nodeObject(key, *n.Undo); err != nil {
+			return nil, fmt.Errorf("undo: %w", err)
+		}
+	}
 	return ordered{
 		{"id", text(id)},
 		{"type", text(n.Type)},
@@ -312,6 +318,7 @@ func nodeObject(key string, n Node) (ordered, error) {
 		{"max_parallel", number(int64(n.MaxParallel))},
 		{"max_visits", number(int64(n.MaxVisits))},
 		{"output_schema", n.OutputSchema},
+		{"undo", undo},
 	}, nil
 }
 

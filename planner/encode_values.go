@@ -91,19 +91,26 @@ func orNil(o ordered) any {
 func stepList(all []Step) []any {
 	steps := make([]any, len(all))
 	for i, st := range all {
-		o := ordered{{"id", text(st.ID)}, {"order", number(int64(st.Order))}, {"skillId", text(st.SkillID)}, {"agentId", text(st.AgentID)},
-			{"tool", text(st.Tool)}, {"task", text(st.Task)}, {"params", mapOrNil(st.Params)}, {"dependencies", list(st.Dependencies)}}
-		if c := st.Condition; c != nil {
-			o = append(o, member{"condition", ordered{{"type", text(c.Type)}, {"expr", text(c.Expr)}, {"unknown", text(c.Unknown)}}})
-		}
-		if r := st.Retry; r != nil {
-			o = append(o, member{"retry", stepRetryObject(stepRetry(r))})
-		}
-		o = append(
-			o,
-			ordered{{"expectedOutput", text(st.ExpectedOutput)}, {"outputSchema", st.OutputSchema}, {"timeout", duration(st.Timeout)},
-				{"on_error", rulesValue(st.OnError, st.ErrorRules, stepRetryObject)}, {"on_reject", text(st.OnReject)}}...)
-		steps[i] = o
+		steps[i] = stepObject(st)
 	}
 	return steps
+}
+
+func stepObject(st Step) ordered {
+	o := ordered{{"id", text(st.ID)}, {"order", number(int64(st.Order))}, {"skillId", text(st.SkillID)}, {"agentId", text(st.AgentID)},
+		{"tool", text(st.Tool)}, {"task", text(st.Task)}, {"params", mapOrNil(st.Params)}, {"dependencies", list(st.Dependencies)}}
+	if c := st.Condition; c != nil {
+		o = append(o, member{"condition", ordered{{"type", text(c.Type)}, {"expr", text(c.Expr)}, {"unknown", text(c.Unknown)}}})
+	}
+	if r := st.Retry; r != nil {
+		o = append(o, member{"retry", stepRetryObject(stepRetry(r))})
+	}
+	o = append(
+		o,
+		ordered{{"expectedOutput", text(st.ExpectedOutput)}, {"outputSchema", st.OutputSchema}, {"timeout", duration(st.Timeout)},
+			{"on_error", rulesValue(st.OnError, st.ErrorRules, stepRetryObject)}, {"on_reject", text(st.OnReject)}}...)
+	if st.Undo != nil {
+		o = append(o, member{"undo", stepObject(*st.Undo)})
+	}
+	return o
 }

@@ -83,6 +83,9 @@ type Node struct {
 	Ends string
 	// OutputSchema is the JSON Schema of structured output, for an agent or a model.
 	OutputSchema any
+	// Undo is the call that undoes the node after it completed, or nil. It has only Type (which may be
+	// empty if Tool, Agent, or Plan is set), Tool, Agent, Plan, Input, Metadata, Retry, Timeout, and Effect.
+	Undo *Node
 }
 
 // Edge leads from one node to another if its condition holds. [walk.Condition] defines the language

@@ -64,6 +64,8 @@ func TestEveryProblemHasACase(t *testing.T) {
 	elsewhere := map[string]string{
 		"document.too_large": "TestLimits", "document.encoding": "TestEncodings", "document.control_character": "TestEncodings",
 		"plan.too_many_nodes": "TestLimits", "plan.too_many_edges": "TestLimits", "too_many_problems": "TestLimits",
+		"undo.action": "TestUndoProblems", "undo.type": "TestUndoProblems", "undo.nothing": "TestUndoProblems",
+		"undo.no_effect": "TestUndoProblems", "undo.unsafe": "TestUndoProblems", "undo.item": "TestUndoProblems",
 		"plan.steps": "TestGraphParsers", "document.depth": "TestLimits", "yaml.alias_limit": "TestLimits",
 	}
 	var seen strings.Builder
@@ -79,7 +81,7 @@ func TestEveryProblemHasACase(t *testing.T) {
 	sources, _ := filepath.Glob("*.go")
 	for _, file := range sources {
 		if strings.HasSuffix(file, "_test.go") ||
-			!regexp.MustCompile(`^(parse|tree|decode|compile|check|analyse|secret)`).MatchString(file) {
+			!regexp.MustCompile(`^(parse|tree|decode|compile|check|analyse|secret|undo)`).MatchString(file) {
 			continue
 		}
 		src, err := os.ReadFile(file)

@@ -49,6 +49,9 @@ type Step struct {
 	OnError      string
 	ErrorRules   []ErrorRule // see [Node.ErrorRules]
 	OnReject     string      // of a step of type approval: see [Node.OnReject]
+	// Undo is the call that undoes the step after it completed, or nil. It has only SkillID, AgentID,
+	// Tool, Task, Params, Retry, and Timeout.
+	Undo *Step
 }
 
 // StepCondition decides whether a step runs after its dependencies have settled.

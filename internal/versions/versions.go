@@ -222,6 +222,15 @@ func factsOf(p *walk.Program, canonical []byte, author string) []domain.PlanFact
 				add(domain.FactSecret, ref.Secret())
 			}
 		}
+		if u := n.Undo; u != nil {
+			add(domain.FactTool, u.Tool)
+			add(domain.FactAgent, u.Agent)
+			if u.Input != nil {
+				for _, ref := range u.Input.References() {
+					add(domain.FactSecret, ref.Secret())
+				}
+			}
+		}
 	}
 	owner := author
 	var metadata map[string]any

@@ -63,6 +63,7 @@ func graph(t *rapid.T, m map[string]any) {
 		behaviour(t, n, i)
 		if rapid.IntRange(0, 4).Draw(t, "asks") == 0 {
 			n["type"], n["input"] = "approval", map[string]any{"message": "another edge?"}
+			delete(n, "undo")
 			if on := rapid.SampledFrom([]string{"", "", "continue"}).Draw(t, "on_reject"); on != "" {
 				n["on_reject"] = on
 			}
@@ -261,10 +262,19 @@ func edge(t *rapid.T, from, to int) any {
 	return map[string]any{"from": name(from), "to": target, "condition": c}
 }
 
+// undo adds a call that undoes the step.
+func undo(t *rapid.T, s map[string]any, call map[string]any) {
+	if rapid.IntRange(0, 3).Draw(t, "undo") == 0 {
+		s["undo"] = call
+	}
+}
+
 func behaviour(t *rapid.T, n map[string]any, i int) {
 	if v := rapid.SampledFrom([]int{0, 0, 1, 2, 3}).Draw(t, "max_visits"); v > 0 {
 		n["max_visits"] = v
 	}
+	input := rapid.SampledFrom([]any{nil, "${last}", map[string]any{"x": "x=${input.x}", "n": "${last.n ?? 0}"}}).Draw(t, "input of undo")
+	undo(t, n, map[string]any{"type": "unwork", "input": input})
 	switch rapid.IntRange(0, 7).Draw(t, "foreach") {
 	case 0, 1:
 		n["foreach"] = rapid.SampledFrom([]any{"${input.list}", "${input.list}", "${input.none}", "${last}", "${input.x}",
@@ -290,8 +300,10 @@ func steps(t *rapid.T) []any {
 	var list []any
 	for i := range count {
 		s := map[string]any{"id": name(i), "tool": "work", "order": i + 1}
+		undo(t, s, map[string]any{"tool": "unwork", "params": map[string]any{"done": "${last}"}})
 		if rapid.IntRange(0, 4).Draw(t, "asks") == 0 {
 			s["tool"], s["params"] = "approval", map[string]any{"message": "another edge?"}
+			delete(s, "undo")
 			if rapid.IntRange(0, 2).Draw(t, "on_reject") == 0 {
 				s["on_reject"] = "continue"
 			}

@@ -38,6 +38,8 @@ func Of(c *planner.Catalog) map[string]any {
 			"stepRetry":   stepRetry(),
 			"backoff":     backoff(),
 			"when":        when(),
+			"undo":        b.undo(),
+			"stepUndo":    b.stepUndo(),
 			"rule":        rule("retry"),
 			"stepRule":    rule("stepRetry"),
 			"condition":   condition(),
@@ -338,6 +340,7 @@ func (b builder) node() object {
 		"max_visits":    integer("The maximum number of iterations in a loop. Default: 1.", 1, 1_000_000),
 		"output_schema": anything("The JSON Schema of the output."),
 		"wait":          ref("Short form of type: wait.", "wait"),
+		"undo":          ref("The call that undoes the step after it completed.", "undo"),
 		"metadata": scalars("Texts.", object{
 			"permission": text("Whether a tool may be called: allow, ask, or deny."),
 			"model":      text("The model of a step of type llm."),
@@ -394,6 +397,7 @@ func (b builder) step() object {
 		"condition":      ref("When the step runs.", "condition"),
 		"retry":          ref("The attempts of the step.", "stepRetry"),
 		"on_error":       onError("stepRule"),
+		"undo":           ref("The call that undoes the step after it completed.", "stepUndo"),
 	}, "id")
 	if arguments := b.arguments("params", "tool"); len(arguments) > 0 {
 		out["allOf"] = arguments

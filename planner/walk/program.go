@@ -99,6 +99,9 @@ type ProgramNode struct {
 	// Effect is the side-effect class in the document. If it is empty, the class of the type or the
 	// tool applies.
 	Effect Effect
+	// Undo is the call that undoes the node, or nil. Only the fields of its action are set: its type,
+	// input, metadata, attempts, and side-effect class.
+	Undo *ProgramNode
 
 	StepFacts
 }

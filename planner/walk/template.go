@@ -42,6 +42,8 @@ func (e *TemplateError) Unwrap() error { return e.SyntaxError }
 // part is a compiled piece of a template.
 type part interface {
 	render(s *scope) (any, *Failure)
+	// source writes the part, and each reference in the form that write returns.
+	source(write func(*Reference) string) any
 }
 
 type (
