@@ -152,7 +152,7 @@ func (k *compiler) nodes(defaults Defaults) {
 		k.attempts(n, s, defaults)
 		k.when(n, s)
 		k.foreach(n, s)
-		k.undo(n, s, defaults)
+		compileUndo(k, n, s, defaults)
 	}
 }
 

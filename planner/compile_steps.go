@@ -71,7 +71,7 @@ func stepSpec(k *compiler, st Step, t *tree, needs []string, finally bool) {
 	}
 	k.stepCondition(&sp, st)
 	if st.Undo != nil {
-		k.stepUndo(&sp, *st.Undo)
+		stepUndo(k, &sp, *st.Undo)
 	}
 	k.specs = append(k.specs, sp)
 }

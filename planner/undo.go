@@ -54,7 +54,7 @@ func enterUndo(s *spec) {
 }
 
 // stepUndo adds the undo of a step of a step plan to its spec.
-func (k *compiler) stepUndo(sp *spec, undo Step) {
+func stepUndo(k *compiler, sp *spec, undo Step) {
 	undo.ID = sp.ID
 	u := &spec{Node: Node{ID: sp.ID, Timeout: undo.Timeout}, key: sp.ID, tree: sp.tree.get("undo"), names: stepNames, skill: undo.SkillID,
 		task: undo.Task, step: true}
@@ -67,8 +67,8 @@ func (k *compiler) stepUndo(sp *spec, undo Step) {
 // undoTypes are the built-in types that can undo a step.
 var undoTypes = []string{walk.TypeTool, walk.TypeAgent, walk.TypePlan, walk.TypeApproval}
 
-// undo compiles the call that undoes a step, and checks that there is something to undo.
-func (k *compiler) undo(n *walk.ProgramNode, s *spec, defaults Defaults) {
+// compileUndo compiles the call that undoes a step, and checks that there is something to undo.
+func compileUndo(k *compiler, n *walk.ProgramNode, s *spec, defaults Defaults) {
 	u := s.undo
 	if u == nil || u.tree.kind != treeMap {
 		return
@@ -91,8 +91,8 @@ func (k *compiler) undo(n *walk.ProgramNode, s *spec, defaults Defaults) {
 			"a step of type %s cannot undo anything", c.Type)
 		return
 	}
-	k.undone(n, s)
-	k.undoReads(n, u)
+	checkUndone(k, n, s)
+	checkUndoReads(k, n, u)
 	switch effect := k.c.EffectOf(c); effect {
 	case walk.EffectPure, walk.EffectRead:
 		k.r.warn(u.tree, s.ID, "undo.no_effect", message.New("call a tool that changes something"),
@@ -107,8 +107,8 @@ func (k *compiler) undo(n *walk.ProgramNode, s *spec, defaults Defaults) {
 	}
 }
 
-// undone reports an undo of a step without side effects.
-func (k *compiler) undone(n *walk.ProgramNode, s *spec) {
+// checkUndone reports an undo of a step without side effects.
+func checkUndone(k *compiler, n *walk.ProgramNode, s *spec) {
 	effect := k.c.EffectOf(n)
 	if n.Type != walk.TypePlan && (effect == walk.EffectPure || effect == walk.EffectRead || effect == walk.EffectControl) {
 		k.r.error(s.undo.tree, s.ID, "undo.nothing", message.New("remove it, or write it on the step with the side effect"),
@@ -116,8 +116,8 @@ func (k *compiler) undone(n *walk.ProgramNode, s *spec) {
 	}
 }
 
-// undoReads reports references that have no value when a step is undone.
-func (k *compiler) undoReads(n *walk.ProgramNode, u *spec) {
+// checkUndoReads reports references that have no value when a step is undone.
+func checkUndoReads(k *compiler, n *walk.ProgramNode, u *spec) {
 	if n.Foreach == nil {
 		k.itemUse(n.Undo, u)
 		return

@@ -91,6 +91,7 @@ CREATE TABLE runs (
     forked_from   TEXT    NOT NULL DEFAULT '',
     fork_seq      INTEGER NOT NULL DEFAULT 0,
     rerun_of      TEXT    NOT NULL DEFAULT '',
+    undoes        TEXT    NOT NULL DEFAULT '', -- the run whose steps this one undoes
     start_at      INTEGER NOT NULL DEFAULT 0,
     due_at        INTEGER NOT NULL DEFAULT 0,
     input_tokens  INTEGER NOT NULL DEFAULT 0,
@@ -150,6 +151,8 @@ CREATE INDEX runs_by_parent ON runs (parent_run, id) WHERE parent_run <> '';
 CREATE INDEX runs_by_fork ON runs (forked_from, id) WHERE forked_from <> '';
 -- Serves Runs, RunReruns.
 CREATE INDEX runs_by_rerun ON runs (rerun_of, id) WHERE rerun_of <> '';
+-- Serves Runs, RunUndos.
+CREATE INDEX runs_by_undo ON runs (undoes, id) WHERE undoes <> '';
 -- Serves Runs.
 CREATE INDEX runs_by_schedule ON runs (schedule, id) WHERE schedule <> '';
 -- Serves RunsCount.

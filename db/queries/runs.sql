@@ -1,9 +1,9 @@
 -- A run with an existing id is not inserted again.
 -- name: RunInsert :execresult
 INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
-                  concurrency_key, parent_run, forked_from, fork_seq, rerun_of, start_at, created_at, schedule, slot)
+                  concurrency_key, parent_run, forked_from, fork_seq, rerun_of, undoes, start_at, created_at, schedule, slot)
 VALUES (@public_id, @tail, @plan_id, @version_id, @status, @wait_reason, @attention, @last_seq, @steps, @path, @actor, @origin, @priority, @run_key,
-        @concurrency_key, @parent_run, @forked_from, @fork_seq, @rerun_of, @start_at, @created_at, @schedule, @slot)
+        @concurrency_key, @parent_run, @forked_from, @fork_seq, @rerun_of, @undoes, @start_at, @created_at, @schedule, @slot)
 ON CONFLICT (public_id) DO NOTHING;
 
 -- name: RunDetailInsert :exec
@@ -90,6 +90,10 @@ SELECT c.public_id FROM runs AS c WHERE c.parent_run = @run AND c.parent_run <> 
 
 -- name: RunForks :many
 SELECT c.public_id FROM runs AS c WHERE c.forked_from = @run AND c.forked_from <> '' ORDER BY c.id LIMIT 500;
+
+-- The runs that undo steps of a run, oldest first.
+-- name: RunUndos :many
+SELECT c.public_id FROM runs AS c WHERE c.undoes = @run AND c.undoes <> '' ORDER BY c.id LIMIT 500;
 
 -- name: RunReruns :many
 SELECT c.public_id FROM runs AS c WHERE c.rerun_of = @run AND c.rerun_of <> '' ORDER BY c.id LIMIT 500;

@@ -49,6 +49,7 @@ type RunOrigin struct {
 	ForkedFrom string            `json:"forkedFrom,omitempty" doc:"The run that this one was forked from."`
 	ForkSeq    int64             `json:"forkSeq,omitempty" doc:"The journal position that the fork kept."`
 	RerunOf    string            `json:"rerunOf,omitempty" doc:"The run that this one repeats."`
+	Undoes     string            `json:"undoes,omitempty" doc:"Run whose steps this one undoes."`
 	Actor      string            `json:"actor" doc:"Principal that started the run."`
 	Origin     string            `json:"origin,omitempty" doc:"How the run was started, such as api, cli, or dry."`
 	Session    string            `json:"session,omitempty" doc:"The session of the run."`
@@ -153,8 +154,8 @@ func FactsOf(r domain.Run) RunFacts {
 	return RunFacts{
 		Plan: r.Plan(), Hash: r.Hash, Headline: r.Headline, Attention: r.Attention, Fingerprint: r.Fingerprint, Node: r.Node,
 		Shape: r.Path, Priority: r.Priority, Labels: r.Labels, Limits: LimitsOf(r.Limits),
-		RunOrigin: RunOrigin{Parent: r.Parent, ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, Actor: r.Actor,
-			Origin: r.Origin, Session: r.Session, Key: r.Key, Schedule: r.Slot.Schedule, Slot: r.Slot.At},
+		RunOrigin: RunOrigin{Parent: r.Parent, ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, Undoes: r.Undoes,
+			Actor: r.Actor, Origin: r.Origin, Session: r.Session, Key: r.Key, Schedule: r.Slot.Schedule, Slot: r.Slot.At},
 		Concurrency: r.Concurrency, Rev: r.LastSeq, Steps: r.Steps, Crashes: r.Crashes, Paused: r.Paused,
 		CreatedAt: r.CreatedAt, StartAt: r.StartAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, DueAt: r.DueAt,
 		DeletedAt: r.DeletedAt, PurgedAt: r.PurgedAt, DurationMs: r.RunningTime.Milliseconds(), Damaged: r.Damaged,
@@ -164,8 +165,9 @@ func FactsOf(r domain.Run) RunFacts {
 func (f RunFacts) run() domain.Run {
 	return domain.Run{
 		PlanID: f.Plan.ID, PlanKey: f.Plan.Key, Version: f.Plan.Version, Hash: f.Hash, Headline: f.Headline, Attention: f.Attention,
-		Fingerprint: f.Fingerprint, Node: f.Node, Path: f.Shape, Parent: f.Parent, ForkedFrom: f.ForkedFrom, ForkSeq: f.ForkSeq,
-		RerunOf: f.RerunOf, Actor: f.Actor, Origin: f.Origin, Session: f.Session, Priority: f.Priority, Labels: f.Labels,
+		Fingerprint: f.Fingerprint, Node: f.Node, Path: f.Shape, Parent: f.Parent,
+		Lineage: domain.Lineage{ForkedFrom: f.ForkedFrom, ForkSeq: f.ForkSeq, RerunOf: f.RerunOf, Undoes: f.Undoes},
+		Actor:   f.Actor, Origin: f.Origin, Session: f.Session, Priority: f.Priority, Labels: f.Labels,
 		Limits: f.Limits.Domain(), Key: f.Key, Concurrency: f.Concurrency, LastSeq: f.Rev, Steps: f.Steps, Crashes: f.Crashes,
 		Paused: f.Paused, CreatedAt: f.CreatedAt, StartAt: f.StartAt, StartedAt: f.StartedAt, EndedAt: f.EndedAt, DueAt: f.DueAt,
 		Removal: domain.Removal{DeletedAt: f.DeletedAt, PurgedAt: f.PurgedAt}, Damaged: f.Damaged,

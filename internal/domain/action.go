@@ -6,9 +6,11 @@ import "time"
 type Action string
 
 const (
-	ActionResume   Action = "resume"
-	ActionRerun    Action = "rerun"
-	ActionFork     Action = "fork"
+	ActionResume Action = "resume"
+	ActionRerun  Action = "rerun"
+	ActionFork   Action = "fork"
+	// ActionUndo starts a run that undoes the completed steps of a run, newest first.
+	ActionUndo     Action = "undo"
 	ActionCancel   Action = "cancel"
 	ActionPause    Action = "pause"
 	ActionUnpause  Action = "unpause"
@@ -80,6 +82,9 @@ type ActionRequest struct {
 	// "node#visit[item]". These steps do not run. For a foreach step, an entry for a visit applies
 	// to all items without an entry of their own.
 	Instead map[string]Override
+	// Skip holds the steps that an undo leaves as they are, by "node", "node#visit", or
+	// "node#visit[item]".
+	Skip []string
 	// Only, "node" or "node#visit", limits a resume to one failed step. The run pauses after it.
 	Only string
 	// Timeout and Attempts, if not 0, apply once to the steps that a resume reopens.
@@ -140,6 +145,8 @@ type Preview struct {
 	// Decisions holds the predicted decisions, as far as they follow from known values.
 	Decisions []PreviewDecision `json:"decisions,omitempty"`
 	PreviewOptions
+	// Undo holds the calls of an undo, in the order in which they run.
+	Undo []PreviewUndo `json:"undo,omitempty"`
 	// Effects holds the steps of Again and New that touch other systems.
 	Effects []PreviewStep `json:"effects"`
 
@@ -291,4 +298,6 @@ type RunDetail struct {
 	Damage *Damage
 	// Plan is the result of a step plan. It is nil for a graph.
 	Plan *PlanResult
+	// Undos are the runs that undo steps of the run, oldest first.
+	Undos []UndoRun
 }

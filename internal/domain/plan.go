@@ -62,8 +62,8 @@ type Version struct {
 	Format    string // "yaml" or "json"
 	Source    []byte // as written
 	Canonical []byte // canonical JSON
-	// Origin is the source of the version: "upload", "cli", "example", "planner", "replan", or
-	// "try".
+	// Origin is the source of the version: "upload", "cli", "example", "planner", "replan", "undo",
+	// or "try".
 	Origin string
 	// ByPerson reports that a person with the author role stored the version. Only such a version
 	// may declare a side-effect class that is less strict than the default of the type.

@@ -33,13 +33,11 @@ type Run struct {
 	Attention bool
 
 	// Related runs.
-	Parent     *ParentRef // set if this is a child run
-	ForkedFrom string
-	ForkSeq    int64 // position in the journal of ForkedFrom
-	RerunOf    string
+	Parent *ParentRef // set if this is a child run
+	Lineage
 
 	Actor    string // the person or token that started it
-	Origin   string // "api", "cli", "ui", "mcp", "schedule", "child", "rerun", "fork", "ask", "dry"
+	Origin   string // "api", "cli", "ui", "mcp", "schedule", "child", "rerun", "fork", "undo", "ask", "dry"
 	Session  string
 	Priority int // higher runs first; default 0
 	Labels   map[string]string
@@ -70,6 +68,14 @@ type Run struct {
 	// RunningTime is the time for which the run has been running, without waits.
 	RunningTime time.Duration
 	Removal
+}
+
+// Lineage is the run that a run was made from, by its ID. Empty fields do not apply.
+type Lineage struct {
+	ForkedFrom string
+	ForkSeq    int64 // position in the journal of ForkedFrom
+	RerunOf    string
+	Undoes     string // the run whose steps this one undoes
 }
 
 // Removal records what was deleted of a run. Zero times mean nothing.
@@ -163,6 +169,7 @@ type NewRun struct {
 	ForkedFrom  string
 	ForkSeq     int64
 	RerunOf     string
+	Undoes      string
 	Actor       string
 	Origin      string
 	Session     string

@@ -30,13 +30,23 @@ type resolveMsg struct {
 func (m actionMsg) answer(err error)  { m.reply.give(done{}, err) }
 func (m resolveMsg) answer(err error) { m.reply.give(done{}, err) }
 
-// Act carries out an action and returns its run: the same run, or the new run of a rerun or fork.
+// Act carries out an action and returns its run: the same run, or the new run of a rerun, fork, or undo.
 func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.ActionRequest) (domain.Run, error) {
 	if err := preview.CheckRequest(req); err != nil {
 		return domain.Run{}, err
 	}
 	if req.Action == domain.ActionRelease {
 		if err := e.store.MayRelease(ctx, actor); err != nil {
+			return domain.Run{}, err
+		}
+	}
+	switch req.Action {
+	case domain.ActionUndo:
+		defer e.starts.undoing.Lock(req.Run)()
+		return e.starts.undo(ctx, actor, req)
+	case domain.ActionResume:
+		defer e.starts.undoing.Lock(req.Run)()
+		if err := checkNotUndone(ctx, e, req.Run); err != nil {
 			return domain.Run{}, err
 		}
 	}

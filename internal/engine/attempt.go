@@ -61,7 +61,7 @@ func (p *preparation) newAttempt(h Handler, effect walk.Effect, input any) *atte
 	previous := previousResults(m.State, node.Index)
 	substeps, grants := maps.Clone(w.Substeps), maps.Clone(w.Answers)
 	t.call = Call{
-		RunID: a.id, PlanKey: m.Run.PlanKey, Owner: m.Run.Actor, Session: cmp.Or(m.Run.Session, a.id), Node: node,
+		RunID: a.id, PlanKey: planKey(m.Run, node), Owner: m.Run.Actor, Session: cmp.Or(m.Run.Session, a.id), Node: node,
 		Visit: w.Visit, Item: w.Item, Attempt: t.Number, Input: input, Last: m.State.Walk.Last(w.VisitKey),
 		Plan: m.State.Program, Request: m.State.Request, IdempotencyKey: t.IdempotencyKey,
 		Previous: func() []PreviousResult { return previous },

@@ -40,6 +40,8 @@ type Store interface {
 	LiveChildren(ctx context.Context, run string) ([]string, error)
 	// ActiveByConcurrency returns the active runs with a concurrency key, oldest first.
 	ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error)
+	// UndoRuns returns the runs that undo steps of a run, oldest first.
+	UndoRuns(ctx context.Context, run string) ([]domain.Run, error)
 
 	// Commit stores a checkpoint and returns when it is durable.
 	Commit(ctx context.Context, c domain.Checkpoint) error

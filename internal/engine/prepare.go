@@ -127,7 +127,7 @@ func (p *preparation) gate(input any) (*runstate.ConsentRequest, *walk.Failure) 
 	if !ok {
 		return nil, nil
 	}
-	q, err := g.Gate(p.m.Run.PlanKey, p.node, input)
+	q, err := g.Gate(planKey(p.m.Run, p.node), p.node, input)
 	if err != nil {
 		return nil, walk.AsFailure(err)
 	}

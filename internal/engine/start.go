@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/internal/versions"
@@ -16,6 +17,8 @@ import (
 type starter struct {
 	e    *Engine
 	hold hold
+	// undoing has a lock per run. A run is not resumed while it is undone, and undone once at a time.
+	undoing keylock.Locks
 }
 
 // allow checks the role of the actor. A refusal is recorded in the audit log.

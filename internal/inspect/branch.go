@@ -11,9 +11,17 @@ import (
 
 // Branch returns the start of a rerun or fork. It loads the data that [preview.View.Branch] needs.
 func (in *Inspector) Branch(ctx context.Context, v *preview.View, req domain.ActionRequest) (*preview.Branch, error) {
+	if v.Run.Undoes != "" {
+		return nil, preview.RepeatUndoError(v.Run)
+	}
 	prog, err := in.followed(ctx, v, req)
 	if err != nil {
 		return nil, err
+	}
+	if req.Action == domain.ActionFork {
+		if v.Undone, err = in.undone(ctx, v.Run.ID); err != nil {
+			return nil, err
+		}
 	}
 	raw := v.Run.Input
 	if req.Input != nil {

@@ -27,6 +27,8 @@ type Store interface {
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 	// ActiveByConcurrency returns the active runs with a concurrency key, oldest first.
 	ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error)
+	// UndoRuns returns the runs that undo steps of a run, oldest first.
+	UndoRuns(ctx context.Context, run string) ([]domain.Run, error)
 }
 
 // Config configures an [Inspector]. Every field is required.
@@ -89,6 +91,10 @@ func (in *Inspector) Fold(ctx context.Context, p *runstate.Compiled, r domain.Ru
 	journal []domain.Entry, history bool) (*runstate.State, error) {
 	f := in.Facts(ctx, r, input)
 	f.KeepHistory = history
+	return in.foldWith(p, r, f, journal)
+}
+
+func (in *Inspector) foldWith(p *runstate.Compiled, r domain.Run, f runstate.Facts, journal []domain.Entry) (*runstate.State, error) {
 	first := p.Program
 	if hash := runstate.FirstVersion(journal); hash != "" {
 		var err error
@@ -167,6 +173,9 @@ func (in *Inspector) detail(ctx context.Context, run string, v *preview.View, er
 	if !v.Run.Status.Final() || len(v.State.UnresolvedDoubts()) > 0 {
 		d.Waits = v.State.Waits()
 	}
+	if d.Undos, err = in.undoRuns(ctx, v.Run.ID); err != nil {
+		return d, err
+	}
 	d.BlockedBy, err = in.blockedBy(ctx, v.Run)
 	return d, err
 }
@@ -217,10 +226,18 @@ func (in *Inspector) previewOf(ctx context.Context, actor domain.Actor, v *previ
 	switch {
 	case preview.NeedsJournal(v.Run, req):
 		err = preview.PurgedError(v.Run)
-	case v.Damage != nil && (req.Action != domain.ActionFork && req.Action != domain.ActionRerun || len(v.Damage.Parts) > 0):
+	case v.Damage != nil && req.Action != domain.ActionUndo &&
+		(req.Action != domain.ActionFork && req.Action != domain.ActionRerun || len(v.Damage.Parts) > 0):
 		pre, err = v.DamagedAction(req)
 	case req.Action == domain.ActionResume:
-		pre, _, _, err = v.Resume(req)
+		if err = in.CheckNotUndone(ctx, v.Run); err == nil {
+			pre, _, _, err = v.Resume(req)
+		}
+	case req.Action == domain.ActionUndo:
+		var u *Undo
+		if u, err = in.Undo(ctx, v, req); err == nil {
+			pre = u.Preview
+		}
 	case req.Action == domain.ActionRerun, req.Action == domain.ActionFork:
 		var b *preview.Branch
 		if b, err = in.Branch(ctx, v, req); err == nil {

@@ -100,7 +100,7 @@ func PurgedError(r domain.Run) error {
 // rerun with its own input does not.
 func NeedsJournal(r domain.Run, req domain.ActionRequest) bool {
 	switch req.Action {
-	case domain.ActionResume, domain.ActionFork:
+	case domain.ActionResume, domain.ActionFork, domain.ActionUndo:
 		return !r.PurgedAt.IsZero()
 	case domain.ActionRerun:
 		return !r.PurgedAt.IsZero() && req.Input == nil

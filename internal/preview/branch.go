@@ -233,6 +233,8 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 	switch {
 	case c.Status == domain.NodeCancelled:
 		return domain.Messagef("it was cancelled")
+	case b.view.undoneBy(c.Entry) != "":
+		return domain.Messagef("run %s undid it", domain.ShortID(b.view.undoneBy(c.Entry)))
 	case c.Status == domain.NodeFailed && !edited && !handled(c.Decision) && c.Item == runstate.NoItem:
 		return domain.Messagef("it failed")
 	case c.Status == domain.NodeFailed && c.Item != runstate.NoItem &&

@@ -47,7 +47,7 @@ func CheckRequest(r domain.ActionRequest) error {
 	}
 	switch r.Action {
 	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel, domain.ActionPause, domain.ActionUnpause,
-		domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionLimits:
+		domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionLimits, domain.ActionUndo:
 	default:
 		return domain.Errorf(domain.CodeInvalid, "unknown action %q", r.Action)
 	}
@@ -59,6 +59,7 @@ func CheckRequest(r domain.ActionRequest) error {
 		refuse(r.At != 0, "at", domain.ActionFork),
 		refuse(len(r.Edits) > 0, "edits", domain.ActionFork),
 		refuse(len(r.Instead) > 0, "instead", domain.ActionFork),
+		refuse(len(r.Skip) > 0, "skip", domain.ActionUndo),
 		refuse(r.Only != "", "only", domain.ActionResume),
 		refuse(r.Timeout != 0, "timeout", domain.ActionResume),
 		refuse(r.Attempts != 0, "attempts", domain.ActionResume),

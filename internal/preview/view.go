@@ -21,6 +21,8 @@ type View struct {
 	// State contain the rows before it, and After the intact rows after it.
 	Damage *domain.Damage
 	After  []domain.Entry
+	// Undone holds the undo runs of the steps that were or will be undone. A fork does not keep these.
+	Undone map[runstate.StepRef]string
 }
 
 // lists contains the steps of a preview by what happens to them.

@@ -25,6 +25,8 @@ type Facts struct {
 	// Program returns the version that a replan row leads to. Nil means that no version is
 	// available.
 	Program func(hash string) (*walk.Program, error)
+	// Before, if not nil, is called before Fold applies a row.
+	Before func(s *State, e *domain.Entry)
 }
 
 // New returns the state of a run without rows.
@@ -47,6 +49,9 @@ func New(prog *walk.Program, f Facts) *State {
 func Fold(prog *walk.Program, f Facts, journal []domain.Entry) (*State, error) {
 	s := New(prog, f)
 	for i := range journal {
+		if f.Before != nil {
+			f.Before(s, &journal[i])
+		}
 		if journal[i].Kind == domain.EntryReplan {
 			next, _, err := s.FollowReplan(f, &journal[i], journal[:i])
 			if err != nil {

@@ -61,7 +61,7 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 			return false, err
 		}
 		number++
-		if apart = v.Origin == originReplan || v.Origin == originPlanner && p.Stage == string(domain.StageUsed) &&
+		if apart = v.Origin == originReplan || v.Origin == originUndo || v.Origin == originPlanner && p.Stage == string(domain.StageUsed) &&
 			p.ArchivedAt == 0; apart {
 			break // it belongs to one run, or is not accepted; the plan keeps the version that a person chose
 		}
@@ -104,10 +104,11 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 	return true, err
 }
 
-// Origins of versions that people did not save: made for one active run, by a planner, or for a
-// single trial.
+// Origins of versions that people did not save: made for one active run, for the undo of a run, by a
+// planner, or for a single trial.
 const (
 	originReplan  = "replan"
+	originUndo    = "undo"
 	originPlanner = "planner"
 	originTry     = "try"
 )

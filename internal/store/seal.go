@@ -23,7 +23,7 @@ import (
 type sealed struct {
 	id, actor, origin, key, concKey, parentRun, forkedFrom, rerunOf string
 	session, labels, parent, concurrency                            string
-	schedule, slot                                                  string
+	schedule, slot, undoes                                          string
 	input                                                           *string // as stored: the hash of a large value
 	priority, forkSeq, startAt                                      int64
 }
@@ -45,6 +45,9 @@ func (f *sealed) seal() string {
 		for _, s := range []string{f.schedule, f.slot} {
 			b = append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
 		}
+	}
+	if f.undoes != "" {
+		b = append(append(b, "undoes "...), f.undoes...)
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -108,7 +111,7 @@ func (s auditLog) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (p
 			startAt:  row.Int(),
 		}
 		purged, e := row.Int() != 0, want[id]
-		f.schedule, f.slot = row.Text(), row.Text()
+		f.schedule, f.slot, f.undoes = row.Text(), row.Text(), row.Text()
 		if delete(want, id); row.Err != nil || e == nil || purged {
 			return row.Err
 		}

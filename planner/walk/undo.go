@@ -5,7 +5,7 @@ import "strings"
 // UndoValues resolves the references in the input of the call that undoes a completed visit, or an item
 // of it, by the text of each reference. Call it before the visit settles. References see the values of
 // that time; last and the output of the step itself are output. It leaves secrets out.
-func (w *Walk) UndoValues(k VisitKey, item int, output any) (map[string]any, *Failure) {
+func UndoValues(w *Walk, k VisitKey, item int, output any) (map[string]any, *Failure) {
 	n := &w.p.Nodes[k.Node]
 	s := w.scope(output)
 	s.output = func(node string) (any, bool) {

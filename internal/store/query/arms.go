@@ -188,7 +188,7 @@ func (c *chooser) parent() bool {
 	})
 }
 
-// related applies to forks and reruns of one run.
+// related applies to forks, reruns, and undo runs of one run.
 func (c *chooser) related() bool {
 	return c.take(c.f.RelatedTo != "", arm{
 		from:  "runs INDEXED BY runs_by_fork",
@@ -197,6 +197,10 @@ func (c *chooser) related() bool {
 	}, arm{
 		from:  "runs INDEXED BY runs_by_rerun",
 		where: "runs.rerun_of = ? AND runs.rerun_of <> '' AND runs.forked_from <> runs.rerun_of",
+		args:  []any{c.f.RelatedTo},
+	}, arm{
+		from:  "runs INDEXED BY runs_by_undo",
+		where: "runs.undoes = ? AND runs.undoes <> ''",
 		args:  []any{c.f.RelatedTo},
 	})
 }

@@ -221,14 +221,23 @@ func (s *RunReader) ActiveByConcurrency(ctx context.Context, key string) ([]doma
 	return s.runs(ctx, ids)
 }
 
-// Lineage lists the child runs, forks, and reruns of a run, and the run that it originates from.
+// UndoRuns lists the runs that undo steps of a run, oldest first.
+func (s *RunReader) UndoRuns(ctx context.Context, run string) ([]domain.Run, error) {
+	ids, err := s.db.Q.RunUndos(ctx, run)
+	if err != nil || len(ids) == 0 {
+		return nil, core.Translate(err, "read the undo of run "+run)
+	}
+	return s.runs(ctx, ids)
+}
+
+// Lineage lists the child runs, forks, reruns, and undo runs of a run, and the run that it originates from.
 func (s *RunReader) Lineage(ctx context.Context, id string) ([]domain.Run, error) {
 	r, err := s.Run(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
-	for _, from := range []string{r.ForkedFrom, r.RerunOf} {
+	for _, from := range []string{r.ForkedFrom, r.RerunOf, r.Undoes} {
 		if from != "" {
 			ids = append(ids, from)
 		}
@@ -236,7 +245,8 @@ func (s *RunReader) Lineage(ctx context.Context, id string) ([]domain.Run, error
 	if r.Parent != nil {
 		ids = append(ids, r.Parent.Run)
 	}
-	for _, query := range []func(context.Context, string) ([]string, error){s.db.Q.RunChildren, s.db.Q.RunForks, s.db.Q.RunReruns} {
+	for _, query := range []func(context.Context, string) ([]string, error){s.db.Q.RunChildren, s.db.Q.RunForks, s.db.Q.RunReruns,
+		s.db.Q.RunUndos} {
 		more, err := query(ctx, id)
 		if err != nil {
 			return nil, core.Translate(err, "read the lineage of run "+id)

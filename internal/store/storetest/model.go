@@ -101,8 +101,9 @@ func (m *Model) CreateRun(_ context.Context, n domain.NewRun) (domain.Run, bool,
 		Status: cmp.Or(
 			n.Status,
 			domain.RunQueued,
-		), Input: slices.Clone(n.Input), Parent: n.Parent, ForkedFrom: n.ForkedFrom, ForkSeq: n.ForkSeq,
-		RerunOf: n.RerunOf, Actor: n.Actor, Origin: n.Origin, Session: n.Session, Priority: n.Priority, Labels: maps.Clone(n.Labels),
+		), Input: slices.Clone(n.Input), Parent: n.Parent,
+		Lineage: domain.Lineage{ForkedFrom: n.ForkedFrom, ForkSeq: n.ForkSeq, RerunOf: n.RerunOf, Undoes: n.Undoes},
+		Actor:   n.Actor, Origin: n.Origin, Session: n.Session, Priority: n.Priority, Labels: maps.Clone(n.Labels),
 		Limits: n.Limits,
 		Key:    n.Key, Concurrency: n.Concurrency, StartAt: n.StartAt, LastSeq: int64(len(n.Entries))}
 	r.Session = cmp.Or(r.Session, r.ID)
@@ -186,6 +187,19 @@ func (m *Model) LiveChildren(_ context.Context, run string) ([]string, error) {
 		ids = append(ids, r.ID)
 	}
 	return ids, nil
+}
+
+// UndoRuns implements engine.Store.
+func (m *Model) UndoRuns(_ context.Context, run string) ([]domain.Run, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []domain.Run
+	for _, r := range m.runs {
+		if r.Undoes == run {
+			list = append(list, *r)
+		}
+	}
+	return list, nil
 }
 
 // ActiveByConcurrency implements engine.Store.

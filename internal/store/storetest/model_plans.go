@@ -32,7 +32,7 @@ func (m *Model) PutVersion(_ context.Context, n domain.NewVersion, actor domain.
 			}
 		}
 		proposed := n.Origin == "planner" && p.Stage == domain.StageUsed && !p.Archived
-		if n.Origin != "replan" && !proposed { // the version belongs to one run, or was not accepted
+		if n.Origin != "replan" && n.Origin != "undo" && !proposed { // the version belongs to one run, or was not accepted
 			p.Latest, p.LatestHash, p.Name, p.Description, p.Archived = number, n.Hash, n.Name, n.Description, false
 			switch {
 			case n.Origin == "planner" && p.Stage == domain.StageUsed:

@@ -367,6 +367,7 @@ type Run struct {
 	ForkedFrom     string
 	ForkSeq        int64
 	RerunOf        string
+	Undoes         string
 	StartAt        int64
 	DueAt          int64
 	InputTokens    int64
