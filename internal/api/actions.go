@@ -24,6 +24,8 @@ func (h actionHandler) routes(a *API) {
 		"runs its failed and unfinished steps again, a paused run continues, and a step that waits for a retry starts now."), h.resume)
 	mount(a, a.action("rerun-run", "rerun", "Start a run again with the same input", ""), h.rerun)
 	mount(a, a.action("fork-run", "fork", "Start a new run from a checkpoint of a run", ""), h.fork)
+	mount(a, a.action("undo-run", "undo", "Undo the completed steps of a run", "Starts a run that calls the undo of each completed "+
+		"step, the newest first. The run must have ended. Send the digest of a preview."), h.undo)
 	mount(a, a.action("cancel-run", "cancel", "Cancel a run",
 		"No new step starts, and running steps are stopped. Another status than cancelled means that they are still stopping."),
 		func(ctx context.Context, in *actIn) (*actedOut, error) { return h.act(ctx, in, domain.ActionCancel) })
@@ -52,7 +54,7 @@ func (a *API) action(id, name, summary, description string) huma.Operation {
 	}
 	run, preview := reflect.TypeFor[apitypes.Run](), reflect.TypeFor[domain.Preview]()
 	responses := map[string]*huma.Response{"200": a.oneOf("The run, or with preview the prediction", run, preview)}
-	if id == "rerun-run" || id == "fork-run" {
+	if id == "rerun-run" || id == "fork-run" || id == "undo-run" {
 		status = http.StatusCreated
 		responses = map[string]*huma.Response{"201": a.jsonResponse("The new run", run), "200": a.jsonResponse("The prediction", preview)}
 	}
@@ -83,6 +85,10 @@ type (
 	forkIn struct {
 		ActionIn
 		Body *apitypes.RunFork
+	}
+	undoIn struct {
+		ActionIn
+		Body *apitypes.RunUndo
 	}
 	updateRunIn struct {
 		ActionIn
@@ -185,6 +191,16 @@ func (h actionHandler) fork(ctx context.Context, in *forkIn) (*actedOut, error) 
 	}
 	r.Input, r.Version, r.Labels = b.Input, b.Version, b.Labels
 	r.At, r.Edits, r.Instead = b.Seq, b.Edits, b.Instead
+	return created(h.do(ctx, in.Preview, r))
+}
+
+func (h actionHandler) undo(ctx context.Context, in *undoIn) (*actedOut, error) {
+	b := cmp.Or(in.Body, &apitypes.RunUndo{})
+	r, err := in.request(domain.ActionUndo, b.PreviewedOptions)
+	if err != nil {
+		return nil, err
+	}
+	r.Skip = b.Skip
 	return created(h.do(ctx, in.Preview, r))
 }
 

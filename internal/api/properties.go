@@ -26,7 +26,7 @@ var propertyEnums = map[string][]any{
 	"BulkOperation.action": bulkActions, "BulkOperationPreview.action": bulkActions,
 	"Preview.action": {domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel, domain.ActionPause,
 		domain.ActionUnpause, domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionLimits,
-		domain.ActionLabel},
+		domain.ActionLabel, domain.ActionUndo},
 	"DamagedRow.kind":           entryKinds,
 	"Fault.severity":            {"error", "warning"},
 	"LogLine.level":             {"DEBUG", "INFO", "WARN", "ERROR"},

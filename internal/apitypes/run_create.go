@@ -70,6 +70,12 @@ type RunConfirm struct {
 	Reason string        `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
+// RunUndo undoes the completed steps of a run.
+type RunUndo struct {
+	PreviewedOptions
+	Skip []string `json:"skip,omitempty" maxItems:"1000" doc:"Steps to leave as they are, by node, node#visit, or node#visit[item]."`
+}
+
 // RunUpdate changes the limits and the labels of a run.
 type RunUpdate struct {
 	ActionOptions

@@ -91,6 +91,7 @@ const (
 	ResumeRun    Operation = "resume-run"
 	RerunRun     Operation = "rerun-run"
 	ForkRun      Operation = "fork-run"
+	UndoRun      Operation = "undo-run"
 	CancelRun    Operation = "cancel-run"
 	PauseRun     Operation = "pause-run"
 	UnpauseRun   Operation = "unpause-run"
@@ -321,6 +322,7 @@ var policy = map[Operation]Rule{
 	ResumeRun:       {Command, domain.RoleOperator, "runs:write", ""},
 	RerunRun:        {Entity, domain.RoleOperator, "runs:write", ""},
 	ForkRun:         {Entity, domain.RoleOperator, "runs:write", ""},
+	UndoRun:         {Entity, domain.RoleOperator, "runs:write", ""},
 	CancelRun:       {Command, domain.RoleOperator, "runs:write", ""},
 	PauseRun:        {Command, domain.RoleOperator, "runs:write", ""},
 	UnpauseRun:      {Command, domain.RoleOperator, "runs:write", ""},

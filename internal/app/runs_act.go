@@ -44,14 +44,14 @@ type ActRequest struct {
 }
 
 var actions = map[domain.Action]Operation{
-	domain.ActionResume: ResumeRun, domain.ActionRerun: RerunRun, domain.ActionFork: ForkRun, domain.ActionCancel: CancelRun,
-	domain.ActionPause:   PauseRun,
+	domain.ActionResume: ResumeRun, domain.ActionRerun: RerunRun, domain.ActionFork: ForkRun, domain.ActionUndo: UndoRun,
+	domain.ActionCancel: CancelRun, domain.ActionPause: PauseRun,
 	domain.ActionUnpause: UnpauseRun, domain.ActionRetryNow: RetryNow, domain.ActionStartNow: StartNow, domain.ActionRelease: ReleaseRun,
 	domain.ActionLimits: UpdateRun, domain.ActionDelete: DeleteRun,
 }
 
-// Act performs an action on a run. It returns the run afterwards, or the new run of a rerun or
-// fork. The result is durable. Pausing a paused run, unpausing one that is not paused,
+// Act performs an action on a run. It returns the run afterwards, or the new run of a rerun, a fork, or
+// an undo. The result is durable. Pausing a paused run, unpausing one that is not paused,
 // cancelling a cancelled one, or deleting a deleted one returns it unchanged.
 //
 // Errors: invalid (the request), not_found, conflict (the state of the run does not allow the

@@ -21,7 +21,7 @@ func (c *Client) PreviewResume(ctx context.Context, r domain.ActionRequest, rele
 	return c.predict(ctx, resumeCall(r, release, startNow))
 }
 
-// Act performs an action and returns the run: the same run, or the new run of a rerun or fork.
+// Act performs an action and returns the run: the same run, or the new run of a rerun, fork, or undo.
 func (c *Client) Act(ctx context.Context, r domain.ActionRequest) (domain.Run, error) {
 	return c.act(ctx, actionCall(r))
 }
@@ -85,6 +85,8 @@ func actionCall(r domain.ActionRequest) call {
 		return runCall(r, "rerun", rerun)
 	case domain.ActionFork:
 		return runCall(r, "fork", apitypes.RunFork{RunRerun: rerun, Seq: r.At, Edits: r.Edits, Instead: r.Instead})
+	case domain.ActionUndo:
+		return runCall(r, "undo", apitypes.RunUndo{PreviewedOptions: optionsOf(r), Skip: r.Skip})
 	case domain.ActionLimits:
 		k := runCall(
 			r,

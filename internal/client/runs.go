@@ -121,7 +121,7 @@ func (c *Client) Detail(ctx context.Context, run string) (domain.RunDetail, erro
 	if v.Damage != nil && domain.CodeOf(err) == domain.CodeCorrupt {
 		err = nil // the view describes the damage
 	}
-	return domain.RunDetail{Run: v.Domain(), Waits: v.Waits, BlockedBy: v.BlockedBy, Journal: journal, Damage: v.Damage,
+	return domain.RunDetail{Run: v.Domain(), Waits: v.Waits, BlockedBy: v.BlockedBy, Undos: v.Undos, Journal: journal, Damage: v.Damage,
 		Plan: v.RunResult.Result}, err
 }
 

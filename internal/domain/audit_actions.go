@@ -14,7 +14,7 @@ var AuditActions = []string{
 	"mcp.retry", "memory.forget", "node.resolve", "notification.test",
 	"plan.accept", "plan.archive", "plan.pause", "plan.restore", "plan.save", "plan.unarchive", "plan.unpause", "plan.version",
 	"provider.disable", "provider.enable",
-	"run.acknowledge", "run.unacknowledge", "run.cancel", "run.unpause", "run.create", "run.created", "run.damaged",
+	"run.acknowledge", "run.unacknowledge", "run.cancel", "run.undo", "run.unpause", "run.create", "run.created", "run.damaged",
 	"run.delete", "run.fork",
 	"run.label", "run.limits", "run.note", "run.pause", "run.purge", "run.release",
 	"run.rerun", "run.resume", "run.retry-now", "run.status", "schedule.backfill", "schedule.create", "schedule.delete",

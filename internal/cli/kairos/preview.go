@@ -23,6 +23,10 @@ func (c *program) printPreview(p domain.Preview) {
 		}
 		return
 	}
+	if p.Action == domain.ActionUndo {
+		printUndo(c, p)
+		return
+	}
 	c.Errorf("%s: %d kept, %d again, %d new", journal.Word(string(p.Action)), len(p.Keep), len(p.Again), len(p.New))
 	if n := len(p.InDoubt); n > 0 {
 		c.Errorf(", %d in doubt", n)
@@ -59,7 +63,7 @@ func (c *program) printPreview(p domain.Preview) {
 // executes reports whether an action continues or starts a run.
 func executes(a domain.Action) bool {
 	switch a {
-	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionUnpause, domain.ActionRetryNow,
+	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionUndo, domain.ActionUnpause, domain.ActionRetryNow,
 		domain.ActionStartNow, domain.ActionRelease:
 		return true
 	}

@@ -28,6 +28,7 @@ func (c runCommands) group() *cobra.Command {
 		c.resumeCommand(),
 		c.rerunCommand(),
 		c.forkCommand(),
+		c.undoCommand(),
 		c.cancelCommand(),
 		c.pauseCommand(),
 		c.limitsCommand(),

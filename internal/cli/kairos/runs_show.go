@@ -107,7 +107,9 @@ func (c runCommands) show(d domain.RunDetail, status domain.FailureStatus) {
 	}
 	c.Facts("run "+r.ID, [][2]string{{"plan", fmt.Sprintf("%s v%d", r.PlanKey, r.Version)}, {"status", statusOf(r)},
 		{"message", r.Headline}, {"attention", attention}, {"created", cli.Stamp(r.CreatedAt) + " by " + r.Actor},
-		startFact(r), {"ended", endTime(r)}, {"input", command.ValueLine(r.Input)}, {"forked from", r.ForkedFrom}, {"rerun of", r.RerunOf}})
+		startFact(r), {"ended", endTime(r)}, {"input", command.ValueLine(r.Input)}, {"forked from", r.ForkedFrom}, {"rerun of", r.RerunOf},
+		{"undoes", r.Undoes}})
+	printUndos(c.program, d.Undos)
 	for _, re := range domain.ReplansOf(d) {
 		c.Printf("replanned after %s failed: v%d → v%d: %s\n", re.Node, re.From, re.To, cli.FirstLine(re.Reason))
 		if re.Proposed {
