@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// P57: every mistake in an undo is reported at the undo, with what to write instead.
+// P58: every mistake in an undo is reported at the undo, with what to write instead.
 func TestUndoProblems(t *testing.T) {
 	t.Parallel()
 	c := &planner.Catalog{Tools: map[string]planner.ToolInfo{

@@ -46,6 +46,6 @@ type UndoRun struct {
 type UndoStep struct {
 	Step string `json:"step"` // its ID
 	UndoneRef
-	Status NodeStatus `json:"status"` // pending if it has not ended
-	At     time.Time  `json:"at,omitzero"`
+	Status  NodeStatus `json:"status"` // pending if it has not ended
+	EndedAt time.Time  `json:"endedAt,omitzero"`
 }

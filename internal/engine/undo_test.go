@@ -130,10 +130,10 @@ func TestUndo(t *testing.T) {
 	}
 	d, err := e.Detail(t.Context(), run.ID)
 	if err != nil || len(d.Undos) != 1 || d.Undos[0].ID != r.ID || len(d.Undos[0].Steps) != 2 || d.Undos[0].Actor != "marta" ||
-		d.Undos[0].Steps[0].Node != "hotel" || d.Undos[0].Steps[0].Status != domain.NodeCompleted || d.Undos[0].Steps[0].At.IsZero() {
+		d.Undos[0].Steps[0].Node != "hotel" || d.Undos[0].Steps[0].Status != domain.NodeCompleted || d.Undos[0].Steps[0].EndedAt.IsZero() {
 		t.Errorf("the run shows %+v, %v", d.Undos, err)
 	}
-	if got := undoRefusal(t, e, run.ID); !strings.HasPrefix(got, "run "+domain.ShortID(run.ID)+" has no completed steps to undo") {
+	if got := undoRefusal(t, e, run.ID); !strings.HasPrefix(got, "all completed steps of run "+domain.ShortID(run.ID)+" were undone") {
 		t.Errorf("a second undo: %s", got)
 	}
 	if _, err := e.Do(run.ID, domain.ActionResume); domain.CodeOf(err) != domain.CodeConflict ||
@@ -159,7 +159,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// P58: an undo that fails stops there. Its resume continues with the rest, and meanwhile no other undo
+// O17: an undo that fails stops there. Its resume continues with the rest, and meanwhile no other undo
 // starts.
 func TestUndoThatFails(t *testing.T) {
 	t.Parallel()
@@ -260,7 +260,7 @@ edges:
 	}
 }
 
-// A run that has not ended or has a step in doubt is not undone. A fork does not undo the steps that it
+// O17: a run that has not ended or has a step in doubt is not undone. A fork does not undo the steps that it
 // copied, and a child run is undone with its parent.
 func TestUndoIsRefused(t *testing.T) {
 	t.Parallel()

@@ -66,6 +66,9 @@ func (in *Inspector) Undo(ctx context.Context, v *preview.View, req domain.Actio
 	if err := skips.unused(); err != nil {
 		return nil, err
 	}
+	if len(calls) == 0 && len(done) > 0 {
+		return nil, domain.Errorf(domain.CodeConflict, "all completed steps of run %s were undone", domain.ShortID(v.Run.ID))
+	}
 	if len(calls) == 0 {
 		return nil, domain.Errorf(domain.CodeConflict, "run %s has no completed steps to undo", domain.ShortID(v.Run.ID)).
 			Suggest("only completed steps with undo: in their plan can be undone")
@@ -149,7 +152,7 @@ func (in *Inspector) undoRuns(ctx context.Context, run string) ([]domain.UndoRun
 		for i := range p.Nodes {
 			s := domain.UndoStep{Step: p.Nodes[i].ID, UndoneRef: refOf(p.Nodes[i].Metadata), Status: domain.NodePending}
 			if e := ended[s.Step]; e != nil {
-				s.Status, s.At = e.Status, e.At
+				s.Status, s.EndedAt = e.Status, e.At
 			}
 			u.Steps = append(u.Steps, s)
 		}

@@ -31,6 +31,7 @@ var notable = []string{
 	"run.resume",
 	"run.rerun",
 	"run.fork",
+	"run.undo",
 	"run.cancel",
 	"run.delete",
 	"node.resolve",

@@ -22,7 +22,7 @@ func (b *headPart) actions() []kit.Link {
 			Text:    text,
 			Href:    "/runs/" + b.Detail.Run.ID + "/" + action,
 			Primary: primary,
-			Danger:  action == "cancel" || action == "delete",
+			Danger:  action == "cancel" || action == "delete" || action == "undo",
 			Dialog:  action != "fork",
 		}
 		if action == "resume" || action == "fork" {
@@ -37,6 +37,10 @@ func (b *headPart) actions() []kit.Link {
 	switch {
 	case b.Detail.Damage != nil:
 		return b.damagedActions(link)
+	case run.Undoes != "" && run.Status.Final():
+		return b.undoActions(link)
+	case len(b.Detail.Undos) > 0:
+		return append([]kit.Link{link(b.T("Rerun…"), "rerun", true), link(b.T("Fork…"), "fork", false)}, b.undo(link)...)
 	case !run.DeletedAt.IsZero():
 		return []kit.Link{link(b.T("Rerun…"), "rerun", true), link(b.T("Fork…"), "fork", false)}
 	case b.Hopeless():
@@ -46,9 +50,10 @@ func (b *headPart) actions() []kit.Link {
 		if pre := b.Resume(); pre != nil && len(pre.Again) > 0 {
 			text = b.T("Resume from %s", pre.Again[0].Node)
 		}
-		return []kit.Link{link(text, "resume", true), link(b.T("Fork…"), "fork", false), link(b.T("Rerun…"), "rerun", false)}
+		return append([]kit.Link{link(text, "resume", true), link(b.T("Fork…"), "fork", false), link(b.T("Rerun…"), "rerun", false)},
+			b.undo(link)...)
 	case run.Status == domain.RunCompleted:
-		return []kit.Link{link(b.T("Rerun…"), "rerun", true), link(b.T("Fork…"), "fork", false)}
+		return append([]kit.Link{link(b.T("Rerun…"), "rerun", true), link(b.T("Fork…"), "fork", false)}, b.undo(link)...)
 	case part.Scheduled(b.Context, run):
 		return []kit.Link{link(b.T("Start now"), "start-now", true), link(b.T("Cancel…"), "cancel", false)}
 	}

@@ -24,6 +24,7 @@ var triggerWords = map[string]string{
 	"child": locale.Mark(
 		"a run above it",
 	), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),
+	domain.OriginUndo:     locale.Mark("an undo"),
 	domain.OriginSchedule: locale.Mark("a schedule"), domain.OriginHook: locale.Mark("a hook"),
 }
 
@@ -85,6 +86,9 @@ func (b *headPart) facts() (out []kit.Fact) {
 	}
 	if run.RerunOf != "" {
 		add(b.T("Rerun of"), domain.ShortID(run.RerunOf), "/runs/"+run.RerunOf)
+	}
+	if run.Undoes != "" {
+		add(b.T("Undo of"), domain.ShortID(run.Undoes), "/runs/"+run.Undoes)
 	}
 	for _, re := range domain.ReplansOf(b.Detail) {
 		text := b.T("v%d → v%d, after %s failed", re.From, re.To, kit.Escape(re.Node))

@@ -75,6 +75,7 @@ func (b *headPart) build() (Head, error) {
 	if h.Notes, err = part.Notes(b.Context, b.App, run.ID); err != nil {
 		return h, err
 	}
+	h.Undos = undoNotes(b.Context, b.Detail.Undos)
 	h.Actions, h.More, h.Summary, h.Facts = b.actions(), b.more(), b.summary(), b.facts()
 	h.Primary, h.Actions = b.split(h.Actions)
 	if len(b.asked) == 1 && h.Why != nil && h.Why.Headline == kit.Escape(b.asked[0].Message) {

@@ -68,6 +68,7 @@ type Head struct {
 	Answer  string // combined result of a plan with an aggregation
 	Facts   []kit.Fact
 	Notes   []part.Note
+	Undos   []UndoNote
 	Summary string
 }
 

@@ -92,13 +92,17 @@ func peekActions(c *ui.Context, run domain.Run) (actions []kit.Link) {
 	switch {
 	case run.Status == domain.RunFailed || run.Status == domain.RunCancelled:
 		add(c.T("Resume…"), "resume")
-		add(c.T("Rerun…"), "rerun")
+		if run.Undoes == "" {
+			add(c.T("Rerun…"), "rerun")
+		}
 		if run.Status == domain.RunFailed && run.Attention {
 			add(c.T("Acknowledge…"), "ack")
 		}
 		return actions
 	case run.Status == domain.RunCompleted:
-		add(c.T("Rerun…"), "rerun")
+		if run.Undoes == "" {
+			add(c.T("Rerun…"), "rerun")
+		}
 		return actions
 	case part.Scheduled(c, run):
 		add(c.T("Start now"), "start-now")

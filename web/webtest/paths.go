@@ -90,7 +90,7 @@ func (d Seeded) Paths() []string {
 			out = append(out, "/runs/"+r.ID+v)
 		}
 	}
-	for _, a := range []string{"resume", "fork", "fork?at=1", "rerun", "delete"} {
+	for _, a := range []string{"resume", "fork", "fork?at=1", "rerun", "undo", "delete"} {
 		out = append(out, fmt.Sprintf("/runs/%s/%s", d.Failed.ID, a))
 	}
 	out = append(

@@ -98,8 +98,8 @@ func printUndos(c *program, undos []domain.UndoRun) {
 		c.Printf("undone by run %s (%s), started by %s at %s\n", u.ID, u.Status, u.Actor, cli.Stamp(u.CreatedAt))
 		for _, s := range u.Steps {
 			at := ""
-			if !s.At.IsZero() {
-				at = " at " + cli.Stamp(s.At)
+			if !s.EndedAt.IsZero() {
+				at = " at " + cli.Stamp(s.EndedAt)
 			}
 			c.Printf("  %s: %s%s\n", undoneName(s.UndoneRef), s.Status, at)
 		}

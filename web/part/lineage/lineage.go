@@ -107,6 +107,8 @@ func (b tree) origin(o domain.Run) (id, how, icon string) {
 		return o.ForkedFrom, b.T("fork at checkpoint %d", o.ForkSeq), "i-fork"
 	case o.RerunOf != "":
 		return o.RerunOf, b.T("rerun"), "i-retry"
+	case o.Undoes != "":
+		return o.Undoes, b.T("undo"), "i-retry"
 	case o.Parent != nil:
 		return o.Parent.Run, b.T("child at %s", o.Parent.Node), "i-plan"
 	}

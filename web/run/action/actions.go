@@ -45,6 +45,13 @@ var actionTexts = []actionText{
 		false,
 		true,
 	},
+	{
+		domain.ActionUndo,
+		locale.Mark("Undo the steps of run %s"),
+		locale.Mark("Starts a run that makes these calls one after the other. This run does not change."),
+		true,
+		true,
+	},
 	{domain.ActionCancel, locale.Mark("Cancel run %s"), locale.Mark("No new steps start. Running steps stop within seconds."), true, true},
 	{
 		domain.ActionPause,
@@ -143,6 +150,8 @@ func (r *request) actionRequest(v actionText) (domain.ActionRequest, error) {
 				req.Labels = nil
 			}
 		}
+	case domain.ActionUndo:
+		req.Skip = r.skips()
 	case domain.ActionLimits:
 		if req.Limits, req.Raise, err = r.limits(); err != nil {
 			return req, err
@@ -232,6 +241,25 @@ func nonZero(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// stepGroup is a list of steps to which the same happens.
+type stepGroup struct {
+	title, note string
+	steps       []domain.PreviewStep
+}
+
+// groups returns the lists of a preview with their titles.
+func (r *request) groups(pre domain.Preview) []stepGroup {
+	if pre.Action == domain.ActionUndo {
+		return []stepGroup{{r.T("Not undone"), "", pre.Keep}, {r.T("Left for another undo"), "", pre.Later}}
+	}
+	return []stepGroup{
+		{r.T("Runs again"), "", pre.Again}, {r.T("Runs for the first time"), r.T("as far as the plan leads there"), pre.New},
+		{r.T("In doubt"), r.T("resolve first"), pre.InDoubt},
+		{r.T("Waits until you continue the run"), "", pre.Later}, {r.T("Gets a result without running"), "", pre.Given},
+		{r.T("Not kept"), "", pre.Dropped}, {r.T("Kept, not repeated"), "", pre.Keep},
+	}
+}
+
 // fill copies the engine's preview to the page.
 func (r *request) fill(p *PreviewPage, pre domain.Preview) {
 	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, kit.Capitalize(
@@ -243,13 +271,7 @@ func (r *request) fill(p *PreviewPage, pre domain.Preview) {
 	if d := pre.Damage; d != nil {
 		p.Damage = part.DamageHeadline(r.Context, d)
 	}
-	for _, g := range []struct {
-		title, note string
-		steps       []domain.PreviewStep
-	}{{r.T("Runs again"), "", pre.Again}, {r.T("Runs for the first time"), r.T("as far as the plan leads there"), pre.New},
-		{r.T("In doubt"), r.T("resolve first"), pre.InDoubt},
-		{r.T("Waits until you continue the run"), "", pre.Later}, {r.T("Gets a result without running"), "", pre.Given},
-		{r.T("Not kept"), "", pre.Dropped}, {r.T("Kept, not repeated"), "", pre.Keep}} {
+	for _, g := range r.groups(pre) {
 		if len(g.steps) == 0 {
 			continue
 		}

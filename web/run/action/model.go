@@ -48,12 +48,14 @@ type Options struct {
 	Labels      *EditField
 	Edits       []EditField // in order, the last is closest to the fork point
 	Resume      *ResumeForm
+	Skips       []kit.Option // steps that an undo leaves as they are
 	Limits      bool
 	LimitValues map[string]string
 }
 
 // Outcome is the predicted effect of the action.
 type Outcome struct {
+	Undo       []UndoCall
 	Groups     []PreviewGroup
 	Effects    []string
 	Around     []string    // causes that would make it fail again
@@ -75,6 +77,15 @@ type PreviewGroup struct {
 	Title string
 	Steps []string
 	Note  string
+}
+
+// UndoCall is a call that an undo makes.
+type UndoCall struct {
+	Step   string // the step that it undoes
+	At     kit.Time
+	Call   string
+	Effect string
+	Input  string
 }
 
 // ResumeForm contains the options of a resume.

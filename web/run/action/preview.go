@@ -123,6 +123,8 @@ func (r *request) addChoices(p *PreviewPage, v actionText, req domain.ActionRequ
 			p.Instead = []kit.Link{{Text: r.T("Fork…"), Href: p.RunHref + "/fork"}, {Text: r.T("Rerun…"), Href: p.RunHref + "/rerun"}}
 		}
 		return r.resumeChoices(p, req, run)
+	case domain.ActionUndo:
+		r.undoChoices(p, req, pre)
 	case domain.ActionFork, domain.ActionRerun:
 		began := run.Version // version that a new run uses by default
 		if req.Version == 0 && pre.Version != 0 {

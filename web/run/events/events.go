@@ -67,7 +67,7 @@ var eventWords = map[string]string{
 	), "created": locale.Mark("created"), "resume": locale.Mark("resumed"), "fork": locale.Mark("forked"),
 	"rerun": locale.Mark(
 		"rerun",
-	), "delete": locale.Mark("deleted"), "acknowledge": locale.Mark("acknowledged"),
+	), "delete": locale.Mark("deleted"), "undo": locale.Mark("undone"), "acknowledge": locale.Mark("acknowledged"),
 	"unacknowledge": locale.Mark("acknowledgment withdrawn"),
 	"note":          locale.Mark("note"), "label": locale.Mark("labelled"), "export": locale.Mark("exported"),
 	"happened": locale.Mark(
