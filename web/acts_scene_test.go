@@ -2,8 +2,10 @@ package web_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +128,23 @@ func (s *actionTest) retrying() string {
 		}
 	}
 	return r.ID
+}
+
+// undo undoes one run on its page, and one through the API.
+func (s *actionTest) undo() {
+	s.t.Helper()
+	shop := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.t.Cleanup(shop.Close)
+	call := `{method: POST, url: "` + shop.URL + `/%s"}`
+	s.Plan(s.t, "id: shop\nnodes:\n  buy: {type: http, input: "+fmt.Sprintf(call, "buy")+", undo: {tool: http, input: "+
+		fmt.Sprintf(call, "return")+"}}\n")
+	s.page("/runs/:run/:action", "/runs/"+s.Run(s.t, "shop", "null").ID+"/undo", `name="idem"`, "do", "act", "reason", "why not")
+	run := s.Run(s.t, "shop", "null").ID
+	p, err := s.Engine.Preview(s.t.Context(), s.Admin, domain.ActionRequest{Run: run, Action: domain.ActionUndo})
+	if err != nil || len(p.Undo) != 1 {
+		s.t.Fatal(p, err)
+	}
+	s.api("POST /runs/{id}/undo", "/runs/"+run+"/undo", map[string]string{"reason": "why not", "digest": p.Digest})
 }
 
 // scheduled starts a run that begins in an hour.

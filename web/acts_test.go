@@ -226,6 +226,7 @@ func (s *actionTest) runs(seed webtest.Seeded) {
 		s.page("/runs/:run/:action", "/runs/"+id+"/"+do, `name="idem"`, "do", "act", "reason", "why not")
 		s.api("POST /runs/{id}/"+do, "/runs/"+s.failed()+"/"+do, map[string]string{"reason": "why not"})
 	}
+	s.undo()
 	w := s.waiting()
 	for _, do := range []string{"pause", "unpause", "cancel"} {
 		s.page("/runs/:run/:action", "/runs/"+w+"/"+do, `name="idem"`, "do", "act", "reason", "why not")

@@ -18,8 +18,9 @@ var public = map[string]bool{"/openapi.json": true}
 
 // previews maps each action with ?preview=true to the operation that permits the preview.
 var previews = map[app.Operation]app.Operation{
-	app.ResumeRun: app.PreviewRun, app.RerunRun: app.PreviewRun, app.ForkRun: app.PreviewRun, app.UndoRun: app.PreviewRun, app.CancelRun: app.PreviewRun,
-	app.PauseRun: app.PreviewRun, app.UnpauseRun: app.PreviewRun, app.UpdateRun: app.PreviewRun, app.DeleteRun: app.PreviewRun,
+	app.ResumeRun: app.PreviewRun, app.RerunRun: app.PreviewRun, app.ForkRun: app.PreviewRun, app.UndoRun: app.PreviewRun,
+	app.CancelRun: app.PreviewRun,
+	app.PauseRun:  app.PreviewRun, app.UnpauseRun: app.PreviewRun, app.UpdateRun: app.PreviewRun, app.DeleteRun: app.PreviewRun,
 	app.StartBulk: app.PreviewBulk, app.BackfillSchedule: app.PreviewBackfill, app.ReplayDeliveries: app.PreviewReplay,
 }
 

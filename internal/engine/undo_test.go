@@ -273,7 +273,8 @@ func TestUndoIsRefused(t *testing.T) {
 		t.Errorf("a waiting run: %s", got)
 	}
 	source := e.Settle(e.Begin(e.Save(booking), `{"who": "ada"}`).ID)
-	fork, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: source.ID, Action: domain.ActionFork, At: source.LastSeq})
+	fork, err := e.Act(t.Context(), enginetest.Operator,
+		domain.ActionRequest{Run: source.ID, Action: domain.ActionFork, At: source.LastSeq})
 	if err != nil {
 		t.Fatal(err)
 	}
