@@ -45,7 +45,7 @@ func (v *View) undecided() error {
 	for _, k := range v.State.UnresolvedDoubts() {
 		id, node := domain.ShortID(v.Run.ID), v.Program.Nodes[k.Node].ID
 		err := domain.Errorf(domain.CodeConflict, "iteration %d of step %s of run %s is in doubt", k.Visit, node, id).
-			Suggest("first state its outcome: kairos resolve %s %s", id, node)
+			Suggest("first state its outcome: kairos runs resolve %s %s", id, node)
 		err.Reason = domain.ReasonInDoubt
 		return err
 	}
