@@ -1,13 +1,6 @@
 package app
 
-import (
-	"cmp"
-	"maps"
-	"slices"
-	"strings"
-
-	"github.com/kairosd/kairosd/internal/domain"
-)
+import "github.com/kairosd/kairosd/internal/domain"
 
 // Operation is the name of something that a principal can do. It is the same on every interface.
 // The HTTP API uses it as the operation id of its description.
@@ -302,17 +295,16 @@ var policy = map[Operation]Rule{
 	ClassifyRequest: {Query, domain.RoleViewer, "plans:read", ""},
 	MakePlan:        {Job, domain.RoleOperator, "plans:write", ""},
 
-	StartRun:     {Entity, domain.RoleOperator, "runs:write", ""},
-	ListRuns:     {Query, domain.RoleViewer, "runs:read", ""},
-	GetRun:       {Query, domain.RoleViewer, "runs:read", ""},
-	CompareRuns:  {Query, domain.RoleViewer, "runs:read", ""},
-	ExportRun:    {Query, domain.RoleAuthor, "runs:read", ""},
-	GetJournal:   {Query, domain.RoleViewer, "runs:read", ""},
-	GetStep:      {Query, domain.RoleViewer, "runs:read", ""},
-	SearchSteps:  {Query, domain.RoleViewer, "runs:read", ""},
-	ListMessages: {Query, domain.RoleViewer, "runs:read", ""},
-	ListHandoffs: {Query, domain.RoleViewer, "runs:read", ""},
-
+	StartRun:        {Entity, domain.RoleOperator, "runs:write", ""},
+	ListRuns:        {Query, domain.RoleViewer, "runs:read", ""},
+	GetRun:          {Query, domain.RoleViewer, "runs:read", ""},
+	CompareRuns:     {Query, domain.RoleViewer, "runs:read", ""},
+	ExportRun:       {Query, domain.RoleAuthor, "runs:read", ""},
+	GetJournal:      {Query, domain.RoleViewer, "runs:read", ""},
+	GetStep:         {Query, domain.RoleViewer, "runs:read", ""},
+	SearchSteps:     {Query, domain.RoleViewer, "runs:read", ""},
+	ListMessages:    {Query, domain.RoleViewer, "runs:read", ""},
+	ListHandoffs:    {Query, domain.RoleViewer, "runs:read", ""},
 	ListRunHandoffs: {Query, domain.RoleViewer, "runs:read", ""},
 	ListDoubts:      {Query, domain.RoleViewer, "runs:read", ""},
 	GetHandoff:      {Query, domain.RoleViewer, "runs:read", ""},
@@ -463,37 +455,4 @@ var policy = map[Operation]Rule{
 	GetToken:           {Query, domain.RoleAdmin, "tokens", ""},
 	CreateToken:        {Entity, domain.RoleAdmin, "tokens", "token.create"},
 	RevokeToken:        {Entity, domain.RoleAdmin, "tokens", "token.revoke"},
-}
-
-// Policy returns the rule of an operation. ok is false if the operation does not exist.
-func Policy(op Operation) (r Rule, ok bool) {
-	r, ok = policy[op]
-	return r, ok
-}
-
-// May reports whether a principal may use an operation.
-func May(who domain.Actor, op Operation) bool { return Allow(who, op) == nil }
-
-// Operations lists all operations, in no order.
-func Operations() []Operation {
-	return slices.Collect(maps.Keys(policy))
-}
-
-// Allow refuses a principal without permission for an operation. The error has CodeForbidden, and
-// names what is missing and what to do.
-func Allow(who domain.Actor, op Operation) error {
-	r, ok := policy[op]
-	switch {
-	case !ok:
-		return domain.Errorf(domain.CodeInternal, "unknown operation %q", op)
-	case r.Role == "":
-		return nil
-	case !who.Role.Includes(r.Role):
-		return domain.Errorf(domain.CodeForbidden, "this requires the role %s; your role is %s", r.Role, cmp.Or(who.Role, "none")).
-			Suggest("request the role, or a token with it, from an admin")
-	case r.Scope != "" && who.Scopes != "" && !scoped(strings.Fields(who.Scopes), r.Scope):
-		return domain.Errorf(domain.CodeForbidden, "this token has no scope %s", r.Scope).
-			Suggest("use a token that has the scope; this one has: %s", who.Scopes)
-	}
-	return nil
 }

@@ -76,10 +76,11 @@ func TestUndoOnThePage(t *testing.T) {
 		}
 		return m[1]
 	}
-	form := url.Values{"csrf": {field(preview, "csrf")}, "idem": {field(preview, "idem")}, "rev": {field(preview, "rev")}, "digest": {field(preview, "digest")},
-		"do": {"act"}, "skip": {"wrap#1"}, "reason": {"returned"}}
+	form := url.Values{"csrf": {field(preview, "csrf")}, "idem": {field(preview, "idem")}, "rev": {field(preview, "rev")},
+		"digest": {field(preview, "digest")}, "do": {"act"}, "skip": {"wrap#1"}, "reason": {"returned"}}
 	// The choice differs from the preview: a new preview follows, and nothing runs.
-	if again := b.Post(at+"/undo", form); again.Code != http.StatusConflict || !strings.Contains(webtest.Text(again.Body), "left as it is") {
+	again := b.Post(at+"/undo", form)
+	if again.Code != http.StatusConflict || !strings.Contains(webtest.Text(again.Body), "left as it is") {
 		t.Errorf("another choice: %d\n%s", again.Code, webtest.Text(again.Body))
 	}
 	delete(form, "skip")
@@ -125,7 +126,7 @@ func TestUndoOnThePage(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if got := strings.Join(s.calls, " | "); got != `/buy | /wrap | /unwrap | /return <b>7</b>` && got != `/buy | /wrap | /unwrap | /return "<b>7</b>"` {
+	if got := strings.Join(s.calls, " | "); got != `/buy | /wrap | /unwrap | /return <b>7</b>` {
 		t.Errorf("calls: %s", got)
 	}
 }
