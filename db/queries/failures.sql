@@ -24,7 +24,7 @@ ORDER BY runs.id LIMIT 1;
 -- name: RunGoodBefore :one
 SELECT runs.public_id, runs.created_at, plan_versions.number
 FROM runs INDEXED BY runs_by_plan_status JOIN plan_versions ON plan_versions.id = runs.version_id
-WHERE runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.status = 'completed' AND runs.id < @before
+WHERE runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.status = 'completed' AND runs.undoes = '' AND runs.id < @before
 ORDER BY runs.id DESC LIMIT 1;
 
 -- When the newest runs of a failure group failed, newest run first.

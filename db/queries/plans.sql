@@ -92,10 +92,10 @@ ORDER BY plan_versions.number DESC;
 -- name: PlanNames :many
 SELECT id, public_id, key FROM plans ORDER BY id;
 
--- The outcomes of the newest runs of a plan.
+-- The outcomes of the newest runs of a plan. A run that undoes another one makes other calls.
 -- name: RunsOfPlan :many
 SELECT public_id, status, wait_reason, created_at, ended_at FROM runs INDEXED BY runs_by_plan
-WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = @plan) AND origin <> 'dry' ORDER BY id DESC LIMIT @max;
+WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = @plan) AND origin <> 'dry' AND undoes = '' ORDER BY id DESC LIMIT @max;
 
 -- When the queued runs of a plan may start.
 -- name: RunsQueuedOfPlan :many

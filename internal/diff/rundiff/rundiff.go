@@ -57,22 +57,26 @@ func Read(ctx context.Context, from Source, a, b string, now time.Time) (Compari
 	return c, nil
 }
 
+// maxUndos is the number of completed runs among which LastGood looks for one that undoes nothing.
+const maxUndos = 20
+
 // Lister lists runs.
 type Lister interface {
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 }
 
-// LastGood returns the newest other completed run of the same plan, or a zero run.
+// LastGood returns the newest other completed run of the same plan, or a zero run. Runs that undo others
+// make other calls, so they are not compared.
 func LastGood(ctx context.Context, from Lister, run domain.Run) (domain.Run, error) {
 	good, err := from.Runs(
 		ctx,
-		domain.RunFilter{Statuses: []domain.RunStatus{domain.RunCompleted}, PlanKey: run.PlanKey, Page: domain.Page{Limit: 2}},
+		domain.RunFilter{Statuses: []domain.RunStatus{domain.RunCompleted}, PlanKey: run.PlanKey, Page: domain.Page{Limit: maxUndos}},
 	)
 	if err != nil {
 		return domain.Run{}, err
 	}
 	for _, o := range good.Items {
-		if o.ID != run.ID {
+		if o.ID != run.ID && o.Undoes == "" && run.Undoes == "" {
 			return o, nil
 		}
 	}

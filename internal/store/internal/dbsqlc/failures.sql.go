@@ -610,7 +610,7 @@ func (q *Queries) RunAttention(ctx context.Context, attention int64, iD int64, e
 const RunGoodBefore = `-- name: RunGoodBefore :one
 SELECT runs.public_id, runs.created_at, plan_versions.number
 FROM runs INDEXED BY runs_by_plan_status JOIN plan_versions ON plan_versions.id = runs.version_id
-WHERE runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.status = 'completed' AND runs.id < ?2
+WHERE runs.deleted_at = 0 AND runs.plan_id = ?1 AND runs.status = 'completed' AND runs.undoes = '' AND runs.id < ?2
 ORDER BY runs.id DESC LIMIT 1
 `
 

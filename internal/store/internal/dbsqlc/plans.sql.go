@@ -502,7 +502,7 @@ func (q *Queries) PlansWithText(ctx context.Context, text string, max int64) ([]
 
 const RunsOfPlan = `-- name: RunsOfPlan :many
 SELECT public_id, status, wait_reason, created_at, ended_at FROM runs INDEXED BY runs_by_plan
-WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = ?1) AND origin <> 'dry' ORDER BY id DESC LIMIT ?2
+WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = ?1) AND origin <> 'dry' AND undoes = '' ORDER BY id DESC LIMIT ?2
 `
 
 type RunsOfPlanRow struct {
@@ -513,7 +513,7 @@ type RunsOfPlanRow struct {
 	EndedAt    int64
 }
 
-// The outcomes of the newest runs of a plan.
+// The outcomes of the newest runs of a plan. A run that undoes another one makes other calls.
 func (q *Queries) RunsOfPlan(ctx context.Context, plan string, max int64) ([]RunsOfPlanRow, error) {
 	rows, err := q.db.QueryContext(ctx, RunsOfPlan, plan, max)
 	if err != nil {
