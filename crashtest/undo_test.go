@@ -54,7 +54,8 @@ func (b *refunds) was(path string) bool {
 func TestKillDuringAnUndo(t *testing.T) {
 	t.Parallel()
 	bin := build(t)
-	points := []string{"accept.before:1", "accept.after:1", "intent.durable:1", "exec.before:2", "exec.after:1", "exec.after:2", "exec.after:3"}
+	points := []string{"accept.before:1", "accept.after:1", "intent.durable:1", "exec.before:2", "exec.after:1", "exec.after:2",
+		"exec.after:3"}
 	if testing.Short() {
 		points = points[:4]
 	}
@@ -98,7 +99,7 @@ func killUndo(ctx context.Context, t *testing.T, bin, point string) {
 
 	must(inst.open("kill=" + point))
 	if id, err := startUndo(ctx, inst, run.ID); err == nil {
-		_ = inst.until(ctx, id, domain.RunCompleted) // the daemon dies meanwhile
+		_ = inst.until(ctx, id, domain.RunCompleted) // it is killed meanwhile
 	}
 	err = inst.cmd.Wait()
 	if err == nil || ctx.Err() != nil {
