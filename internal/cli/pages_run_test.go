@@ -55,7 +55,7 @@ var expected = map[string][]string{
 	"docs/guides/hooks.md":                {`{"status":"accepted"`, `{"status":"duplicate"`, "hook.expression", "1 delivery"},
 	"docs/guides/callbacks.md":            {`{"status":"accepted"}`, "callback.unknown", "film-7.mp4"},
 	"docs/guides/undo.md": {"exit 1", "2 calls, in this order", "cancelled for Ada", "cancelled before flight.txt", "undone by run",
-		"flight: completed"},
+		"flight: completed", "kairos rerun "},
 	"docs/guides/start-runs.md": {"Hello Grace", "Hello Ada", "total: 240"},
 	"docs/reference/api.md":     {`"version":1`, `"status":"`},
 	"examples/README.md":        {`"publish":true`, `"total":238`},

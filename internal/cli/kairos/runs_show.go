@@ -160,7 +160,10 @@ func (c runCommands) show(d domain.RunDetail, status domain.FailureStatus) {
 			at = " at " + r.Error.Node
 		}
 		c.Printf("error: %s%s (%s)\n", r.Error.Message, at, r.Error.Code)
-		if r.Status == domain.RunFailed {
+		switch {
+		case len(d.Undos) > 0: // it cannot be resumed
+			c.Printf("  %s\n", c.Command("rerun %s", short))
+		case r.Status == domain.RunFailed:
 			c.Printf("%s", advice(c).afterFailure(short, *r.Error, cli.FirstLine(domain.SuggestionOf(d.Journal, r.Error.Node))))
 		}
 	}
