@@ -426,7 +426,7 @@ var bugs = []bug{
 	),
 	seed(
 		"roles are not asked",
-		"internal/app/policy.go",
+		"internal/app/policy_allow.go",
 		"case !who.Role.Includes(r.Role):",
 		"case !who.Role.Includes(r.Role) && r.Role == \"\":",
 		"./internal/api",
@@ -463,7 +463,7 @@ var bugs = []bug{
 		"planner/jsonschema/schema.go",
 		"schema-weight",
 		"if shared && weigh(context.Background(), compiled, nil) != nil && !shared {",
-		"./planner",
+		"./planner/jsonschema",
 		"TestSchemasThatDouble",
 	),
 }

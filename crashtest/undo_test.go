@@ -98,12 +98,18 @@ func killUndo(ctx context.Context, t *testing.T, bin, point string) {
 	must(inst.end())
 
 	must(inst.open("kill=" + point))
-	if id, err := startUndo(ctx, inst, run.ID); err == nil {
-		_ = inst.until(ctx, id, domain.RunCompleted) // it is killed meanwhile
+	alive, died := context.WithCancel(ctx) // the client requests events again until it ends
+	var exit error
+	go func() {
+		exit = inst.cmd.Wait()
+		died()
+	}()
+	if id, err := startUndo(alive, inst, run.ID); err == nil {
+		_ = inst.until(alive, id, domain.RunCompleted) // it is killed meanwhile
 	}
-	err = inst.cmd.Wait()
-	if err == nil || ctx.Err() != nil {
-		t.Fatalf("the daemon did not die at %s: %v", point, err)
+	<-alive.Done()
+	if ctx.Err() != nil || exit == nil {
+		t.Fatalf("the daemon did not die at %s: %v", point, context.Cause(ctx))
 	}
 	must(inst.api.Close())
 
