@@ -9,9 +9,11 @@ type Locks struct {
 	locks map[string]*keyLock
 }
 
+// keyLock is a channel, not a mutex: in a test with virtual time, the clock advances while someone
+// waits for it.
 type keyLock struct {
-	sync.Mutex
-	users int // holders and waiters
+	held  chan struct{} // has an element while the key is locked
+	users int           // holders and waiters
 }
 
 // Lock locks a key and returns the function that unlocks it.
@@ -22,14 +24,14 @@ func (l *Locks) Lock(key string) (unlock func()) {
 	}
 	k := l.locks[key]
 	if k == nil {
-		k = &keyLock{}
+		k = &keyLock{held: make(chan struct{}, 1)}
 		l.locks[key] = k
 	}
 	k.users++
 	l.mu.Unlock()
-	k.Lock()
+	k.held <- struct{}{}
 	return func() {
-		k.Unlock()
+		<-k.held
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if k.users--; k.users == 0 {
