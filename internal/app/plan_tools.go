@@ -129,18 +129,18 @@ func (t *PlanTools) Call(ctx context.Context, req ToolCall) (domain.Run, error) 
 //
 // Errors: not_found, conflict (the id matches several runs), forbidden.
 func (t *PlanTools) Await(ctx context.Context, by domain.Actor, id string, each func(domain.Run)) (Facts, error) {
-	runs := Runs{t.kernel}
-	run, err := runs.seen(ctx, AwaitRun, by, id)
+	runs, read := Runs{t.kernel}, context.WithoutCancel(ctx) // the end of ctx ends only the wait
+	run, err := runs.seen(read, AwaitRun, by, id)
 	if err != nil {
 		return Facts{}, err
 	}
 	if run.Actor != by.Name {
-		if err := t.allow(ctx, GetRun, by, ""); err != nil {
+		if err := t.allow(read, GetRun, by, ""); err != nil {
 			return Facts{}, err
 		}
 	}
 	if each != nil {
-		stop, err := t.report(ctx, run.ID, each)
+		stop, err := t.report(read, run.ID, each)
 		if err != nil {
 			return Facts{}, err
 		}
@@ -149,10 +149,9 @@ func (t *PlanTools) Await(ctx context.Context, by domain.Actor, id string, each 
 	if _, err := t.engine.Wait(ctx, run.ID); err != nil && ctx.Err() == nil {
 		return Facts{}, err
 	}
-	ctx = context.WithoutCancel(ctx)
-	d, err := t.engine.Detail(ctx, run.ID)
+	d, err := t.engine.Detail(read, run.ID)
 	if err == nil {
-		d.Waits, err = t.waits(ctx, d.Waits, 0)
+		d.Waits, err = t.waits(read, d.Waits, 0)
 	}
 	return Facts{RunDetail: d}, err
 }
@@ -182,25 +181,26 @@ func (t *PlanTools) waits(ctx context.Context, list []domain.Wait, depth int) (o
 	return out, nil
 }
 
-// report calls each with a run after its steps have settled, until stop.
+// report calls each with a run after its steps have settled, until stop. Steps that settled before it, or
+// while the run ended, are reported too.
 func (t *PlanTools) report(ctx context.Context, run string, each func(domain.Run)) (stop func(), err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	events, err := t.engine.Subscribe(ctx, -1, run)
+	listening, cancel := context.WithCancel(ctx)
+	events, err := t.engine.Subscribe(listening, -1, run)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
+	steps := int64(0)
+	look := func() {
+		if now, err := t.store.FindRun(ctx, run); err == nil && now.Steps > steps {
+			steps = now.Steps
+			each(now)
+		}
+	}
+	look()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		steps := int64(0)
-		look := func() {
-			if now, err := t.store.FindRun(ctx, run); err == nil && now.Steps > steps {
-				steps = now.Steps
-				each(now)
-			}
-		}
-		look() // steps may have settled before
 		for range events {
 			for len(events) > 0 { // one report for several events
 				<-events
@@ -211,5 +211,6 @@ func (t *PlanTools) report(ctx context.Context, run string, each func(domain.Run
 	return func() {
 		cancel()
 		<-done
+		look()
 	}, nil
 }

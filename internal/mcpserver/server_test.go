@@ -255,7 +255,11 @@ func TestALongRunIsAwaitedWithProgress(t *testing.T) {
 	p.SetProgressToken("p1")
 	ended := make(chan called, 1)
 	go func() { ended <- s.call(patient, p) }()
-	<-s.events // the first step has ended
+	select {
+	case <-s.events: // the first step has ended
+	case early := <-ended:
+		t.Fatalf("the call ended early: %+v", early)
+	}
 	s.begin <- struct{}{}
 	(<-ended).has(t, false, "completed", "slept")
 	s.call(c, p).has(t, false, "completed") // a run that has ended is not awaited
