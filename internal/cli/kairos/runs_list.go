@@ -35,7 +35,7 @@ func (c runCommands) group() *cobra.Command {
 		c.resolveCommand(),
 		c.doubtsCommand(),
 		c.labelCommand(),
-		noteCommands{c.program}.noteCommand(),
+		noteCommands(c).noteCommand(),
 		c.compareCommand(),
 		c.exportCommand(),
 		c.deleteCommand(),

@@ -74,7 +74,7 @@ func (c runCommands) printRun(
 			append([]domain.Note{}, notes...), conversation})
 	}
 	c.show(d, status)
-	noteCommands{c.program}.showNotes(notes)
+	noteCommands(c).showNotes(notes)
 	if len(conversation.Messages) > 0 {
 		c.Printf("messages:\n")
 		c.showMessages(conversation.Messages)
