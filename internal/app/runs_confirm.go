@@ -64,7 +64,7 @@ func (r *Runs) Confirm(ctx context.Context, req ActRequest) (domain.Preview, err
 }
 
 // ActConfirmed performs an action that a person confirmed within the last [ConfirmedFor]. A confirmation is
-// used once: a repeated request returns the result of the first.
+// used once: a repeated request, also of another program, returns the result of the first.
 //
 // Errors: those of Act, and forbidden (no person has confirmed this action with this digest).
 func (r *Runs) ActConfirmed(ctx context.Context, req ActRequest) (domain.Run, error) {
@@ -88,8 +88,10 @@ func (r *Runs) ActConfirmed(ctx context.Context, req ActRequest) (domain.Run, er
 			domain.Errorf(domain.CodeForbidden, "no person has confirmed this action").
 				Suggest("ask a person to run: kairos mcp confirm %s %s %s", run.ID, req.Action, req.Digest))
 	}
-	req.Run, req.Reason, req.Meta.Key = run.ID, "confirmed by "+by.Actor, "confirmation:"+strconv.FormatInt(by.Seq, 10)
-	return command(ctx, r.kernel, ActConfirmed, req.Meta, req, r.store.FindRun,
+	req.Run, req.Reason = run.ID, "confirmed by "+by.Actor
+	once := req.Meta // the key belongs to the confirmation, so that another token does not use it again
+	once.By.Name, once.Key = "confirmation", strconv.FormatInt(by.Seq, 10)
+	return command(ctx, r.kernel, ActConfirmed, once, req, r.store.FindRun,
 		func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
 			req.Receipt = receipt
 			return r.engine.Act(ctx, req.By, req.ActionRequest)

@@ -68,6 +68,11 @@ func TestAProgramActsOnWhatAPersonConfirmed(t *testing.T) {
 	if second, code := act(client("mcp"), p.Digest); code != "" || second.ID != first.ID {
 		t.Errorf("a confirmation is used twice: %s, %s, %q", first.ID, second.ID, code)
 	}
+	other := client("mcp")
+	other.Name = "token other"
+	if second, code := act(other, p.Digest); code != "" || second.ID != first.ID {
+		t.Errorf("another token uses the confirmation again: %s, %s, %q", first.ID, second.ID, code)
+	}
 	if records := audited(t, w, "run.confirm"); len(records) != 1 || records[0].Actor != "otto" {
 		t.Errorf("the audit log has %+v", records)
 	}
