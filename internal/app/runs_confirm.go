@@ -26,8 +26,8 @@ func confirmationOf(req domain.ActionRequest) confirmation {
 	return confirmation{req.Action, req.Digest, req.At}
 }
 
-// confirmable are the actions that a program can carry out after a person confirmed them.
-var confirmable = []domain.Action{domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel}
+// Confirmable are the actions that a program can carry out after a person confirmed them.
+var Confirmable = []domain.Action{domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel}
 
 // Confirm records that a person agrees to an action as its preview describes it. Programs with a token cannot
 // confirm. It returns the preview.
@@ -43,7 +43,7 @@ func (r *Runs) Confirm(ctx context.Context, req ActRequest) (domain.Preview, err
 			domain.Errorf(domain.CodeForbidden, "only a person can confirm an action").
 				Suggest("log in, or run on the machine of the server: kairos mcp confirm"))
 	}
-	if !slices.Contains(confirmable, req.Action) || req.Digest == "" {
+	if !slices.Contains(Confirmable, req.Action) || req.Digest == "" {
 		return domain.Preview{}, domain.Errorf(domain.CodeInvalid, "a confirmation needs an action and the digest of its preview")
 	}
 	p, err := r.Preview(ctx, req.By, domain.ActionRequest{Run: req.Run, Action: req.Action, At: req.At})

@@ -42,6 +42,9 @@ type Actor struct {
 // SourceMCP is the source of actions, and the origin of runs, through the MCP server.
 const SourceMCP = "mcp"
 
+// MCPKey is the key of _meta under which an MCP client sends the idempotency key of a call.
+const MCPKey = "kairosd/idempotencyKey"
+
 // Request identifies a request. The log and the audit log refer to it.
 type Request struct {
 	ID      string // empty if there is none

@@ -1,6 +1,9 @@
 package domain
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // OriginUndo marks the runs that undo steps of another run, and the versions that they follow.
 const OriginUndo = "undo"
@@ -30,6 +33,15 @@ type UndoneRef struct {
 	Item  int    `json:"item"` // -1 outside a foreach
 	// Seq is the number of the journal row that records the completion.
 	Seq int64 `json:"seq"`
+}
+
+// Name names the step as requests do: STEP#ITERATION, with [ITEM] in a foreach.
+func (r UndoneRef) Name() string {
+	name := r.Node + "#" + strconv.Itoa(r.Visit)
+	if r.Item >= 0 {
+		name += "[" + strconv.Itoa(r.Item) + "]"
+	}
+	return name
 }
 
 // UndoRun is a run that undoes steps of another run.

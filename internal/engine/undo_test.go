@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/diff/rundiff"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
@@ -132,6 +133,9 @@ func TestUndo(t *testing.T) {
 	if err != nil || len(d.Undos) != 1 || d.Undos[0].ID != r.ID || len(d.Undos[0].Steps) != 2 || d.Undos[0].Actor != "marta" ||
 		d.Undos[0].Steps[0].Node != "hotel" || d.Undos[0].Steps[0].Status != domain.NodeCompleted || d.Undos[0].Steps[0].EndedAt.IsZero() {
 		t.Errorf("the run shows %+v, %v", d.Undos, err)
+	}
+	if good, err := rundiff.LastGood(t.Context(), e.Store, run); err != nil || good.ID != "" {
+		t.Errorf("the failed run is compared with %s, %v; no run of its plan has completed", good.ID, err)
 	}
 	if got := undoRefusal(t, e, run.ID); !strings.HasPrefix(got, "all completed steps of run "+domain.ShortID(run.ID)+" were undone") {
 		t.Errorf("a second undo: %s", got)

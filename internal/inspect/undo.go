@@ -56,7 +56,7 @@ func (in *Inspector) Undo(ctx context.Context, v *preview.View, req domain.Actio
 		case len(calls) == planner.MaxNodes:
 			later = append(later, c.kept(domain.Messagef("undo the run again to undo it")))
 		case c.failure != nil:
-			name := stepName(c.ref)
+			name := c.ref.Name()
 			return nil, domain.Errorf(domain.CodeConflict, "step %s cannot be undone: %s", name, c.failure.Localize()).
 				Suggest("leave it out, and undo it by hand: --skip %s", name)
 		default:
@@ -112,7 +112,7 @@ func (in *Inspector) alreadyUndone(ctx context.Context, earlier []domain.UndoRun
 				done[undoKey(s.UndoneRef)] = u.ID
 			case s.Status == domain.NodeInDoubt:
 				return nil, domain.Errorf(domain.CodeConflict, "step %s of the deleted undo run %s is in doubt", s.Step, id).
-					Suggest("check whether it happened, and leave it out: --skip %s", stepName(s.UndoneRef))
+					Suggest("check whether it happened, and leave it out: --skip %s", s.Name())
 			}
 		}
 	}
@@ -211,15 +211,6 @@ func (in *Inspector) undone(ctx context.Context, run string) (map[runstate.StepR
 	return steps, nil
 }
 
-// stepName names a step as people write it.
-func stepName(r domain.UndoneRef) string {
-	name := r.Node + "#" + strconv.Itoa(r.Visit)
-	if r.Item != runstate.NoItem {
-		name += "[" + strconv.Itoa(r.Item) + "]"
-	}
-	return name
-}
-
 func undoKey(r domain.UndoneRef) string { return r.Run + "\x00" + strconv.FormatInt(r.Seq, 10) }
 
 // skips are the steps that a request leaves as they are.
@@ -234,7 +225,7 @@ func newSkips(names []string) skips {
 }
 
 func (s skips) has(r domain.UndoneRef) (found bool) {
-	for _, name := range []string{r.Node, r.Node + "#" + strconv.Itoa(r.Visit), stepName(r)} {
+	for _, name := range []string{r.Node, r.Node + "#" + strconv.Itoa(r.Visit), r.Name()} {
 		if _, ok := s[name]; ok {
 			s[name], found = true, true
 		}

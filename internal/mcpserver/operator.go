@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,7 +136,7 @@ func (c *session) showRun(ctx context.Context, _ *mcp.CallToolRequest, in runArg
 			if x.Since, err = c.App.Failures.Origin(ctx, c.by, ref); err != nil {
 				return c.failed(err), nil, nil
 			}
-			text += fmt.Sprintf("\n%d runs fail this way since %s.", g.Runs, g.First.UTC().Format(time.RFC3339))
+			text += fmt.Sprintf("\nRuns that fail this way since %s: %d.", g.First.UTC().Format(time.RFC3339), g.Runs)
 		}
 	}
 	for _, w := range f.Waits {
@@ -144,15 +145,10 @@ func (c *session) showRun(ctx context.Context, _ *mcp.CallToolRequest, in runArg
 	return result(x, text), nil, nil
 }
 
-// actions are the actions that clients can preview.
-var actions = []domain.Action{domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel}
-
 // request returns the request for an action.
 func (in actionArgs) request() (domain.ActionRequest, error) {
-	for _, a := range actions {
-		if string(a) == in.Action {
-			return domain.ActionRequest{Run: in.Run, Action: a, At: in.Seq}, nil
-		}
+	if a := domain.Action(in.Action); slices.Contains(app.Confirmable, a) {
+		return domain.ActionRequest{Run: in.Run, Action: a, At: in.Seq}, nil
 	}
 	return domain.ActionRequest{}, domain.Errorf(domain.CodeInvalid, "unknown action %.40q", in.Action).
 		Suggest("use resume, rerun, fork, or cancel")

@@ -12,9 +12,6 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// MetaKey is the key of _meta under which a client sends the idempotency key of a call.
-const MetaKey = "kairosd/idempotencyKey"
-
 // maxKey is the maximum length of an idempotency key.
 const maxKey = 128
 
@@ -75,14 +72,14 @@ func (c *session) callPlan(ctx context.Context, req *mcp.CallToolRequest, t app.
 
 // keyOf returns the idempotency key of a call, or "".
 func keyOf(meta mcp.Meta) (string, error) {
-	v, ok := meta[MetaKey]
+	v, ok := meta[domain.MCPKey]
 	if !ok {
 		return "", nil
 	}
 	key, _ := v.(string)
 	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return "", domain.Errorf(domain.CodeInvalid, "%s must be a text of 1 to %d printable ASCII characters without spaces",
-			MetaKey, maxKey)
+			domain.MCPKey, maxKey)
 	}
 	return key, nil
 }

@@ -231,7 +231,7 @@ func TestAKeyStartsOneRun(t *testing.T) {
 	s.Engine.Save(greet)
 	c := s.connect(s.token("mcp"))
 	call := func(key any) called {
-		return s.call(c, &mcp.CallToolParams{Meta: mcp.Meta{mcpserver.MetaKey: key}, Name: "greet",
+		return s.call(c, &mcp.CallToolParams{Meta: mcp.Meta{domain.MCPKey: key}, Name: "greet",
 			Arguments: map[string]any{"name": "Ada"}})
 	}
 	if first, second := call("k1"), call("k1"); first.json["run"] != second.json["run"] || first.json["run"] == nil {
@@ -304,7 +304,7 @@ func TestRunsAreListedExplainedAndPreviewed(t *testing.T) {
 	use("list_runs", map[string]any{"filter": "status:failed"}).has(t, false, run, "post")
 	use("list_runs", map[string]any{"filter": "state:failed"}).has(t, true, `unknown filter "state"`)
 	use("list_runs", map[string]any{"fliter": "x"}).has(t, true, "fliter")
-	use("show_run", map[string]any{"run": run}).has(t, false, "the bank is closed", "1 runs fail this way")
+	use("show_run", map[string]any{"run": run}).has(t, false, "the bank is closed", "Runs that fail this way since")
 	use("show_run", map[string]any{"run": "zzzz"}).has(t, true, `run "zzzz" not found`)
 	use("preview_action", map[string]any{"run": run, "action": "rerun"}).has(t, false, "Side effect: a (idempotent)", "Digest: ",
 		"/runs/"+run+"/rerun")

@@ -162,6 +162,14 @@ func StepName(node string, visit int) string {
 	return node
 }
 
+// ItemName names a step with its iteration and its item of a foreach; -1: none.
+func ItemName(node string, visit, item int) string {
+	if item < 0 {
+		return StepName(node, visit)
+	}
+	return fmt.Sprintf("%s[%d]", StepName(node, visit), item)
+}
+
 // Percent formats a position or size in a drawing.
 func Percent(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) + "%" }
 

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"strconv"
-
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/kit"
@@ -30,8 +28,7 @@ func (b *headPart) undo(link func(text, action string, primary bool) kit.Link) [
 	if !undos && !plans {
 		return nil
 	}
-	l := link(b.T("Undo…"), "undo", false)
-	return []kit.Link{l}
+	return []kit.Link{link(b.T("Undo…"), "undo", false)}
 }
 
 // undoActions returns the actions on an ended undo run. It has no rerun and no fork, which would undo steps
@@ -75,11 +72,7 @@ func undoNotes(c *ui.Context, undos []domain.UndoRun) (out []UndoNote) {
 				n.More = len(u.Steps) - maxUndone
 				break
 			}
-			name := kit.StepName(s.Node, s.Visit)
-			if s.Item >= 0 {
-				name += "[" + strconv.Itoa(s.Item) + "]"
-			}
-			done := UndoneStep{Name: name, Status: record.StepStatus(s.Status)}
+			done := UndoneStep{Name: kit.ItemName(s.Node, s.Visit, s.Item), Status: record.StepStatus(s.Status)}
 			if !s.EndedAt.IsZero() {
 				done.At = c.Time(s.EndedAt)
 			}

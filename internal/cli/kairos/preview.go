@@ -86,7 +86,7 @@ func damageText(d *domain.Damage) string {
 	for _, row := range d.Rows {
 		text += fmt.Sprintf("damaged: journal row %d %s", row.Seq, rowProblems[row.Problem])
 		if row.Node != "" {
-			text += fmt.Sprintf("; its content: %s %s", row.Kind, lostName(row.Node, row.Visit, row.Item))
+			text += fmt.Sprintf("; its content: %s %s", row.Kind, stepName(row.Node, row.Visit, row.Item))
 		}
 		text += "\n"
 	}
@@ -101,7 +101,7 @@ func damageText(d *domain.Damage) string {
 		case domain.NodeRunning, domain.NodeInDoubt:
 			how = fmt.Sprintf("outcome unknown: it started at row %d", s.Row)
 		}
-		text += fmt.Sprintf("  after it: %s (%s) %s\n", lostName(s.Node, s.Visit, s.Item), s.Effect, how)
+		text += fmt.Sprintf("  after it: %s (%s) %s\n", stepName(s.Node, s.Visit, s.Item), s.Effect, how)
 	}
 	if d.Checkpoint.Seq == 0 {
 		return text + "no earlier checkpoint is left: a fork at 0 runs every step again\n"
@@ -109,7 +109,7 @@ func damageText(d *domain.Damage) string {
 	return text + fmt.Sprintf("checkpoint %d (%s) is the last good one; fork the run from it\n", d.Checkpoint.Seq, d.Checkpoint.Label)
 }
 
-func lostName(node string, visit, item int) string {
+func stepName(node string, visit, item int) string {
 	name := step(domain.PreviewStep{Node: node, Visit: visit})
 	if item >= 0 {
 		name += fmt.Sprintf("[%d]", item)

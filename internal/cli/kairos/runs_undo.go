@@ -1,7 +1,7 @@
 package kairos
 
 import (
-	"fmt"
+	"cmp"
 
 	"github.com/spf13/cobra"
 
@@ -78,11 +78,8 @@ func (c runCommands) undo(cmd *cobra.Command, b *client.Client, a *action, name 
 func printUndo(c *program, p domain.Preview) {
 	c.Errorf("undo: %d calls, in this order\n", len(p.Undo))
 	for i, u := range p.Undo {
-		target := u.Type
-		if u.Target != "" {
-			target = u.Target
-		}
-		c.Errorf("  %-11d  %s: %s %s (%s)\n", i+1, undoneName(u.UndoneRef), target, command.ValueLine(u.Input), u.Effect)
+		c.Errorf("  %-11d  %s: %s %s (%s)\n", i+1, stepName(u.Node, u.Visit, u.Item), cmp.Or(u.Target, u.Type),
+			command.ValueLine(u.Input), u.Effect)
 	}
 	for _, s := range p.Keep {
 		c.Errorf("  %-11s  %s: %s\n", "kept", step(s), s.Reason)
@@ -101,16 +98,7 @@ func printUndos(c *program, undos []domain.UndoRun) {
 			if !s.EndedAt.IsZero() {
 				at = " at " + cli.Stamp(s.EndedAt)
 			}
-			c.Printf("  %s: %s%s\n", undoneName(s.UndoneRef), s.Status, at)
+			c.Printf("  %s: %s%s\n", stepName(s.Node, s.Visit, s.Item), s.Status, at)
 		}
 	}
-}
-
-// undoneName names a step that is undone.
-func undoneName(r domain.UndoneRef) string {
-	name := step(domain.PreviewStep{Node: r.Node, Visit: r.Visit})
-	if r.Item >= 0 {
-		name += fmt.Sprintf("[%d]", r.Item)
-	}
-	return name
 }

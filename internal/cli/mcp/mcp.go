@@ -129,9 +129,6 @@ func (p *proxy) pass(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// passedOn is the part of _meta that kairosd reads.
-const passedOn = "kairosd/idempotencyKey"
-
 func (p *proxy) call(ctx context.Context, r *mcp.CallToolRequest) (mcp.Result, error) {
 	token := r.Params.GetProgressToken()
 	remote, err := p.connect(ctx, func(_ context.Context, n *mcp.ProgressNotificationClientRequest) {
@@ -143,8 +140,8 @@ func (p *proxy) call(ctx context.Context, r *mcp.CallToolRequest) (mcp.Result, e
 	}
 	defer remote.Close() //nolint:errcheck // the server keeps nothing of it
 	params := &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments}
-	if key, ok := r.Params.Meta[passedOn]; ok {
-		params.Meta = mcp.Meta{passedOn: key}
+	if key, ok := r.Params.Meta[domain.MCPKey]; ok {
+		params.Meta = mcp.Meta{domain.MCPKey: key}
 	}
 	if token != nil {
 		params.SetProgressToken("call")

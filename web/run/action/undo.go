@@ -3,7 +3,6 @@ package action
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
@@ -25,10 +24,11 @@ func (r *request) skips() []string {
 // undoChoices adds the calls of an undo, and the choice of steps to leave as they are.
 func (r *request) undoChoices(p *PreviewPage, req domain.ActionRequest, pre domain.Preview) {
 	for _, c := range pre.Undo {
+		step := kit.ItemName(c.Node, c.Visit, c.Item)
 		input := kit.Truncate(kit.Escape(string(c.Input)), maxUndoInput)
-		p.Undo = append(p.Undo, UndoCall{Step: undoneName(c.UndoneRef), At: r.Time(c.CompletedAt), Call: cmp.Or(c.Target, c.Type),
+		p.Undo = append(p.Undo, UndoCall{Step: step, At: r.Time(c.CompletedAt), Call: cmp.Or(c.Target, c.Type),
 			Effect: value.Effect(r.Context, c.Effect), Input: input})
-		p.Skips = append(p.Skips, kit.Option{Value: undoneID(c.UndoneRef), Text: undoneName(c.UndoneRef)})
+		p.Skips = append(p.Skips, kit.Option{Value: c.Name(), Text: step})
 	}
 	for _, name := range req.Skip {
 		p.Skips = append(p.Skips, kit.Option{Value: name, Text: name, Selected: true})
@@ -44,22 +44,4 @@ const maxSkips = 200
 // Skipped reports whether a step is left as it is.
 func (o Options) Skipped() bool {
 	return slices.ContainsFunc(o.Skips, func(o kit.Option) bool { return o.Selected })
-}
-
-// undoneName names a step that is undone, for display.
-func undoneName(r domain.UndoneRef) string {
-	name := kit.StepName(r.Node, r.Visit)
-	if r.Item >= 0 {
-		name += "[" + strconv.Itoa(r.Item) + "]"
-	}
-	return name
-}
-
-// undoneID names a step that is undone in a request.
-func undoneID(r domain.UndoneRef) string {
-	name := r.Node + "#" + strconv.Itoa(r.Visit)
-	if r.Item >= 0 {
-		name += "[" + strconv.Itoa(r.Item) + "]"
-	}
-	return name
 }
