@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/diff/rundiff"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -133,6 +134,10 @@ func TestUndo(t *testing.T) {
 	if err != nil || len(d.Undos) != 1 || d.Undos[0].ID != r.ID || len(d.Undos[0].Steps) != 2 || d.Undos[0].Actor != "marta" ||
 		d.Undos[0].Steps[0].Node != "hotel" || d.Undos[0].Steps[0].Status != domain.NodeCompleted || d.Undos[0].Steps[0].EndedAt.IsZero() {
 		t.Errorf("the run shows %+v, %v", d.Undos, err)
+	}
+	outcomes, err := e.Store.Outcomes(t.Context(), run.CreatedAt.Add(-time.Hour))
+	if err != nil || len(outcomes) != 1 || outcomes[0].Status != domain.RunFailed {
+		t.Errorf("the outcomes of the plan are %+v, %v; its undo is none", outcomes, err)
 	}
 	if good, err := rundiff.LastGood(t.Context(), e.Store, run); err != nil || good.ID != "" {
 		t.Errorf("the failed run is compared with %s, %v; no run of its plan has completed", good.ID, err)

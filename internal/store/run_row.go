@@ -119,7 +119,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 			return 0, err
 		}
 	}
-	if final && !domain.RunStatus(before.Status).Final() && next.Origin != domain.OriginDry {
+	if final && !domain.RunStatus(before.Status).Final() && next.Origin != domain.OriginDry && next.Origin != domain.OriginUndo {
 		w.tally.outcomes[endedKey{next.PlanID, core.SlotOf(next.EndedAt), next.VersionID, next.Status}]++
 	}
 	return n, nil
