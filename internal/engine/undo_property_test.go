@@ -89,8 +89,9 @@ func TestUndoIsTheReverseOfCompletion(t *testing.T) {
 	reg.Handle("back", walk.EffectIdempotent, back).Tool("do_back", walk.EffectIdempotent, back)
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
 	ctx := context.Background()
-	undone := 0
+	checked, undone := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
+		checked++
 		src := undoable(rt, allPlans(rt))
 		v, err := save(e, src)
 		if err != nil {
@@ -151,7 +152,7 @@ func TestUndoIsTheReverseOfCompletion(t *testing.T) {
 		}
 		undone += len(got)
 	})
-	if undone < 50 {
-		t.Errorf("only %d steps were undone", undone)
+	if checked >= 100 && undone < 50 { // a few plans may have no step to undo
+		t.Errorf("only %d steps of %d plans were undone", undone, checked)
 	}
 }
