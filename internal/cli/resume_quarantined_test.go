@@ -64,7 +64,7 @@ func TestResumeAQuarantinedRun(t *testing.T) {
 	data := filepath.Join(shortDir(t), "data")
 	s.env["KAIROS_DB"] = filepath.Join(data, "kairos.db")
 	d := serve(t, data, "--config", config, "--crash-loop", "0")
-	t.Cleanup(func() { close(over) }) // before the daemons stop
+	defer close(over) // before the daemons stop
 	id := s.detached("put", "id: put\nnodes:\n  put: {type: http, effect: idempotent, "+
 		"input: {method: PUT, url: \""+bank.URL+"\", body: 1}}\n")
 	for range 3 {

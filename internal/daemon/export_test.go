@@ -32,6 +32,26 @@ func MakeBackups(t *testing.T, s *store.Store, dir string, keep config.Backup, a
 	}
 }
 
+// DuringRetention creates a backup of a person, and a scheduled one, while retention is in progress.
+// It ends the retention when the person's backup has returned.
+func DuringRetention(t *testing.T, s *store.Store, dir string, person domain.Actor) (manual, scheduled error) {
+	t.Helper()
+	sys := &system{store: s, Logger: slog.New(slog.DiscardHandler)}
+	sys.reconfigure(&upkeep{backups: dir})
+	end, err := sys.alone(domain.System)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := sys.BackUp(t.Context(), domain.System)
+		done <- err
+	}()
+	_, manual = sys.BackUp(t.Context(), person)
+	end()
+	return manual, <-done
+}
+
 // RestoreTest runs a restore test of the newest backup.
 func RestoreTest(ctx context.Context, s *store.Store, dir string) (*domain.RestoreTest, error) {
 	sys := &system{store: s}

@@ -125,9 +125,12 @@ func (s *system) HealthMetrics(ctx context.Context) (domain.HealthMetrics, error
 	return s.metrics.HealthMetrics(ctx)
 }
 
-// alone rejects a backup or retention while another one is in progress.
-func (s *system) alone() (func(), error) {
-	if !s.working.TryLock() {
+// alone permits one backup or retention at a time. While one is in progress, a scheduled one waits,
+// and that of a person is rejected. The returned function ends the permission.
+func (s *system) alone(actor domain.Actor) (func(), error) {
+	if actor == domain.System {
+		s.working.Lock()
+	} else if !s.working.TryLock() {
 		return nil, domain.Errorf(domain.CodeConflict, "a backup or retention is in progress").Suggest("try again when it has finished")
 	}
 	return s.working.Unlock, nil

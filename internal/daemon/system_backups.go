@@ -23,7 +23,7 @@ const ActionBackup = "store.backup"
 // BackUp creates a verified backup in the configured directory. After a scheduled one, it removes
 // scheduled backups that rotation does not keep.
 func (s *system) BackUp(ctx context.Context, actor domain.Actor) (domain.Backup, error) {
-	done, err := s.alone()
+	done, err := s.alone(actor)
 	if err != nil {
 		return domain.Backup{}, err
 	}

@@ -14,7 +14,7 @@ import (
 // Retain applies the retention rules, or with dryRun only reports what it would delete. The audit
 // log records the reason and the result.
 func (s *system) Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.RetentionResult, error) {
-	done, err := s.alone()
+	done, err := s.alone(actor)
 	if err != nil {
 		return domain.RetentionResult{}, err
 	}

@@ -37,6 +37,20 @@ func TestRotationKeepsManualBackups(t *testing.T) {
 	}
 }
 
+// A scheduled backup waits while retention is in progress, and a person's is rejected.
+func TestAScheduledBackupWaitsForRetention(t *testing.T) {
+	t.Parallel()
+	person := domain.Actor{Name: "ada", Role: domain.RoleAdmin, Source: "cli"}
+	dir := t.TempDir()
+	manual, scheduled := daemon.DuringRetention(t, storetest.Open(t), dir, person)
+	if domain.CodeOf(manual) != domain.CodeConflict || scheduled != nil {
+		t.Errorf("manual: %v, scheduled: %v", manual, scheduled)
+	}
+	if list, err := daemon.ListBackups(dir); err != nil || len(list) != 1 {
+		t.Errorf("backups: %+v, %v", list, err)
+	}
+}
+
 // A restore test reads the newest backup. Damage since its verification is found, reported, and
 // recorded.
 func TestTheNewestBackupIsVerified(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/incoming"
 	"github.com/kairosd/kairosd/web/part/query"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -33,7 +34,7 @@ func (s *section) plans(c *ui.Context) error {
 		f.Stage = string(domain.StageDraft)
 	}
 	f.Page.Limit = cmp.Or(f.Page.Limit, plansPage)
-	p := PlansPage{Shell: c.Shell("plans", "Plans"), Bar: planBar(c, q, state), State: state,
+	p := PlansPage{Shell: c.Shell("plans", "Plans"), Tabs: incoming.Tabs(c, incoming.Plans), Bar: planBar(c, q, state), State: state,
 		CanWrite: c.Principal.Role.Includes(domain.RoleAuthor), Example: exampleAt(firstExample),
 		CanStart: c.Principal.Role.Includes(domain.RoleOperator) && !f.Archived && state != "draft"}
 	if problem != nil {

@@ -35,6 +35,7 @@ type PlanStats struct {
 
 type PlansPage struct {
 	kit.Shell
+	Tabs         []kit.Link
 	Bar          query.Bar
 	Rows         []PlanRow
 	Drafts       []DraftRow // open drafts

@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/incoming"
 	"github.com/kairosd/kairosd/web/part/schedule"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -25,7 +26,7 @@ var states = []struct{ key, word, empty string }{
 // list shows schedules, sorted by key.
 func (s *section) list(c *ui.Context) error {
 	p := ListPage{Shell: c.Shell("plans", c.T("Schedules")), Find: strings.TrimSpace(c.Query("q")), State: c.Query("state"),
-		EmptyText: c.T(states[0].empty)}
+		Tabs: incoming.Tabs(c, incoming.Schedules), EmptyText: c.T(states[0].empty)}
 	for _, st := range states {
 		l := kit.Link{Text: c.T(st.word), Current: st.key == p.State,
 			Href: link.With("/schedules", url.Values{}, "state", st.key, "q", p.Find)}

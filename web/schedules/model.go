@@ -5,6 +5,7 @@ import "github.com/kairosd/kairosd/web/kit"
 // ListPage is the list of schedules.
 type ListPage struct {
 	kit.Shell
+	Tabs      []kit.Link
 	States    []kit.Link
 	Find      string
 	State     string

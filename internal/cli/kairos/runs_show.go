@@ -1,6 +1,7 @@
 package kairos
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -227,7 +228,9 @@ until the run ends.`,
 
 // followJournal prints new rows of a journal until the run ends.
 func (c runCommands) followJournal(cmd *cobra.Command, b *client.Client, r domain.Run, read *journalPosition) error {
-	events, err := b.Subscribe(cmd.Context(), 0, r.ID)
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	events, err := b.Subscribe(ctx, 0, r.ID)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,5 @@
-// Package incoming holds the addresses of hooks, deliveries, and signals, and the tabs of their pages.
+// Package incoming holds the addresses of hooks, deliveries, and signals, and the tabs of plans and
+// of what starts or wakes their runs.
 package incoming
 
 import (
@@ -10,9 +11,11 @@ import (
 
 // Addresses of the lists.
 const (
-	Hooks   = "/events/hooks"
-	Signals = "/events/signals"
-	Waits   = "/events/waits"
+	Plans     = "/plans"
+	Schedules = "/schedules"
+	Hooks     = "/events/hooks"
+	Signals   = "/events/signals"
+	Waits     = "/events/waits"
 )
 
 // Hook returns the address of the page of a hook.
@@ -36,6 +39,8 @@ func Send(name, key string) string {
 // Tabs returns the tabs of the lists. current is the address of one of them.
 func Tabs(c *ui.Context, current string) []kit.Link {
 	return []kit.Link{
+		{Text: c.T("Plans"), Href: Plans, Current: current == Plans},
+		{Text: c.T("Schedules"), Href: Schedules, Current: current == Schedules},
 		{Text: c.T("Hooks"), Href: Hooks, Current: current == Hooks},
 		{Text: c.T("Signals"), Href: Signals, Current: current == Signals},
 		{Text: c.T("Waiting steps"), Href: Waits, Current: current == Waits},
