@@ -906,8 +906,10 @@ CREATE TABLE hooks (
     key           TEXT    NOT NULL UNIQUE,
     plan_id       INTEGER REFERENCES plans (id) ON DELETE RESTRICT, -- null: deliveries send a signal
     version       INTEGER NOT NULL, -- 0: the current one
-    scheme        TEXT    NOT NULL CHECK (scheme IN ('standard', 'github', 'stripe', 'slack', 'bearer')),
-    secret        TEXT    NOT NULL, -- name in the configuration
+    scheme        TEXT    NOT NULL CHECK (scheme IN ('standard', 'github', 'stripe', 'slack', 'bearer', 'files')),
+    secret        TEXT    NOT NULL, -- name in the configuration; empty: scheme files
+    files         TEXT    NOT NULL, -- pattern of paths; empty: another scheme
+    settle        INTEGER NOT NULL, -- microseconds
     filter        TEXT    NOT NULL,
     input         TEXT    NOT NULL,
     signal        TEXT    NOT NULL,
@@ -959,7 +961,21 @@ CREATE TABLE hook_contents (
     body        TEXT    NOT NULL
 ) STRICT;
 
+-- Files that were delivered to a hook. Unlike deliveries, they are kept as long as the file exists.
+CREATE TABLE hook_files (
+    hook_id INTEGER NOT NULL REFERENCES hooks (id) ON DELETE CASCADE,
+    event   TEXT    NOT NULL, -- path, size, and modification time
+    gone_at INTEGER NOT NULL DEFAULT 0, -- 0: the file exists
+    PRIMARY KEY (hook_id, event)
+) STRICT, WITHOUT ROWID;
+
+-- Serves HookFileDelete.
+CREATE INDEX hook_files_by_age ON hook_files (gone_at) WHERE gone_at <> 0;
+-- Serves HookFileList.
+CREATE INDEX hook_files_present ON hook_files (hook_id, event) WHERE gone_at = 0;
+
 -- +goose Down
+DROP TABLE hook_files;
 DROP TABLE hook_contents;
 DROP TABLE hook_deliveries;
 DROP TABLE hooks;

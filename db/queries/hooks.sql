@@ -1,11 +1,11 @@
 -- name: HookInsert :exec
-INSERT INTO hooks (public_id, key, plan_id, version, scheme, secret, filter, input, signal, signal_key, labels, actor, created_at, updated_at)
-VALUES (@public_id, @key, @plan_id, @version, @scheme, @secret, @filter, @input, @signal, @signal_key, @labels, @actor, @created_at, @created_at);
+INSERT INTO hooks (public_id, key, plan_id, version, scheme, secret, files, settle, filter, input, signal, signal_key, labels, actor, created_at, updated_at)
+VALUES (@public_id, @key, @plan_id, @version, @scheme, @secret, @files, @settle, @filter, @input, @signal, @signal_key, @labels, @actor, @created_at, @created_at);
 
 -- name: HookChange :exec
 UPDATE hooks
-SET plan_id = @plan_id, version = @version, scheme = @scheme, secret = @secret, filter = @filter, input = @input, signal = @signal,
-    signal_key = @signal_key, labels = @labels, paused_at = @paused_at, paused_by = @paused_by, paused_reason = @paused_reason,
+SET plan_id = @plan_id, version = @version, scheme = @scheme, secret = @secret, files = @files, settle = @settle, filter = @filter,
+    input = @input, signal = @signal, signal_key = @signal_key, labels = @labels, paused_at = @paused_at, paused_by = @paused_by, paused_reason = @paused_reason,
     actor = @actor, rev = rev + 1, updated_at = @updated_at
 WHERE public_id = @public_id;
 
@@ -25,6 +25,33 @@ FROM hooks LEFT JOIN plans AS p ON p.id = hooks.plan_id
 WHERE hooks.key > @after AND instr(lower(hooks.key), lower(cast(@text AS text))) > 0
 ORDER BY hooks.key
 LIMIT @max;
+
+-- Hooks that watch files.
+-- name: HookWatching :many
+SELECT sqlc.embed(hooks), cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
+FROM hooks LEFT JOIN plans AS p ON p.id = hooks.plan_id
+WHERE hooks.scheme = 'files' AND hooks.paused_at = 0
+ORDER BY hooks.key;
+
+-- name: HookFileInsert :exec
+INSERT INTO hook_files (hook_id, event) VALUES (@hook_id, @event) ON CONFLICT DO UPDATE SET gone_at = 0;
+
+-- name: HookFileMark :exec
+UPDATE hook_files SET gone_at = @gone_at
+WHERE hook_id = (SELECT x.id FROM hooks AS x WHERE x.public_id = @hook) AND event = @event;
+
+-- Files that exist, as far as it is known.
+-- name: HookFileList :many
+SELECT f.event FROM hook_files AS f
+WHERE f.gone_at = 0 AND f.hook_id = (SELECT x.id FROM hooks AS x WHERE x.public_id = @hook);
+
+-- name: HookFileCount :one
+SELECT count(*) FROM hook_files AS f
+WHERE f.hook_id = (SELECT x.id FROM hooks AS x WHERE x.public_id = @hook) AND f.event = @event;
+
+-- name: HookFileDelete :execrows
+DELETE FROM hook_files WHERE (hook_id, event) IN
+    (SELECT f.hook_id, f.event FROM hook_files AS f WHERE f.gone_at <> 0 AND f.gone_at < @before LIMIT @max);
 
 -- name: HookDeliveryInsert :execlastid
 INSERT INTO hook_deliveries (public_id, hook_id, key, event, state, reason, message, size, remote, verified, run_id, signal, replay_of, received_at)

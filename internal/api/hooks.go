@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -83,7 +84,8 @@ func (h hookHandler) routes(a *API) {
 		Summary: "List hooks, by key"}, h.list)
 	mount(a, huma.Operation{OperationID: "create-hook", Method: http.MethodPost, Path: "/hooks", Tags: tags,
 		DefaultStatus: http.StatusCreated, Summary: "Create a hook",
-		Description: "scheme, secret, and either plan or signal are required. The secret is the name of a configured one."}, h.create)
+		Description: "scheme, secret, and either plan or signal are required. The secret is the name of a configured one. " +
+			"With the scheme files, files replaces secret."}, h.create)
 	mount(a, huma.Operation{OperationID: "get-hook", Method: http.MethodGet, Path: "/hooks/{id}", Tags: tags,
 		Summary: "One hook with warnings", Responses: map[string]*huma.Response{"304": {Description: "Not modified"}}}, h.get)
 	mount(a, huma.Operation{OperationID: "update-hook", Method: http.MethodPatch, Path: "/hooks/{id}", Tags: tags,
@@ -130,8 +132,13 @@ func (h hookHandler) answer(ctx context.Context, x domain.Hook, status int) (*ho
 }
 
 func hookFields(e apitypes.HookEdit) app.HookFields {
-	return app.HookFields{Plan: e.Plan, Version: e.Version, Scheme: e.Scheme, Secret: e.Secret, Filter: e.Filter, Input: e.Input,
-		Signal: e.Signal, SignalKey: e.SignalKey, Labels: e.Labels}
+	f := app.HookFields{Plan: e.Plan, Version: e.Version, Scheme: e.Scheme, Secret: e.Secret, Files: e.Files, Filter: e.Filter,
+		Input: e.Input, Signal: e.Signal, SignalKey: e.SignalKey, Labels: e.Labels}
+	if e.SettleMs != nil {
+		settle := time.Duration(*e.SettleMs) * time.Millisecond
+		f.Settle = &settle
+	}
+	return f
 }
 
 func (h hookHandler) create(ctx context.Context, in *hookCreateIn) (*hookOut, error) {

@@ -21,6 +21,12 @@ func TestHooks(t *testing.T) {
 		`{"key":"a/b","plan":"p","secret":"S","scheme":"bearer"}`:                                          "not a valid key",
 		`{"key":"h","plan":"p","secret":"S","scheme":"bearer","labels":{"a=b":"c"}}`:                       "label",
 		`{"key":"h","plan":"p","secret":"S","scheme":"bearer","filter":"` + strings.Repeat("(", 40) + `"}`: "nested",
+		`{"key":"h","plan":"p","files":"/etc/*"}`:                                                          "may not watch",
+		`{"key":"h","plan":"p","files":"in/*"}`:                                                            "absolute path",
+		`{"key":"h","plan":"p","scheme":"files"}`:                                                          "not a pattern",
+		`{"key":"h","plan":"p","files":"/srv/in/*","secret":"S"}`:                                          "no secret",
+		`{"key":"h","plan":"p","files":"/srv/in/*","scheme":"bearer","secret":"S"}`:                        "needs the scheme files",
+		`{"key":"h","plan":"p","files":"/srv/in/*","settleMs":1}`:                                          "settleMs",
 	} {
 		if a := s.ask(t, "operator", "POST /hooks", body); a.status < 400 || !strings.Contains(a.text, want) {
 			t.Errorf("%s: %d %s, want %s", body, a.status, a.text, want)
@@ -69,5 +75,23 @@ func TestHooks(t *testing.T) {
 	}
 	if a := s.ask(t, "viewer", "GET /hooks/h", ""); a.status != 404 {
 		t.Errorf("a deleted hook: %d", a.status)
+	}
+}
+
+// A hook watches files, and can be changed to receive webhooks.
+func TestAHookForFiles(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	a := s.ask(t, "operator", "POST /hooks", `{"key":"h","plan":"p","files":"/srv/in/*.csv"}`)
+	if a.status != 201 || a.json["scheme"] != "files" || a.json["settleMs"] != 5000.0 || a.json["files"] != "/srv/in/*.csv" {
+		t.Fatalf("created %d %s", a.status, a.text)
+	}
+	a = s.ask(t, "operator", "PATCH /hooks/h", `{"settleMs":1500}`)
+	if a.status != 200 || a.json["settleMs"] != 1500.0 {
+		t.Errorf("%d %s", a.status, a.text)
+	}
+	a = s.ask(t, "operator", "PATCH /hooks/h", `{"scheme":"bearer","secret":"S","files":""}`)
+	if a.status != 200 || a.json["settleMs"] != 0.0 || a.json["files"] != "" {
+		t.Errorf("%d %s", a.status, a.text)
 	}
 }

@@ -6,13 +6,15 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Hook is an address to which another system delivers events.
+// Hook is an address to which another system delivers events, or a pattern of files.
 type Hook struct {
 	ID        string              `json:"id"`
-	Key       string              `json:"key" doc:"The name of the hook, unique. Its address is /hooks/KEY."`
+	Key       string              `json:"key" doc:"The name of the hook, unique. Its address is /hooks/KEY, unless the scheme is files."`
 	Plan      *domain.PlanRef     `json:"plan,omitempty" doc:"The plan that deliveries start; version 0: the current one."`
-	Scheme    domain.HookScheme   `json:"scheme" enum:"standard,github,stripe,slack,bearer" doc:"How senders prove their identity."`
-	Secret    string              `json:"secret" doc:"The name of a secret of the configuration."`
+	Scheme    domain.HookScheme   `json:"scheme" enum:"standard,github,stripe,slack,bearer,files" doc:"How senders prove their identity; files: kairosd finds new files."`
+	Secret    string              `json:"secret" doc:"The name of a secret of the configuration; empty: the scheme is files."`
+	Files     string              `json:"files" doc:"The pattern of the files that are delivered; empty: another scheme."`
+	SettleMs  int64               `json:"settleMs" doc:"How long a file must be unchanged before it is delivered, in milliseconds."`
 	Filter    string              `json:"filter" doc:"A CEL expression that selects deliveries; empty: all."`
 	Input     string              `json:"input" doc:"A CEL expression that gives the input of the run, or the data of the signal; empty: the body."`
 	Signal    string              `json:"signal" doc:"A CEL expression that gives the name of the signal to send; empty: none."`
@@ -34,9 +36,9 @@ type HookDetail struct {
 
 // HookOf is a hook as the API returns it.
 func HookOf(h domain.Hook) Hook {
-	out := Hook{ID: h.ID, Key: h.Key, Scheme: h.Scheme, Secret: h.Secret, Filter: h.Filter, Input: h.Input, Signal: h.Signal,
-		SignalKey: h.SignalKey, Labels: h.Labels, Paused: h.Paused, Actor: h.Actor, Rev: h.Rev, CreatedAt: h.CreatedAt,
-		UpdatedAt: h.UpdatedAt}
+	out := Hook{ID: h.ID, Key: h.Key, Scheme: h.Scheme, Secret: h.Secret, Files: h.Files, SettleMs: h.Settle.Milliseconds(),
+		Filter: h.Filter, Input: h.Input, Signal: h.Signal, SignalKey: h.SignalKey, Labels: h.Labels, Paused: h.Paused,
+		Actor: h.Actor, Rev: h.Rev, CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt}
 	if h.PlanID != "" {
 		out.Plan = &domain.PlanRef{ID: h.PlanID, Key: h.PlanKey, Version: h.Version}
 	}
@@ -57,8 +59,10 @@ type HookCreate struct {
 type HookEdit struct {
 	Plan      *string            `json:"plan,omitempty" maxLength:"128" doc:"The id or key of the plan that deliveries start; empty: none."`
 	Version   *int               `json:"version,omitempty" minimum:"0" doc:"The version that runs follow; 0: the current one."`
-	Scheme    *domain.HookScheme `json:"scheme,omitempty" enum:"standard,github,stripe,slack,bearer" doc:"How senders prove their identity."`
+	Scheme    *domain.HookScheme `json:"scheme,omitempty" enum:"standard,github,stripe,slack,bearer,files" doc:"How senders prove their identity; files: kairosd finds new files."`
 	Secret    *string            `json:"secret,omitempty" maxLength:"128" doc:"The name of a secret of the configuration."`
+	Files     *string            `json:"files,omitempty" maxLength:"1024" doc:"The pattern of the files that are delivered, an absolute path." example:"/data/in/*.csv"`
+	SettleMs  *int64             `json:"settleMs,omitempty" minimum:"1000" maximum:"3600000" doc:"How long a file must be unchanged before it is delivered, in milliseconds; default 5000."`
 	Filter    *string            `json:"filter,omitempty" maxLength:"4096" doc:"A CEL expression over body, headers, and id that selects deliveries."`
 	Input     *string            `json:"input,omitempty" maxLength:"4096" doc:"A CEL expression that gives the input of the run, or the data of the signal."`
 	Signal    *string            `json:"signal,omitempty" maxLength:"4096" doc:"A CEL expression that gives the name of the signal to send."`
@@ -75,7 +79,7 @@ type HookDelivery struct {
 	Status     domain.DeliveryState `json:"status" enum:"accepted,duplicate,filtered,refused" doc:"The outcome."`
 	Reason     string               `json:"reason" doc:"Reason of the refusal; empty: the delivery was accepted."`
 	Message    string               `json:"message" doc:"An explanation of the reason."`
-	Size       int                  `json:"size" doc:"The size of the body in bytes."`
+	Size       int                  `json:"size" doc:"The size of the body or of the file in bytes."`
 	Remote     string               `json:"remote" doc:"The address of the sender."`
 	Verified   bool                 `json:"verified" doc:"The sender was verified. Only such deliveries can be replayed."`
 	Run        string               `json:"run,omitempty" doc:"The run that it started."`

@@ -47,6 +47,8 @@ type Config struct {
 	// are [NoServer].
 	Server   Server
 	Settings Settings
+	// WatchedDirectories returns the directories in which hooks may watch files. If it is nil, there are none.
+	WatchedDirectories func() []string
 	// Demo runs demonstrations. If it is nil, there are none.
 	Demo Demonstrator
 	Now  func() time.Time
@@ -134,7 +136,11 @@ func New(c Config) *App {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.WatchedDirectories == nil {
+		c.WatchedDirectories = func() []string { return nil }
+	}
 	k := &kernel{
+		watched:  c.WatchedDirectories,
 		store:    c.Store,
 		engine:   c.Engine,
 		bulk:     c.Bulk,
@@ -179,6 +185,7 @@ type kernel struct {
 	tools    func() *tool.Box
 	server   Server
 	settings Settings
+	watched  func() []string // directories in which hooks may watch files
 	demo     Demonstrator
 	now      func() time.Time
 	log      *slog.Logger

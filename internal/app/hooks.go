@@ -116,6 +116,8 @@ type HookFields struct {
 	Version   *int
 	Scheme    *domain.HookScheme
 	Secret    *string
+	Files     *string
+	Settle    *time.Duration
 	Filter    *string
 	Input     *string
 	Signal    *string
@@ -130,7 +132,7 @@ type NewHook struct {
 	HookFields
 }
 
-// Create creates a hook. Scheme, Secret, and either Plan or Signal are required.
+// Create creates a hook. Scheme, Secret or Files, and either Plan or Signal are required.
 //
 // Errors: invalid (a setting), not_found (the plan or its version), conflict (the key is used, or the
 // plan is not accepted), forbidden.
@@ -161,8 +163,9 @@ func (h *Hooks) Create(ctx context.Context, req NewHook) (domain.Hook, error) {
 
 // hookDetail is a hook in the audit log.
 func hookDetail(x domain.Hook) map[string]any {
-	return map[string]any{"plan": x.PlanKey, "version": x.Version, "scheme": x.Scheme, "secret": x.Secret, "filter": x.Filter,
-		"input": x.Input, "signal": x.Signal, "signalKey": x.SignalKey, "labels": x.Labels}
+	return map[string]any{"plan": x.PlanKey, "version": x.Version, "scheme": x.Scheme, "secret": x.Secret, "files": x.Files,
+		"settleMs": x.Settle.Milliseconds(), "filter": x.Filter, "input": x.Input, "signal": x.Signal,
+		"signalKey": x.SignalKey, "labels": x.Labels}
 }
 
 // apply changes settings of a hook, and checks the result.
@@ -170,17 +173,18 @@ func (h *Hooks) apply(ctx context.Context, x *domain.Hook, f HookFields) error {
 	set(f.Version, &x.Version)
 	set(f.Scheme, &x.Scheme)
 	set(f.Secret, &x.Secret)
+	set(f.Files, &x.Files)
+	set(f.Settle, &x.Settle)
 	set(f.Filter, &x.Filter)
 	set(f.Input, &x.Input)
 	set(f.Signal, &x.Signal)
 	set(f.SignalKey, &x.SignalKey)
 	set(f.Labels, &x.Labels)
-	if !x.Scheme.Valid() {
-		return domain.Errorf(domain.CodeInvalid, "unknown signature scheme %q", x.Scheme).
-			Suggest("use standard, github, stripe, slack, or bearer")
+	if x.Scheme == "" && x.Files != "" {
+		x.Scheme = domain.HookFiles
 	}
-	if x.Secret == "" {
-		return domain.Errorf(domain.CodeInvalid, "a hook needs a secret").Suggest("name a secret of the configuration with hooks: true")
+	if err := h.checkSource(x); err != nil {
+		return err
 	}
 	plan := x.PlanID
 	set(f.Plan, &plan)
@@ -212,6 +216,32 @@ func (h *Hooks) apply(ctx context.Context, x *domain.Hook, f HookFields) error {
 		_, err = h.store.VersionByNumber(ctx, p.ID, x.Version)
 	}
 	return err
+}
+
+// checkSource checks where the deliveries of a hook come from: senders with a secret, or files.
+func (h *Hooks) checkSource(x *domain.Hook) error {
+	switch {
+	case !x.Scheme.Valid():
+		return domain.Errorf(domain.CodeInvalid, "unknown signature scheme %q", x.Scheme).
+			Suggest("use standard, github, stripe, slack, bearer, or files")
+	case x.Scheme != domain.HookFiles && x.Files != "":
+		return domain.Errorf(domain.CodeInvalid, "a pattern of files needs the scheme files")
+	case x.Scheme != domain.HookFiles && x.Secret == "":
+		return domain.Errorf(domain.CodeInvalid, "a hook needs a secret").Suggest("name a secret of the configuration with hooks: true")
+	case x.Scheme != domain.HookFiles:
+		x.Settle = 0
+		return nil
+	case x.Secret != "":
+		return domain.Errorf(domain.CodeInvalid, "a hook for files needs no secret")
+	}
+	if x.Settle == 0 {
+		x.Settle = domain.SettleDefault
+	}
+	if x.Settle < domain.SettleMin || x.Settle > domain.SettleMax {
+		return domain.Errorf(domain.CodeInvalid, "files must be unchanged for %s before they are delivered", x.Settle).
+			Suggest("use a time from %s to %s", domain.SettleMin, domain.SettleMax)
+	}
+	return hook.CheckFiles(x.Files, h.watched())
 }
 
 // HookEdit changes settings of a hook.

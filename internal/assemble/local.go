@@ -115,7 +115,8 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	}
 	a := app.New(
 		app.Config{Store: l.store, Engine: l.engine, Auth: people, Bulk: l.bulk, Drafts: l.drafts, Planner: asker, Checker: checker,
-			Tools: func() *tool.Box { return l.tools }, Server: none, Settings: none, Log: log},
+			Tools: func() *tool.Box { return l.tools }, Server: none, Settings: none,
+			WatchedDirectories: func() []string { return o.Config.Hooks.Directories }, Log: log},
 	)
 	actor, v := LocalActor(), buildinfo.Read()
 	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor,

@@ -309,6 +309,8 @@ type Server struct {
 type Hooks struct {
 	// URL is the address at which other systems reach kairosd.
 	URL string `yaml:"url"`
+	// Directories are those in which hooks may watch files, with the directories below them.
+	Directories []string `yaml:"directories"`
 	// Listen is a listener of their own, an address or a Unix socket. If it is empty, the listener of
 	// the server serves them.
 	Listen string `yaml:"listen"`
@@ -318,6 +320,9 @@ type Hooks struct {
 func (h Hooks) check() error {
 	if h.Listen == SocketScheme {
 		return errors.New("listen: name the socket, such as unix:/run/kairos/events.sock")
+	}
+	if slices.Contains(h.Directories, "") {
+		return errors.New("directories: name a directory, such as /data/in")
 	}
 	if h.URL == "" {
 		return nil
@@ -369,6 +374,11 @@ func (c *Config) resolve(dir string) {
 	for name, p := range c.Providers {
 		p.File = abs(p.File)
 		c.Providers[name] = p
+	}
+	for i, p := range c.Hooks.Directories {
+		if c.Hooks.Directories[i] = abs(p); p != "" {
+			c.Hooks.Directories[i], _ = filepath.Abs(abs(p)) // the working directory exists
+		}
 	}
 	c.Backup.Dir = abs(c.Backup.Dir)
 	c.Notifications.resolve(abs)

@@ -28,7 +28,8 @@ func (s *server) operations() *demo.Runner {
 	demonstrations := demo.New(demo.Config{Changed: app.RecordDemo(s.store, s.log)})
 	s.app = app.New(
 		app.Config{Store: s.store, Engine: s.engine, Auth: s.auth, Bulk: s.bulk, Drafts: s.drafts, Planner: plans, Checker: s.checker,
-			Tools: catalog{s.now}.box, Server: s.system, Settings: s.settings, Demo: demonstrations, Log: s.log},
+			Tools: catalog{s.now}.box, Server: s.system, Settings: s.settings, Demo: demonstrations,
+			WatchedDirectories: s.watchedDirectories, Log: s.log},
 	)
 	return demonstrations
 }
@@ -103,6 +104,9 @@ func (s *server) handlers(ctx context.Context, ln net.Listener) (handler, local 
 	}
 	return site, public.LocalHandler(&actor), func() { closeEvents(); site.Close(); public.Close(); hooks.Close() }, nil
 }
+
+// watchedDirectories returns the directories in which hooks may watch files.
+func (s *server) watchedDirectories() []string { return s.now().cfg.Hooks.Directories }
 
 // ready returns the reason why the daemon cannot serve requests, or nil.
 func (s *server) ready(ctx context.Context) error {

@@ -28,6 +28,7 @@ import (
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/hook"
 	"github.com/kairosd/kairosd/internal/metric"
 	"github.com/kairosd/kairosd/internal/notify"
 	"github.com/kairosd/kairosd/internal/schedule"
@@ -346,7 +347,7 @@ func (s *server) startRuns(ctx context.Context, end *closers) error {
 }
 
 // startUpkeep starts the work that repeats while the daemon runs: retention, checks, schedules,
-// notifications, and metrics.
+// watched files, notifications, and metrics.
 func (s *server) startUpkeep(ctx context.Context, wake chan struct{}, end *closers) {
 	timer := schedule.New(schedule.Config{Store: s.store, Engine: s.engine.Timed(), Backfill: s.bulk, Now: s.engine.Timed().Now,
 		Log: s.log})
@@ -355,6 +356,9 @@ func (s *server) startUpkeep(ctx context.Context, wake chan struct{}, end *close
 	s.system.schedule(ctx, &running)
 	running.Go(func() { s.checker.Run(ctx) })
 	running.Go(func() { timer.Run(ctx) })
+	files := hook.New(hook.Config{Store: s.store, Engine: s.engine, Log: s.log, Mask: s.masks.Mask}).Watch(hook.WatchConfig{
+		Store: s.store, Executing: s.engine.Timed().Executing, Directories: s.watchedDirectories, Now: s.engine.Timed().Now})
+	running.Go(func() { files.Run(ctx) })
 	s.startNotifying = sync.OnceFunc(func() {
 		running.Go(func() { s.notifier.Run(ctx) })
 		running.Go(func() { s.wakeOnRuns(ctx, wake) })

@@ -18,10 +18,11 @@ const (
 	HookStripe   HookScheme = "stripe"
 	HookSlack    HookScheme = "slack"
 	HookBearer   HookScheme = "bearer" // a token in Authorization
+	HookFiles    HookScheme = "files"  // no sender: kairosd finds new files in a directory
 )
 
 // HookSchemes lists all values.
-var HookSchemes = []HookScheme{HookStandard, HookGitHub, HookStripe, HookSlack, HookBearer}
+var HookSchemes = []HookScheme{HookStandard, HookGitHub, HookStripe, HookSlack, HookBearer, HookFiles}
 
 // Valid reports whether the value is known.
 func (s HookScheme) Valid() bool { return slices.Contains(HookSchemes, s) }
@@ -41,6 +42,15 @@ const (
 	// StoredRefusals is how many deliveries of senders that are not verified a hook stores, before it
 	// stores one per minute.
 	StoredRefusals = 60
+	// SettleDefault, SettleMin, and SettleMax are how long a file must be unchanged before it is delivered.
+	SettleDefault, SettleMin, SettleMax = 5 * time.Second, time.Second, time.Hour
+	// MaxWatchedFiles and MaxWatchedEntries limit the files that match the pattern of a hook, and the
+	// entries of directories that are read to find them.
+	MaxWatchedFiles, MaxWatchedEntries = 10_000, 100_000
+	// MaxWatchedDepth is the maximum number of parts of a pattern below the permitted directory.
+	MaxWatchedDepth = 8
+	// MaxFileStarts is how many files of a hook are delivered at once. The others follow a second later.
+	MaxFileStarts = 100
 	// MaxReplays is the maximum number of deliveries that one operation replays.
 	MaxReplays = 1000
 )
@@ -48,8 +58,12 @@ const (
 // HookSpec is what a person defines about a hook.
 type HookSpec struct {
 	Scheme HookScheme
-	// Secret is the name of a secret of the configuration.
+	// Secret is the name of a secret of the configuration. It is empty if the scheme is HookFiles.
 	Secret string
+	// Files is the pattern of the files that are delivered, such as /data/in/*.csv, and Settle is how long
+	// a file must be unchanged before that. Both are zero unless the scheme is HookFiles.
+	Files  string
+	Settle time.Duration
 	// Filter, Input, Signal, and SignalKey are CEL expressions. An empty filter accepts all. An empty
 	// input is the body.
 	Filter, Input     string
@@ -72,6 +86,12 @@ type Hook struct {
 	Actor                string // created the hook or changed it last; the actor of its runs
 	Rev                  int64
 	CreatedAt, UpdatedAt time.Time
+}
+
+// WatchedFile is a file that was delivered to a hook.
+type WatchedFile struct {
+	Event string // path, size, and modification time
+	Gone  bool   // the file was deleted or changed after that
 }
 
 // RunLabels returns the labels of the runs that a hook starts.

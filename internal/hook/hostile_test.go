@@ -34,8 +34,8 @@ func TestUnknownHooksLookLikeOthers(t *testing.T) {
 		{"a large body", strings.Repeat("x", domain.MaxHookBody+1), nil},
 	} {
 		want := ""
-		for _, path := range []string{"bearer", "github", "slack", "standard", "stripe", "lost", "paused", "none", "none/more", "", lost.ID,
-			strings.Repeat("x", 3000)} {
+		for _, path := range []string{"bearer", "files", "github", "slack", "standard", "stripe", "lost", "paused", "none", "none/more", "",
+			lost.ID, strings.Repeat("x", 3000)} {
 			got := w.send("/hooks/"+path, c.body, c.headers...)
 			if want == "" {
 				want = got

@@ -130,9 +130,10 @@ func (r *Receiver) Receive(ctx context.Context, q Request) (Outcome, error) {
 func (r *Receiver) find(ctx context.Context, key string) (h domain.Hook, secret string, err error) {
 	h, err = r.Store.Hook(ctx, key)
 	switch {
-	case domain.CodeOf(err) == domain.CodeNotFound, err == nil && h.Key != key: // key is an ID
-		n := int(sha256.Sum256([]byte(key))[0]) % len(domain.HookSchemes)
-		return domain.Hook{HookSpec: domain.HookSpec{Scheme: domain.HookSchemes[n]}}, r.decoy, nil
+	case domain.CodeOf(err) == domain.CodeNotFound,
+		err == nil && (h.Key != key || h.Scheme == domain.HookFiles): // key is an ID, or the hook has no address
+		n := int(sha256.Sum256([]byte(key))[0]) % len(signedSchemes)
+		return domain.Hook{HookSpec: domain.HookSpec{Scheme: signedSchemes[n]}}, r.decoy, nil
 	case err != nil:
 		return h, "", err
 	}
@@ -242,6 +243,9 @@ func read(contentType string, body []byte) (any, error) {
 
 // variables of the expressions of a hook.
 var variables = []string{"body", "headers", "id"}
+
+// signedSchemes are the schemes of hooks with an address.
+var signedSchemes = slices.DeleteFunc(slices.Clone(domain.HookSchemes), func(s domain.HookScheme) bool { return s == domain.HookFiles })
 
 // Check returns an error if an expression of a hook cannot be compiled.
 func Check(s domain.HookSpec) error {

@@ -91,6 +91,31 @@ func everyHookQuery(t *testing.T, s *Store, v domain.Version, must func(string, 
 	if _, err := s.HookDelivery(ctx, old.ID); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("an old delivery: %v", err)
 	}
+	files := h
+	files.ID, files.Key = domain.NewID(), "files"
+	files.HookSpec = domain.HookSpec{Scheme: domain.HookFiles, Files: "/in/*", Settle: time.Second}
+	do("create a hook for files", func(tx *Tx) error { return tx.Incoming().CreateHook(files) })
+	must("record a file", s.RecordDelivery(ctx, domain.HookDelivery{ID: domain.NewID(), HookID: files.ID, Key: "/in/a 1", Event: "/in/a 1",
+		State: domain.DeliveryRefused, ReceivedAt: now}))
+	watching, err := s.WatchingHooks(ctx)
+	if must("watching", err); len(watching) != 1 || watching[0].Files != "/in/*" || watching[0].Settle != time.Second {
+		t.Errorf("%+v", watching)
+	}
+	present := func(want int) {
+		t.Helper()
+		events, err := s.WatchedFiles(ctx, files.ID)
+		if must("files", err); len(events) != want {
+			t.Errorf("%q, want %d", events, want)
+		}
+	}
+	present(1)
+	must("mark", s.MarkFiles(ctx, files.ID, []domain.WatchedFile{{Event: "/in/a 1", Gone: true}}))
+	present(0)
+	if was, err := s.WasDelivered(ctx, files.ID, "/in/a 1"); err != nil || !was {
+		t.Errorf("%t %v", was, err)
+	}
+	must("mark again", s.MarkFiles(ctx, files.ID, []domain.WatchedFile{{Event: "/in/a 1"}}))
+	present(1)
 	do("delete", func(tx *Tx) error { return tx.Incoming().DeleteHook(h.ID) })
 	if _, err := s.Hook(ctx, "h"); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("a deleted hook: %v", err)

@@ -37,6 +37,14 @@ func (s schedules) RecordDelivery(_ context.Context, d domain.HookDelivery) erro
 	return core.Translate(err, "record a delivery")
 }
 
+// MarkFiles stores which of the files that were delivered to a hook exist.
+func (s schedules) MarkFiles(_ context.Context, hook string, files []domain.WatchedFile) error {
+	_, _, err := s.store.Do(s.store.by("mark files", domain.System), func(tx *Tx) (string, error) {
+		return "", tx.Incoming().MarkFiles(hook, files)
+	})
+	return core.Translate(err, "mark files")
+}
+
 // SendDelivered stores the signal of a delivery with the delivery. If a delivery with its key was
 // accepted before, it stores nothing and returns that one.
 func (s schedules) SendDelivered(_ context.Context, by domain.Actor, d domain.HookDelivery, x domain.Signal) (domain.HookDelivery, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/incoming"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -28,21 +29,28 @@ func (s *section) confirm(c *ui.Context, path string, fill func(domain.Hook) kit
 func (s *section) pausePage(c *ui.Context) error {
 	return s.confirm(c, "/pause", func(x domain.Hook) kit.ConfirmPage {
 		return kit.ConfirmPage{Heading: c.T("Pause %s", x.Key),
-			Text: c.T("Deliveries are refused with the status 503, so that most senders repeat them later. Active runs continue.")}
+			Text: c.T(pauseText(x))}
 	})
+}
+
+func pauseText(x domain.Hook) string {
+	if x.Scheme == domain.HookFiles {
+		return locale.Mark("New files wait until the hook is resumed. Active runs continue.")
+	}
+	return locale.Mark("Deliveries are refused with the status 503, so that most senders repeat them later. Active runs continue.")
 }
 
 func (s *section) resumePage(c *ui.Context) error {
 	return s.confirm(c, "/resume", func(x domain.Hook) kit.ConfirmPage {
 		return kit.ConfirmPage{Heading: c.T("Resume %s", x.Key),
-			Text: c.T("The hook accepts deliveries again. You can replay those that it refused.")}
+			Text: c.T("The hook accepts deliveries again, and files that arrived meanwhile. You can replay those that it refused.")}
 	})
 }
 
 func (s *section) deletePage(c *ui.Context) error {
 	return s.confirm(c, "/delete", func(x domain.Hook) kit.ConfirmPage {
 		return kit.ConfirmPage{Heading: c.T("Delete %s", x.Key), Danger: true,
-			Text: c.T("Its address stops working, and its stored deliveries are deleted. Its runs stay. This cannot be undone.")}
+			Text: c.T("It accepts no deliveries any more, and its stored deliveries are deleted. Its runs stay. This cannot be undone.")}
 	})
 }
 

@@ -28,7 +28,9 @@ func (s *section) delivery(c *ui.Context) error {
 		p.Actions = []kit.Link{{Text: c.T("Replay…"), Href: at + "/replay?" + url.Values{"delivery": {d.ID}}.Encode()}}
 	}
 	p.Facts = deliveryFacts(c, d)
-	p.Blocks = []kit.Block{body(c, d)}
+	if d.Remote != "" || d.Body != "" {
+		p.Blocks = []kit.Block{body(c, d)}
+	}
 	if len(d.Headers) > 0 {
 		headers, err := jsonvalue.Encode(headersOf(d))
 		if err != nil {
@@ -89,6 +91,10 @@ func deliveryFacts(c *ui.Context, d domain.HookDelivery) (out []kit.Fact) {
 		add(c.T("Code"), kit.Escape(d.Reason), "")
 	}
 	add(c.T("Sender"), kit.Escape(d.Remote), "")
+	if d.Remote == "" { // a file
+		add(c.T("Size"), c.Size(d.Size), "")
+		return out
+	}
 	if d.Verified {
 		add(c.T("Verified"), c.T("yes"), "")
 	} else {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -21,6 +22,7 @@ var schemeNames = map[domain.HookScheme]string{
 	domain.HookStripe:   locale.Mark("Stripe: signed, with a timestamp"),
 	domain.HookSlack:    locale.Mark("Slack: signed, with a timestamp"),
 	domain.HookBearer:   locale.Mark("Bearer token: not signed"),
+	domain.HookFiles:    locale.Mark("Files: new files in a directory"),
 }
 
 func schemes(c *ui.Context, chosen domain.HookScheme) (out []kit.Option) {
@@ -34,7 +36,7 @@ func schemes(c *ui.Context, chosen domain.HookScheme) (out []kit.Option) {
 func typed(c *ui.Context) EditPage {
 	f := func(name string) string { return strings.TrimSpace(c.Field(name)) }
 	return EditPage{Key: f("key"), Plan: f("plan"), Version: f("version"), Signal: f("signal"), SignalKey: f("signalKey"),
-		Secret: f("secret"), Filter: f("filter"), Input: f("input"), Labels: f("labels"),
+		Secret: f("secret"), Files: f("files"), Settle: f("settle"), Filter: f("filter"), Input: f("input"), Labels: f("labels"),
 		Scheme: schemes(c, domain.HookScheme(f("scheme")))}
 }
 
@@ -94,9 +96,20 @@ func fieldsOf(c *ui.Context, p EditPage) (f app.HookFields, err error) {
 	if err != nil {
 		return f, err
 	}
-	scheme := domain.HookScheme(c.Field("scheme"))
-	return app.HookFields{Plan: &p.Plan, Version: &version, Scheme: &scheme, Secret: &p.Secret, Filter: &p.Filter, Input: &p.Input,
-		Signal: &p.Signal, SignalKey: &p.SignalKey, Labels: &labels}, nil
+	scheme, settle := domain.HookScheme(c.Field("scheme")), time.Duration(0)
+	if scheme == domain.HookFiles {
+		p.Secret = ""
+	} else {
+		p.Files, p.Settle = "", ""
+	}
+	if p.Settle != "" {
+		if settle, err = time.ParseDuration(p.Settle); err != nil {
+			return f, domain.Errorf(domain.CodeInvalid, "%q is not a duration such as 5s", kit.Truncate(p.Settle, 40))
+		}
+	}
+	return app.HookFields{Plan: &p.Plan, Version: &version, Scheme: &scheme, Secret: &p.Secret, Files: &p.Files,
+		Settle: &settle, Filter: &p.Filter, Input: &p.Input, Signal: &p.Signal, SignalKey: &p.SignalKey,
+		Labels: &labels}, nil
 }
 
 // editPage shows the form with the settings of a hook.
@@ -107,6 +120,9 @@ func (s *section) editPage(c *ui.Context) error {
 	}
 	p := EditPage{Key: x.Key, Plan: x.PlanKey, Signal: x.Signal, SignalKey: x.SignalKey, Secret: x.Secret, Filter: x.Filter, Input: x.Input,
 		Scheme: schemes(c, x.Scheme), Labels: part.LabelText(x.Labels)}
+	if x.Scheme == domain.HookFiles {
+		p.Files, p.Settle = x.Files, x.Settle.String()
+	}
 	if x.Version > 0 {
 		p.Version = strconv.Itoa(x.Version)
 	}

@@ -101,6 +101,32 @@ func TestARejectedHook(t *testing.T) {
 	webtest.HasTexts(t, b.Post("/events/hooks/releases/edit", stale), http.StatusUnprocessableEntity, "has changed", "false")
 }
 
+// A hook for files shows its pattern, and deliveries without a sender.
+func TestAHookForFiles(t *testing.T) {
+	t.Parallel()
+	site, b := shop(t)
+	for _, bad := range [][3]string{{"files", "/etc/*", "hooks.directories"}, {"settle", "soon", "soon"}, {"settle", "2h", "2h0m0s"}} {
+		webtest.HasTexts(t, created(t, b, "scheme", "files", "files", "/srv/in/*.csv", bad[0], bad[1]), http.StatusUnprocessableEntity,
+			`role="alert"`, bad[2], "New hook")
+	}
+	p := created(t, b, "scheme", "files", "files", "/srv/in/*.csv", "settle", "2s")
+	webtest.HasTexts(t, p, http.StatusOK, "Hook created.", "/srv/in/*.csv", "unchanged for 2s", "10,000 files")
+	if strings.Contains(p.Body, site.URL+"/hooks/releases") || strings.Contains(p.Body, "GITHUB") {
+		t.Error("a hook for files has an address or a secret")
+	}
+	webtest.HasTexts(t, b.Get("/events/hooks"), http.StatusOK, "releases", "files")
+	webtest.HasTexts(t, send(t, b, "/events/hooks/releases/pause", `name="reason"`), http.StatusOK, "files wait")
+	webtest.HasTexts(t, b.Get("/events/hooks/releases/edit"), http.StatusOK, `value="/srv/in/*.csv"`, `value="2s"`)
+	problem := deliver(t, site, 1, func(d *domain.HookDelivery) {
+		d.Reason, d.Message, d.Remote, d.Verified, d.Body = "hook.files", "the files cannot be listed", "", false, ""
+	})
+	shown := b.Get("/events/deliveries/" + problem.ID)
+	webtest.HasTexts(t, shown, http.StatusOK, "the files cannot be listed")
+	if strings.Contains(shown.Body, "Verified") || strings.Contains(shown.Body, "Sender") {
+		t.Error("a problem with files shows a sender")
+	}
+}
+
 // The page of a hook lists its deliveries, selects them by outcome, and continues on a second page. The page
 // of a delivery shows its headers and its body, and the page of a run links to its delivery.
 func TestDeliveries(t *testing.T) {

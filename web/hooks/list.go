@@ -17,8 +17,8 @@ import (
 // list shows hooks, sorted by key.
 func (s *section) list(c *ui.Context) error {
 	p := ListPage{Shell: c.Shell("plans", c.T("Hooks")), Tabs: incoming.Tabs(c, incoming.Hooks), Find: strings.TrimSpace(c.Query("q")),
-		EmptyText: c.T("A hook is an address to which other systems deliver events. A delivery starts a run, or sends a signal. " +
-			"There is none yet.")}
+		EmptyText: c.T("A hook is an address to which other systems deliver events, or a directory with new files. A delivery " +
+			"starts a run, or sends a signal. There is none yet.")}
 	if p.Find != "" {
 		p.EmptyText = c.T("No hook has a key that contains this.")
 	}

@@ -33,7 +33,9 @@ type HookPage struct {
 	Actions    []kit.Link
 	Facts      []kit.Fact
 	Notes      []string // reasons why deliveries are refused, and warnings
-	Address    string
+	Address    string   // empty if the hook watches files
+	Files      string   // pattern
+	Settle     string
 	Rules      []Rule
 	Limits     []string
 	Deliveries Deliveries
@@ -84,6 +86,7 @@ type EditPage struct {
 	New                                   bool
 	Key, Plan, Version, Signal, SignalKey string
 	Secret, Filter, Input, Labels         string
+	Files, Settle                         string
 	Scheme                                []kit.Option
 	Plans                                 []string
 	Button                                string

@@ -40,11 +40,19 @@ func (s *section) hook(c *ui.Context) error {
 		return err
 	}
 	p := HookPage{Shell: c.Shell("plans", x.Key), Heading: x.Key, Status: status(x), Crumbs: crumbs(c, x), Facts: facts(c, x),
-		Actions: actions(c, x), Address: s.Base(c.Echo.Request()) + "/hooks/" + url.PathEscape(x.Key), Rules: rules(c, x),
-		Limits: limits(c)}
+		Actions: actions(c, x), Rules: rules(c, x), Limits: limits(c, x)}
+	if x.Scheme == domain.HookFiles {
+		p.Files = kit.Escape(x.Files)
+		p.Settle = c.T("Each file is delivered once, when it has been unchanged for %s.", x.Settle.String())
+	} else {
+		p.Address = s.Base(c.Echo.Request()) + "/hooks/" + url.PathEscape(x.Key)
+	}
 	if x.Paused != nil {
-		p.Notes = append(p.Notes, c.T("Paused by %s at %s: deliveries are refused, and senders repeat them.", kit.Escape(x.Paused.By),
-			c.Time(x.Paused.Since).Text))
+		text := locale.Mark("Paused by %s at %s: deliveries are refused, and senders repeat them.")
+		if x.Scheme == domain.HookFiles {
+			text = locale.Mark("Paused by %s at %s: files wait until the hook is resumed.")
+		}
+		p.Notes = append(p.Notes, c.T(text, kit.Escape(x.Paused.By), c.Time(x.Paused.Since).Text))
 		if x.Paused.Reason != "" {
 			p.Notes = append(p.Notes, kit.Escape(x.Paused.Reason))
 		}
@@ -77,9 +85,11 @@ func facts(c *ui.Context, x domain.Hook) []kit.Fact {
 	}
 	out := []kit.Fact{
 		to,
-		{Term: c.T("Scheme"), Text: string(x.Scheme)},
-		{Term: c.T("Secret"), Text: kit.Escape(x.Secret), Mono: true},
+		{Term: c.T("Source"), Text: string(x.Scheme)},
 		{Icon: "i-user", Term: c.T("Actor of its runs"), Text: kit.Escape(x.Actor)},
+	}
+	if x.Secret != "" {
+		out = append(out, kit.Fact{Term: c.T("Secret"), Text: kit.Escape(x.Secret), Mono: true})
 	}
 	if len(x.Labels) > 0 {
 		out = append(out, kit.Fact{Icon: "i-tag", Term: c.T("Labels"), Text: kit.Escape(part.LabelText(x.Labels))})
@@ -122,7 +132,14 @@ func rules(c *ui.Context, x domain.Hook) (out []Rule) {
 	return out
 }
 
-func limits(c *ui.Context) []string {
+func limits(c *ui.Context, x domain.Hook) []string {
+	if x.Scheme == domain.HookFiles {
+		return []string{
+			c.T("At most %s files may match.", c.Number(domain.MaxWatchedFiles)),
+			c.T("Deliveries are kept for %s days. A file is recognized as long as it exists.",
+				strconv.Itoa(int(domain.HookRetention.Hours()/24))),
+		}
+	}
 	return []string{
 		c.T("A delivery has at most %s.", c.Size(domain.MaxHookBody)),
 		c.T("%s deliveries per second, after %s at once.", strconv.Itoa(domain.HookRate), strconv.Itoa(domain.HookBurst)),

@@ -43,7 +43,7 @@ func Section(p Ports) ui.Section {
 		Done: []ui.Done{
 			{Name: "hook-created", Path: "/events/hooks/new", Message: locale.Mark("Hook created.")},
 			{Name: "hook-changed", Path: "/events/hooks/:hook/edit", Message: locale.Mark("Hook changed.")},
-			{Name: "hook-paused", Path: "/events/hooks/:hook/pause", Message: locale.Mark("Hook paused. Senders repeat their deliveries.")},
+			{Name: "hook-paused", Path: "/events/hooks/:hook/pause", Message: locale.Mark("Hook paused.")},
 			{Name: "hook-resumed", Path: "/events/hooks/:hook/resume", Message: locale.Mark("Hook resumed.")},
 			{Name: "hook-deleted", Path: "/events/hooks/:hook/delete", Message: locale.Mark("Hook deleted. Its runs stay.")},
 		},

@@ -56,6 +56,9 @@ func With(tb testing.TB, s *store.Store, r *enginetest.Registry) *World {
 	return &World{App: app.New(c), Config: c, Store: s, Engine: e}
 }
 
+// WatchedDirectory is the directory in which hooks may watch files.
+const WatchedDirectory = "/srv/in"
+
 // Config returns the configuration of an App with all required fields.
 func Config(tb testing.TB, s *store.Store, e *engine.Engine) app.Config {
 	tb.Helper()
@@ -80,5 +83,6 @@ func Config(tb testing.TB, s *store.Store, e *engine.Engine) app.Config {
 	drafts := draft.New(draft.Config{Store: s, Planner: plans, Engine: e})
 	tb.Cleanup(drafts.Close)
 	return app.Config{Store: s, Engine: e, Auth: people, Bulk: work, Drafts: drafts, Planner: plans, Checker: checker,
-		Tools: func() *tool.Box { return tools }, Server: none, Settings: none}
+		Tools: func() *tool.Box { return tools }, Server: none, Settings: none,
+		WatchedDirectories: func() []string { return []string{WatchedDirectory} }}
 }

@@ -31,7 +31,8 @@ func (c hookCommands) listCommand() *cobra.Command {
 	var f domain.HookFilter
 	cmd := &cobra.Command{
 		Use: "list", Short: "List hooks", Args: cobra.NoArgs,
-		Long:    "Lists hooks by key. A hook is an address, /hooks/KEY, to which another system delivers events.",
+		Long: "Lists hooks by key. A hook is an address, /hooks/KEY, to which another system delivers events,\n" +
+			"or a pattern of files.",
 		Example: "  kairos hooks\n  kairos hooks --filter order",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Page = l.Page()
@@ -42,10 +43,11 @@ func (c hookCommands) listCommand() *cobra.Command {
 				}
 				rows := [][]string{}
 				for _, h := range list {
-					rows = append(rows, []string{h.Key, hookTarget(h), string(h.Scheme), h.Secret, command.Yes(h.Paused != nil)})
+					rows = append(rows, []string{h.Key, hookTarget(h), string(h.Scheme), cli.Clip(h.Secret+h.Files, 60),
+						command.Yes(h.Paused != nil)})
 				}
-				return c.ListOf(append([]apitypes.Hook{}, list...), next, []string{"HOOK", "TARGET", "SCHEME", "SECRET", "PAUSED"}, rows,
-					"no hooks found")
+				return c.ListOf(append([]apitypes.Hook{}, list...), next,
+					[]string{"HOOK", "TARGET", "SCHEME", "SECRET OR FILES", "PAUSED"}, rows, "no hooks found")
 			})
 		},
 	}
@@ -75,8 +77,13 @@ func (c hookCommands) showCommand() *cobra.Command {
 				if c.JSON {
 					return c.Print(h)
 				}
-				c.Facts("hook "+h.Key, [][2]string{{"address", "/hooks/" + h.Key}, {"target", hookTarget(h.Hook)},
-					{"scheme", string(h.Scheme)}, {"secret", h.Secret}, {"filter", h.Filter}, {"input", h.Input}, {"key", h.SignalKey},
+				address, settle := "/hooks/"+h.Key, ""
+				if h.Scheme == domain.HookFiles {
+					address, settle = "", (time.Duration(h.SettleMs) * time.Millisecond).String()
+				}
+				c.Facts("hook "+h.Key, [][2]string{{"address", address}, {"files", h.Files}, {"settle", settle},
+					{"target", hookTarget(h.Hook)}, {"scheme", string(h.Scheme)}, {"secret", h.Secret}, {"filter", h.Filter},
+					{"input", h.Input}, {"key", h.SignalKey},
 					{"paused", command.Yes(h.Paused != nil)}, {"actor", h.Actor}, {"warning", strings.Join(h.Warnings, "; ")}})
 				return nil
 			})
@@ -86,7 +93,7 @@ func (c hookCommands) showCommand() *cobra.Command {
 
 // createCommand creates a hook, or changes one.
 func (c hookCommands) createCommand(create bool) *cobra.Command {
-	plan, scheme, labels, texts := "", "", []string(nil), map[string]*string{}
+	plan, scheme, settle, labels, texts := "", "", time.Duration(0), []string(nil), map[string]*string{}
 	cmd := &cobra.Command{
 		Use: "update HOOK", Short: "Change a hook", Args: cobra.ExactArgs(1),
 		Long: "Changes the settings of a hook that flags name.", Example: "  kairos hooks update orders --filter \"body.n > 1\"",
@@ -95,9 +102,13 @@ func (c hookCommands) createCommand(create bool) *cobra.Command {
 		cmd.Use, cmd.Short = "create NAME", "Create a hook"
 		cmd.Long = `Creates a hook: deliveries to /hooks/NAME start runs of a plan, or send a signal. --secret
 is the name of a secret of the configuration with hooks: true. --filter, --input, --signal, and
---signal-key are CEL expressions over body, headers, and id.`
+--signal-key are CEL expressions over body, headers, and id.
+
+With --files instead of --secret, kairosd finds new files in a directory under hooks.directories of
+the configuration. It delivers each file once, when it has been unchanged for the time of --settle.`
 		cmd.Example = "  kairos hooks create orders --plan order --scheme stripe --secret STRIPE --input '{\"order\": body.id}'\n" +
-			"  kairos hooks create paid --signal '\"paid.\" + body.order' --scheme bearer --secret SHOP"
+			"  kairos hooks create paid --signal '\"paid.\" + body.order' --scheme bearer --secret SHOP\n" +
+			"  kairos hooks create invoices --plan invoice --files '/data/in/*.pdf'"
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		e, given := apitypes.HookEdit{}, cmd.Flags().Changed
@@ -108,14 +119,18 @@ is the name of a secret of the configuration with hooks: true. --filter, --input
 			}
 			e.Plan, e.Version = &name, &version
 		}
-		for name, into := range map[string]**string{"secret": &e.Secret, "filter": &e.Filter, "input": &e.Input, "signal": &e.Signal,
-			"signal-key": &e.SignalKey} {
+		for name, into := range map[string]**string{"secret": &e.Secret, "files": &e.Files, "filter": &e.Filter,
+			"input": &e.Input, "signal": &e.Signal, "signal-key": &e.SignalKey} {
 			if given(name) {
 				*into = texts[name]
 			}
 		}
 		if given("scheme") {
 			e.Scheme = (*domain.HookScheme)(&scheme)
+		}
+		if given("settle") {
+			ms := settle.Milliseconds()
+			e.SettleMs = &ms
 		}
 		if given("label") {
 			m, err := command.ParseLabels(labels)
@@ -142,13 +157,18 @@ is the name of a secret of the configuration with hooks: true. --filter, --input
 			for _, w := range h.Warnings {
 				c.Notef("warning: %s\n", w)
 			}
+			if h.Scheme == domain.HookFiles {
+				return c.Done(h, "hook %s created; it starts with the files that exist", h.Key)
+			}
 			return c.Done(h, "hook %s created; its address is /hooks/%s", h.Key, h.Key)
 		})
 	}
 	f := cmd.Flags()
 	f.StringVar(&plan, "plan", "", "plan to run, or PLAN@VERSION")
-	f.StringVar(&scheme, "scheme", "", "signatures: standard, github, stripe, slack, or bearer")
+	f.StringVar(&scheme, "scheme", "", "signatures: standard, github, stripe, slack, or bearer; or files")
+	f.DurationVar(&settle, "settle", domain.SettleDefault, "how long a file must be unchanged")
 	for name, usage := range map[string]string{"secret": "name of a secret of the configuration",
+		"files":  "pattern of files to deliver, an absolute path",
 		"filter": "CEL expression that selects deliveries (default all)",
 		"input":  "CEL expression for the input or the data (default the body)",
 		"signal": "CEL expression for the name of the signal to send", "signal-key": "CEL expression for the key of the signal"} {

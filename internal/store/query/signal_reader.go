@@ -183,6 +183,29 @@ func (s *SignalReader) Hooks(ctx context.Context, f domain.HookFilter) (domain.L
 	return list, nil
 }
 
+// WatchingHooks lists the hooks that watch files, unless they are paused.
+func (s *SignalReader) WatchingHooks(ctx context.Context) ([]domain.Hook, error) {
+	rows, err := s.db.Q.HookWatching(ctx)
+	out := make([]domain.Hook, len(rows))
+	for i, r := range rows {
+		out[i] = incoming.HookOf(r.Hook, r.PlanPublicID, r.PlanKey)
+	}
+	return out, core.Translate(err, "list hooks")
+}
+
+// WatchedFiles lists the events of the files that were delivered to a hook, and were not deleted or
+// changed after that.
+func (s *SignalReader) WatchedFiles(ctx context.Context, hook string) ([]string, error) {
+	events, err := s.db.Q.HookFileList(ctx, hook)
+	return events, core.Translate(err, "list files")
+}
+
+// WasDelivered reports whether a file was delivered to a hook, and exists or existed in the last 30 days.
+func (s *SignalReader) WasDelivered(ctx context.Context, hook, event string) (bool, error) {
+	n, err := s.db.Q.HookFileCount(ctx, hook, event)
+	return n > 0, core.Translate(err, "read a file")
+}
+
 // Accepted returns the accepted delivery to a hook with a key, with its ID, run, and signal. It is zero
 // if there is none.
 func (s *SignalReader) Accepted(ctx context.Context, hook, key string) (domain.HookDelivery, error) {

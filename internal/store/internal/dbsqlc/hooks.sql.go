@@ -11,10 +11,10 @@ import (
 
 const HookChange = `-- name: HookChange :exec
 UPDATE hooks
-SET plan_id = ?1, version = ?2, scheme = ?3, secret = ?4, filter = ?5, input = ?6, signal = ?7,
-    signal_key = ?8, labels = ?9, paused_at = ?10, paused_by = ?11, paused_reason = ?12,
-    actor = ?13, rev = rev + 1, updated_at = ?14
-WHERE public_id = ?15
+SET plan_id = ?1, version = ?2, scheme = ?3, secret = ?4, files = ?5, settle = ?6, filter = ?7,
+    input = ?8, signal = ?9, signal_key = ?10, labels = ?11, paused_at = ?12, paused_by = ?13, paused_reason = ?14,
+    actor = ?15, rev = rev + 1, updated_at = ?16
+WHERE public_id = ?17
 `
 
 type HookChangeParams struct {
@@ -22,6 +22,8 @@ type HookChangeParams struct {
 	Version      int64
 	Scheme       string
 	Secret       string
+	Files        string
+	Settle       int64
 	Filter       string
 	Input        string
 	Signal       string
@@ -41,6 +43,8 @@ func (q *Queries) HookChange(ctx context.Context, arg HookChangeParams) error {
 		arg.Version,
 		arg.Scheme,
 		arg.Secret,
+		arg.Files,
+		arg.Settle,
 		arg.Filter,
 		arg.Input,
 		arg.Signal,
@@ -279,9 +283,82 @@ func (q *Queries) HookDeliveryOfRun(ctx context.Context, run string) (string, er
 	return public_id, err
 }
 
+const HookFileCount = `-- name: HookFileCount :one
+SELECT count(*) FROM hook_files AS f
+WHERE f.hook_id = (SELECT x.id FROM hooks AS x WHERE x.public_id = ?1) AND f.event = ?2
+`
+
+func (q *Queries) HookFileCount(ctx context.Context, hook string, event string) (int64, error) {
+	row := q.db.QueryRowContext(ctx, HookFileCount, hook, event)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const HookFileDelete = `-- name: HookFileDelete :execrows
+DELETE FROM hook_files WHERE (hook_id, event) IN
+    (SELECT f.hook_id, f.event FROM hook_files AS f WHERE f.gone_at <> 0 AND f.gone_at < ?1 LIMIT ?2)
+`
+
+func (q *Queries) HookFileDelete(ctx context.Context, before int64, max int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, HookFileDelete, before, max)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const HookFileInsert = `-- name: HookFileInsert :exec
+INSERT INTO hook_files (hook_id, event) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET gone_at = 0
+`
+
+func (q *Queries) HookFileInsert(ctx context.Context, hookID int64, event string) error {
+	_, err := q.db.ExecContext(ctx, HookFileInsert, hookID, event)
+	return err
+}
+
+const HookFileList = `-- name: HookFileList :many
+SELECT f.event FROM hook_files AS f
+WHERE f.gone_at = 0 AND f.hook_id = (SELECT x.id FROM hooks AS x WHERE x.public_id = ?1)
+`
+
+// Files that exist, as far as it is known.
+func (q *Queries) HookFileList(ctx context.Context, hook string) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, HookFileList, hook)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var event string
+		if err := rows.Scan(&event); err != nil {
+			return nil, err
+		}
+		items = append(items, event)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const HookFileMark = `-- name: HookFileMark :exec
+UPDATE hook_files SET gone_at = ?1
+WHERE hook_id = (SELECT x.id FROM hooks AS x WHERE x.public_id = ?2) AND event = ?3
+`
+
+func (q *Queries) HookFileMark(ctx context.Context, goneAt int64, hook string, event string) error {
+	_, err := q.db.ExecContext(ctx, HookFileMark, goneAt, hook, event)
+	return err
+}
+
 const HookInsert = `-- name: HookInsert :exec
-INSERT INTO hooks (public_id, key, plan_id, version, scheme, secret, filter, input, signal, signal_key, labels, actor, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13)
+INSERT INTO hooks (public_id, key, plan_id, version, scheme, secret, files, settle, filter, input, signal, signal_key, labels, actor, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)
 `
 
 type HookInsertParams struct {
@@ -291,6 +368,8 @@ type HookInsertParams struct {
 	Version   int64
 	Scheme    string
 	Secret    string
+	Files     string
+	Settle    int64
 	Filter    string
 	Input     string
 	Signal    string
@@ -308,6 +387,8 @@ func (q *Queries) HookInsert(ctx context.Context, arg HookInsertParams) error {
 		arg.Version,
 		arg.Scheme,
 		arg.Secret,
+		arg.Files,
+		arg.Settle,
 		arg.Filter,
 		arg.Input,
 		arg.Signal,
@@ -320,7 +401,7 @@ func (q *Queries) HookInsert(ctx context.Context, arg HookInsertParams) error {
 }
 
 const HookList = `-- name: HookList :many
-SELECT hooks.id, hooks.public_id, hooks."key", hooks.plan_id, hooks.version, hooks.scheme, hooks.secret, hooks."filter", hooks.input, hooks.signal, hooks.signal_key, hooks.labels, hooks.paused_at, hooks.paused_by, hooks.paused_reason, hooks.actor, hooks.rev, hooks.created_at, hooks.updated_at, cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
+SELECT hooks.id, hooks.public_id, hooks."key", hooks.plan_id, hooks.version, hooks.scheme, hooks.secret, hooks.files, hooks.settle, hooks."filter", hooks.input, hooks.signal, hooks.signal_key, hooks.labels, hooks.paused_at, hooks.paused_by, hooks.paused_reason, hooks.actor, hooks.rev, hooks.created_at, hooks.updated_at, cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
 FROM hooks LEFT JOIN plans AS p ON p.id = hooks.plan_id
 WHERE hooks.key > ?1 AND instr(lower(hooks.key), lower(cast(?2 AS text))) > 0
 ORDER BY hooks.key
@@ -351,6 +432,8 @@ func (q *Queries) HookList(ctx context.Context, after string, text string, max i
 			&i.Hook.Version,
 			&i.Hook.Scheme,
 			&i.Hook.Secret,
+			&i.Hook.Files,
+			&i.Hook.Settle,
 			&i.Hook.Filter,
 			&i.Hook.Input,
 			&i.Hook.Signal,
@@ -380,7 +463,7 @@ func (q *Queries) HookList(ctx context.Context, after string, text string, max i
 }
 
 const HookNamed = `-- name: HookNamed :one
-SELECT hooks.id, hooks.public_id, hooks."key", hooks.plan_id, hooks.version, hooks.scheme, hooks.secret, hooks."filter", hooks.input, hooks.signal, hooks.signal_key, hooks.labels, hooks.paused_at, hooks.paused_by, hooks.paused_reason, hooks.actor, hooks.rev, hooks.created_at, hooks.updated_at, cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
+SELECT hooks.id, hooks.public_id, hooks."key", hooks.plan_id, hooks.version, hooks.scheme, hooks.secret, hooks.files, hooks.settle, hooks."filter", hooks.input, hooks.signal, hooks.signal_key, hooks.labels, hooks.paused_at, hooks.paused_by, hooks.paused_reason, hooks.actor, hooks.rev, hooks.created_at, hooks.updated_at, cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
 FROM hooks LEFT JOIN plans AS p ON p.id = hooks.plan_id
 WHERE hooks.id = coalesce((SELECT k.id FROM hooks AS k WHERE k.key = ?1), (SELECT i.id FROM hooks AS i WHERE i.public_id = ?1))
 `
@@ -403,6 +486,8 @@ func (q *Queries) HookNamed(ctx context.Context, name string) (HookNamedRow, err
 		&i.Hook.Version,
 		&i.Hook.Scheme,
 		&i.Hook.Secret,
+		&i.Hook.Files,
+		&i.Hook.Settle,
 		&i.Hook.Filter,
 		&i.Hook.Input,
 		&i.Hook.Signal,
@@ -462,6 +547,67 @@ func (q *Queries) HookReplayable(ctx context.Context, arg HookReplayableParams) 
 	for rows.Next() {
 		var i HookReplayableRow
 		if err := rows.Scan(&i.PublicID, &i.ReceivedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const HookWatching = `-- name: HookWatching :many
+SELECT hooks.id, hooks.public_id, hooks."key", hooks.plan_id, hooks.version, hooks.scheme, hooks.secret, hooks.files, hooks.settle, hooks."filter", hooks.input, hooks.signal, hooks.signal_key, hooks.labels, hooks.paused_at, hooks.paused_by, hooks.paused_reason, hooks.actor, hooks.rev, hooks.created_at, hooks.updated_at, cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
+FROM hooks LEFT JOIN plans AS p ON p.id = hooks.plan_id
+WHERE hooks.scheme = 'files' AND hooks.paused_at = 0
+ORDER BY hooks.key
+`
+
+type HookWatchingRow struct {
+	Hook         Hook
+	PlanPublicID string
+	PlanKey      string
+}
+
+// Hooks that watch files.
+func (q *Queries) HookWatching(ctx context.Context) ([]HookWatchingRow, error) {
+	rows, err := q.db.QueryContext(ctx, HookWatching)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []HookWatchingRow{}
+	for rows.Next() {
+		var i HookWatchingRow
+		if err := rows.Scan(
+			&i.Hook.ID,
+			&i.Hook.PublicID,
+			&i.Hook.Key,
+			&i.Hook.PlanID,
+			&i.Hook.Version,
+			&i.Hook.Scheme,
+			&i.Hook.Secret,
+			&i.Hook.Files,
+			&i.Hook.Settle,
+			&i.Hook.Filter,
+			&i.Hook.Input,
+			&i.Hook.Signal,
+			&i.Hook.SignalKey,
+			&i.Hook.Labels,
+			&i.Hook.PausedAt,
+			&i.Hook.PausedBy,
+			&i.Hook.PausedReason,
+			&i.Hook.Actor,
+			&i.Hook.Rev,
+			&i.Hook.CreatedAt,
+			&i.Hook.UpdatedAt,
+			&i.PlanPublicID,
+			&i.PlanKey,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -182,6 +182,8 @@ type Hook struct {
 	Version      int64
 	Scheme       string
 	Secret       string
+	Files        string
+	Settle       int64
 	Filter       string
 	Input        string
 	Signal       string
@@ -218,6 +220,12 @@ type HookDelivery struct {
 	Signal     string
 	ReplayOf   string
 	ReceivedAt int64
+}
+
+type HookFile struct {
+	HookID int64
+	Event  string
+	GoneAt int64
 }
 
 type Memory struct {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
@@ -55,8 +56,8 @@ func (t Tx) CreateHook(h domain.Hook) error {
 		return err
 	}
 	return t.q.HookInsert(t.ctx, dbsqlc.HookInsertParams{PublicID: h.ID, Key: h.Key, PlanID: plan, Version: int64(h.Version),
-		Scheme: string(h.Scheme), Secret: h.Secret, Filter: h.Filter, Input: h.Input, Signal: h.Signal, SignalKey: h.SignalKey,
-		Labels: labels(h.Labels), Actor: h.Actor, CreatedAt: core.Micros(t.at)})
+		Scheme: string(h.Scheme), Secret: h.Secret, Files: h.Files, Settle: h.Settle.Microseconds(), Filter: h.Filter, Input: h.Input,
+		Signal: h.Signal, SignalKey: h.SignalKey, Labels: labels(h.Labels), Actor: h.Actor, CreatedAt: core.Micros(t.at)})
 }
 
 // ChangeHook stores the settings of a hook, and whether it is paused.
@@ -70,8 +71,9 @@ func (t Tx) ChangeHook(h domain.Hook) error {
 		p = *h.Paused
 	}
 	return t.q.HookChange(t.ctx, dbsqlc.HookChangeParams{PublicID: h.ID, PlanID: plan, Version: int64(h.Version), Scheme: string(h.Scheme),
-		Secret: h.Secret, Filter: h.Filter, Input: h.Input, Signal: h.Signal, SignalKey: h.SignalKey, Labels: labels(h.Labels),
-		PausedAt: core.Micros(p.Since), PausedBy: p.By, PausedReason: p.Reason, Actor: h.Actor, UpdatedAt: core.Micros(t.at)})
+		Secret: h.Secret, Files: h.Files, Settle: h.Settle.Microseconds(), Filter: h.Filter, Input: h.Input, Signal: h.Signal,
+		SignalKey: h.SignalKey, Labels: labels(h.Labels), PausedAt: core.Micros(p.Since), PausedBy: p.By, PausedReason: p.Reason,
+		Actor: h.Actor, UpdatedAt: core.Micros(t.at)})
 }
 
 // DeleteHook removes a hook with its deliveries.
@@ -87,9 +89,9 @@ func labels(m map[string]string) string {
 // HookOf maps the row of a hook.
 func HookOf(r dbsqlc.Hook, planID, planKey string) domain.Hook {
 	h := domain.Hook{ID: r.PublicID, Key: r.Key, PlanID: planID, PlanKey: planKey, Version: int(r.Version),
-		HookSpec: domain.HookSpec{Scheme: domain.HookScheme(r.Scheme), Secret: r.Secret, Filter: r.Filter, Input: r.Input, Signal: r.Signal,
-			SignalKey: r.SignalKey}, Actor: r.Actor, Rev: r.Rev, CreatedAt: core.FromMicros(r.CreatedAt),
-		UpdatedAt: core.FromMicros(r.UpdatedAt)}
+		HookSpec: domain.HookSpec{Scheme: domain.HookScheme(r.Scheme), Secret: r.Secret, Files: r.Files,
+			Settle: time.Duration(r.Settle) * time.Microsecond, Filter: r.Filter, Input: r.Input, Signal: r.Signal, SignalKey: r.SignalKey},
+		Actor: r.Actor, Rev: r.Rev, CreatedAt: core.FromMicros(r.CreatedAt), UpdatedAt: core.FromMicros(r.UpdatedAt)}
 	if r.Labels != "{}" && json.Unmarshal([]byte(r.Labels), &h.Labels) != nil {
 		h.Labels = nil // the row is checked by the integrity check
 	}
@@ -120,9 +122,14 @@ func Accepted(ctx context.Context, q *dbsqlc.Queries, hook, key string) (d domai
 
 // Record stores a delivery. run is the row of the run that it started, or 0.
 func (t Tx) Record(d domain.HookDelivery, run int64) error {
-	_, id, err := hookRow(t.ctx, t.q, d.HookID)
+	h, id, err := hookRow(t.ctx, t.q, d.HookID)
 	if err != nil {
 		return err
+	}
+	if h.Scheme == domain.HookFiles && d.Event != "" && d.ReplayOf == "" {
+		if err := t.q.HookFileInsert(t.ctx, id, d.Event); err != nil {
+			return err
+		}
 	}
 	if run == 0 && d.Run != "" {
 		r, err := t.q.RunRowID(t.ctx, d.Run)
@@ -144,6 +151,20 @@ func (t Tx) Record(d domain.HookDelivery, run int64) error {
 		return err
 	}
 	return t.q.HookContentInsert(t.ctx, row, core.EncodeJSON(d.Headers), d.Body)
+}
+
+// MarkFiles stores that files were deleted or changed after their delivery, or exist again.
+func (t Tx) MarkFiles(hook string, files []domain.WatchedFile) error {
+	for _, f := range files {
+		at := int64(0)
+		if f.Gone {
+			at = core.Micros(t.at)
+		}
+		if err := t.q.HookFileMark(t.ctx, at, hook, f.Event); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // DeliveryOf maps the row of a delivery, without its content.

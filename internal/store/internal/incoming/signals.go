@@ -133,7 +133,11 @@ func (t Tx) Expire(signals, deliveries time.Time, max int) (more bool, err error
 		return false, err
 	}
 	m, err := t.q.HookDeliveryDelete(t.ctx, core.Micros(deliveries), int64(max))
-	return n == int64(max) || m == int64(max), err
+	if err != nil {
+		return false, err
+	}
+	k, err := t.q.HookFileDelete(t.ctx, core.Micros(deliveries), int64(max))
+	return n == int64(max) || m == int64(max) || k == int64(max), err
 }
 
 // Drop removes a wait that has ended.
