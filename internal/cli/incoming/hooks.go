@@ -104,8 +104,9 @@ func (c hookCommands) createCommand(create bool) *cobra.Command {
 is the name of a secret of the configuration with hooks: true. --filter, --input, --signal, and
 --signal-key are CEL expressions over body, headers, and id.
 
-With --files instead of --secret, kairosd finds new files in a directory under hooks.directories of
-the configuration. It delivers each file once, when it has been unchanged for the time of --settle.`
+With --files instead of --secret, kairosd finds new files in a directory that hooks.directories
+of the configuration permits. It delivers each file once, when it has been unchanged for the
+time of --settle.`
 		cmd.Example = "  kairos hooks create orders --plan order --scheme stripe --secret STRIPE --input '{\"order\": body.id}'\n" +
 			"  kairos hooks create paid --signal '\"paid.\" + body.order' --scheme bearer --secret SHOP\n" +
 			"  kairos hooks create invoices --plan invoice --files '/data/in/*.pdf'"
