@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"net/url"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -66,7 +65,7 @@ func (h agentHandler) routes(a *API) {
 		})
 	mount(a, huma.Operation{OperationID: "get-agent", Method: http.MethodGet, Path: "/agents/{id}", Tags: tags, Summary: "Get an agent"},
 		func(ctx context.Context, in *agentIn) (*agentOut, error) {
-			v, err := h.agents.Get(ctx, actorOf(ctx), unescaped(in.ID))
+			v, err := h.agents.Get(ctx, actorOf(ctx), in.ID)
 			return &agentOut{v}, err
 		})
 	mount(
@@ -79,7 +78,7 @@ func (h agentHandler) routes(a *API) {
 			Summary:     "Get a model provider",
 		},
 		func(ctx context.Context, in *providerIn) (*providerOut, error) {
-			v, err := h.providers.Get(ctx, actorOf(ctx), unescaped(in.Name))
+			v, err := h.providers.Get(ctx, actorOf(ctx), in.Name)
 			return &providerOut{v}, err
 		},
 	)
@@ -114,12 +113,4 @@ func (h agentHandler) routes(a *API) {
 			return &providerOut{p}, err
 		},
 	)
-}
-
-// unescaped undoes the escaping of a name in an address.
-func unescaped(name string) string {
-	if want, err := url.PathUnescape(name); err == nil {
-		return want
-	}
-	return name
 }

@@ -126,7 +126,7 @@ func New(c Config) (*API, error) {
 	a.front = a.LocalHandler(c.Local)
 	a.stop, a.end = context.WithCancel(context.Background())
 	a.echo.HTTPErrorHandler = a.unrouted
-	a.echo.Use(a.observed)
+	a.echo.Use(a.observed, plainNames)
 	a.huma = humaecho.NewWithGroup(a.echo, a.echo.Group(Base), humaConfig(cmp.Or(c.Version.Version, "0")))
 
 	a.metaRoutes()
@@ -323,6 +323,22 @@ func (a *API) observed(next echo.HandlerFunc) echo.HandlerFunc {
 			a.Observe(c.Path(), c.Request().Method, c.Response().Status, time.Since(began))
 		}
 		return nil
+	}
+}
+
+// plainNames undoes the escaping of the names in an address, which echo keeps.
+func plainNames(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().URL.RawPath != "" {
+			names := slices.Clone(c.ParamValues())
+			for i, name := range names {
+				if plain, err := url.PathUnescape(name); err == nil {
+					names[i] = plain
+				}
+			}
+			c.SetParamValues(names...)
+		}
+		return next(c)
 	}
 }
 

@@ -53,7 +53,7 @@ type (
 
 // ref is the group in a request.
 func (in *GroupIn) ref(plan, node, code string) domain.FailureRef {
-	r := domain.FailureRef{PlanKey: plan, Node: node, Code: code, Fingerprint: unescaped(in.Fingerprint)}
+	r := domain.FailureRef{PlanKey: plan, Node: node, Code: code, Fingerprint: in.Fingerprint}
 	if r.Fingerprint == "any" {
 		r.Fingerprint = ""
 	}

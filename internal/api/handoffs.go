@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -86,10 +85,6 @@ func (h runHandler) listHandoffs(ctx context.Context, in *handoffsIn) (*handoffs
 }
 
 func (h runHandler) getHandoff(ctx context.Context, in *handoffIn) (*handoffOut, error) {
-	id, err := url.PathUnescape(in.ID)
-	if err != nil {
-		id = in.ID
-	}
-	found, err := h.runs.Handoff(ctx, actorOf(ctx), id)
+	found, err := h.runs.Handoff(ctx, actorOf(ctx), in.ID)
 	return &handoffOut{Body: found}, err
 }

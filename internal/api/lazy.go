@@ -24,6 +24,7 @@ func (a *API) add(op huma.Operation, build func(huma.API)) {
 	handler := sync.OnceValue(func() http.Handler {
 		own := echo.New()
 		own.HTTPErrorHandler = a.unrouted
+		own.Use(plainNames)
 		build(humaecho.NewWithGroup(own, own.Group(Base), humaConfig(cmp.Or(a.Version.Version, "0"))))
 		return own
 	})

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -44,15 +43,6 @@ type (
 	forgottenOut struct{ Body MemoryCleared }
 )
 
-// sessionOf returns the name of a session, without the escaping of the address.
-func sessionOf(escaped string) (string, error) {
-	name, err := url.PathUnescape(escaped)
-	if err != nil {
-		return "", domain.Errorf(domain.CodeNotFound, "session %q not found", escaped)
-	}
-	return name, nil
-}
-
 // searchPage is a page of a list that the store reads in parts.
 func searchPage[T any](
 	ctx context.Context, k *kernel, in *ListIn, read func(domain.Page) (domain.List[T], error),
@@ -87,23 +77,15 @@ func (h memoryHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "get-session-memory", Method: http.MethodGet, Path: "/sessions/{id}/memory", Tags: tags,
 		Summary: "List the memory of a session, newest first"},
 		func(ctx context.Context, in *memoriesIn) (*memoriesOut, error) {
-			session, err := sessionOf(in.Session)
-			if err != nil {
-				return nil, err
-			}
 			page, err := searchPage(ctx, h.kernel, &in.ListIn, func(p domain.Page) (domain.List[domain.Memory], error) {
-				return h.memory.Exchanges(ctx, actorOf(ctx), in.Owner, session, p)
+				return h.memory.Exchanges(ctx, actorOf(ctx), in.Owner, in.Session, p)
 			})
 			return &memoriesOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "clear-session-memory", Method: http.MethodDelete, Path: "/sessions/{id}/memory", Tags: tags,
 		Summary: "Clear the memory of a session; the journals of its runs stay"},
 		func(ctx context.Context, in *forgetIn) (*forgottenOut, error) {
-			session, err := sessionOf(in.Session)
-			if err != nil {
-				return nil, err
-			}
-			n, err := h.memory.Forget(ctx, app.SessionChange{Meta: meta(ctx), Owner: in.Owner, Session: session, Reason: in.Reason})
+			n, err := h.memory.Forget(ctx, app.SessionChange{Meta: meta(ctx), Owner: in.Owner, Session: in.Session, Reason: in.Reason})
 			return &forgottenOut{Body: MemoryCleared{Exchanges: n}}, err
 		})
 }

@@ -82,7 +82,7 @@ func (h toolHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Tags: tags,
 		Summary: "Get a tool with the schema of its arguments"},
 		func(ctx context.Context, in *toolIn) (*toolOut, error) {
-			t, err := h.tools.Get(ctx, actorOf(ctx), unescaped(in.Name))
+			t, err := h.tools.Get(ctx, actorOf(ctx), in.Name)
 			return &toolOut{t}, err
 		})
 	mount(a, huma.Operation{OperationID: "accept-tool", Method: http.MethodPost, Path: "/tools/{name}/accept", Tags: tags,
@@ -119,7 +119,7 @@ func (h toolHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "get-tool-server", Method: http.MethodGet, Path: "/tool-servers/{name}", Tags: tags,
 		Summary: "Get an MCP server"},
 		func(ctx context.Context, in *toolIn) (*serverOut, error) {
-			s, err := h.tools.Server(ctx, actorOf(ctx), unescaped(in.Name))
+			s, err := h.tools.Server(ctx, actorOf(ctx), in.Name)
 			return &serverOut{s}, err
 		})
 	mount(a, huma.Operation{OperationID: "retry-tool-server", Method: http.MethodPost, Path: "/tool-servers/{name}/retry", Tags: tags,

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -65,16 +64,12 @@ func (h viewHandler) saveView(ctx context.Context, in *viewIn) (*viewOut, error)
 }
 
 func (h viewHandler) getView(ctx context.Context, in *dropViewIn) (*viewOut, error) {
-	v, err := h.views.Get(ctx, actorOf(ctx), unescaped(in.Name), in.Shared)
+	v, err := h.views.Get(ctx, actorOf(ctx), in.Name, in.Shared)
 	return &viewOut{viewOf(v)}, err
 }
 
 func (h viewHandler) dropView(ctx context.Context, in *dropViewIn) (*viewOut, error) {
-	name, err := url.PathUnescape(in.Name)
-	if err != nil {
-		return nil, domain.Errorf(domain.CodeNotFound, "view %q not found", in.Name)
-	}
-	v, err := h.views.Delete(ctx, app.ViewChange{Meta: meta(ctx), Name: name, Shared: in.Shared})
+	v, err := h.views.Delete(ctx, app.ViewChange{Meta: meta(ctx), Name: in.Name, Shared: in.Shared})
 	return &viewOut{viewOf(v)}, err
 }
 

@@ -18,10 +18,7 @@ const similar = 8
 
 // handoff serves the page of a handoff.
 func (s *section) handoff(c *ui.Context) error {
-	id, err := url.PathUnescape(c.Param("handoff"))
-	if err != nil {
-		id = c.Param("handoff")
-	}
+	id := c.Param("handoff")
 	h, err := s.Reader.Handoff(c, id)
 	if err != nil {
 		return s.noHandoff(c, id, err)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/a-h/templ"
@@ -144,7 +145,16 @@ func (c *Context) WithContext(ctx context.Context) *Context {
 }
 
 // Param returns a path parameter.
-func (c *Context) Param(name string) string { return c.Echo.Param(name) }
+func (c *Context) Param(name string) string {
+	text := c.Echo.Param(name)
+	if c.Echo.Request().URL.RawPath == "" {
+		return text
+	}
+	if plain, err := url.PathUnescape(text); err == nil { // echo keeps the escaping
+		return plain
+	}
+	return text
+}
 
 // Query returns a query parameter.
 func (c *Context) Query(name string) string { return c.Echo.QueryParam(name) }
