@@ -128,10 +128,13 @@ func (s *State) SetMemory(v any) {
 }
 
 // move changes the phase of a step, and updates the number of waiting items.
-func (s *State) move(w *Step, p Phase) {
-	was := w.Waiting()
-	w.Phase = p
-	if f := s.Foreach[w.VisitKey]; f != nil && w.Item != NoItem && was != w.Waiting() {
+func (s *State) move(w *Step, p Phase) { moveFor(s, w, p, w.Reason) }
+
+// moveFor is move with the reason of a wait.
+func moveFor(s *State, w *Step, p Phase, reason domain.WaitReason) {
+	was := w.idle()
+	w.Phase, w.Reason = p, reason
+	if f := s.Foreach[w.VisitKey]; f != nil && w.Item != NoItem && was != w.idle() {
 		if was {
 			f.Waiting--
 		} else {
@@ -139,6 +142,10 @@ func (s *State) move(w *Step, p Phase) {
 		}
 	}
 }
+
+// idle reports whether a step holds no slot. A step whose child run has not ended holds one, so that
+// max_parallel limits the number of child runs.
+func (w *Step) idle() bool { return w.Waiting() && w.Reason != domain.WaitChild }
 
 // InFlight reports whether an attempt is in flight according to the journal. An attempt of a pure
 // node has no intent row, but its non-idempotent sub-steps do.

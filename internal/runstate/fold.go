@@ -169,8 +169,7 @@ func applyAttempt(s *State, w *Step, e *domain.Entry) error {
 
 // applyWait makes the step wait for a time, an approval, or an event.
 func applyWait(s *State, w *Step, k StepKey, e *domain.Entry) error {
-	s.move(w, PhaseWaiting)
-	w.Reason = domain.WaitReason(e.Reason)
+	moveFor(s, w, PhaseWaiting, domain.WaitReason(e.Reason))
 	w.Attempt = max(w.Attempt, e.Attempt)
 	w.Since, w.Due, w.Ref, w.Input, w.RequestSeq = e.At, e.DueAt, e.Ref, e.Input, e.Seq
 	w.ReplanTarget = nil

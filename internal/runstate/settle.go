@@ -103,7 +103,7 @@ func (s *State) close(e *domain.Entry, k StepKey, d walk.Decision, out any) {
 	if k.Item != NoItem {
 		if f := s.Foreach[k.VisitKey]; f != nil {
 			f.OpenItems--
-			if w != nil && w.Waiting() {
+			if w != nil && w.idle() {
 				f.Waiting--
 			}
 		}

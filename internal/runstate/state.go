@@ -101,7 +101,8 @@ type Foreach struct {
 	OpenItems int    // items begun and not settled
 	BegunAll  bool   // no item is left to begin
 	Values    []byte // digest of the values that approvals of the items are bound to
-	// Waiting is the number of open items that wait or are in doubt. They hold no slot.
+	// Waiting is the number of open items that wait or are in doubt. They hold no slot. An item that waits for
+	// its child run does.
 	Waiting int
 }
 
