@@ -63,6 +63,8 @@ func canonicalNode(t *tree) any {
 			return canonicalNode(v)
 		case "on_error":
 			return canonicalRules(v)
+		case "do":
+			return canonicalPlan(v)
 		}
 		return canonicalValue(v)
 	})

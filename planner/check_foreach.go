@@ -103,13 +103,16 @@ func (k *compiler) comparedAsText(c *walk.Condition, at *tree, node string) {
 	}
 }
 
+// usesItem reports whether a reference reads the item of a list, or its index.
+func usesItem(ref *walk.Reference) bool { return ref.Root == walk.RefItem || ref.Root == walk.RefIndex }
+
 // itemUse reports references to the item outside a foreach. s may be the undo of a step.
 func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
-	if n.Input == nil {
+	if n.Input == nil || k.p.Each {
 		return
 	}
 	for _, ref := range n.Input.References() {
-		if ref.Root == walk.RefItem || ref.Root == walk.RefIndex {
+		if usesItem(ref.Reference) {
 			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "ref.item",
 				message.New("add foreach: with the list"), "${%s} is used outside a foreach", ref.Text)
 		}
@@ -140,7 +143,7 @@ func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
 		return
 	}
 	for _, ref := range list.References() {
-		if ref.Root == walk.RefItem || ref.Root == walk.RefIndex || ref.Root == walk.RefSecret || ref.IsCallback() {
+		if usesItem(ref) && !k.p.Each || ref.Root == walk.RefSecret || ref.IsCallback() {
 			k.r.error(at, s.ID, "foreach.reference", message.New("refer to input, last, memory, value, or output.<node>"),
 				"foreach: the list cannot use ${%s}", ref.Text)
 			return

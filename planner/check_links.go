@@ -73,8 +73,11 @@ func (k *compiler) resolve(name string, at func() *tree, node, what string) (int
 	switch {
 	case !ok:
 		k.broken = true
-		k.r.error(at(), node, unknownCode[what],
-			k.r.suggest(name, func() []string { return keys(k.names) }, message.New("add the step, or correct the name")),
+		suggestion := k.r.suggest(name, func() []string { return keys(k.names) }, message.New("add the step, or correct the name"))
+		if !k.r.full() && insideOf(k.d, name) {
+			suggestion = message.New("steps of a block can only name each other; write needs: or an edge for the step with do:")
+		}
+		k.r.error(at(), node, unknownCode[what], suggestion,
 			"%s refers to step %s, which does not exist", linkWord(k.d, what), jsonvalue.Quote(name))
 		return 0, false
 	case j < 0:

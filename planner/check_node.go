@@ -112,7 +112,9 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 			}
 		}
 	case walk.TypePlan:
-		k.subPlan(n, s)
+		if s.Do == nil {
+			k.subPlan(n, s)
+		}
 	case walk.TypeWait, walk.TypeApproval:
 		k.control(n, s)
 	}
@@ -231,7 +233,7 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 			jsonvalue.Quote(n.Tool))
 		return
 	}
-	if info.Denied != nil && info.Denied(k.d.ID) {
+	if info.Denied != nil && info.Denied(walk.PlanOf(k.d.ID)) {
 		k.r.warn(s.field("tool"), s.ID, "node.tool_denied", message.New("ask an administrator to allow it under tools.permissions"),
 			"tool %s is denied to this plan, so the step will fail", jsonvalue.Quote(n.Tool))
 	}

@@ -177,8 +177,11 @@ func (k analyzer) known(r read) (int, bool) {
 	j, ok := k.p.Index[r.name]
 	if !ok {
 		suggestion := message.Message{}
-		if !r.plain || k.r.warnings < maxWarnings {
+		if (!r.plain || k.r.warnings < maxWarnings) && !k.r.full() {
 			suggestion = k.r.suggest(r.name, k.nodeNames, message.New("add the step, or correct the name"))
+			if advice := blockAdvice(k.d, r.name); !advice.IsZero() {
+				suggestion = advice
+			}
 		}
 		if i, isKey := k.names[r.name]; isKey && i >= 0 {
 			suggestion = message.New("outputs are named by id: did you mean %s?", k.specs[i].ID)

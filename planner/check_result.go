@@ -24,7 +24,7 @@ func compileResult(k *compiler, v any) {
 		return
 	}
 	for _, ref := range t.References() {
-		if ref.Root == walk.RefItem || ref.Root == walk.RefIndex || ref.Root == walk.RefSecret || ref.IsCallback() {
+		if usesItem(ref.Reference) && !k.p.Each || ref.Root == walk.RefSecret || ref.IsCallback() {
 			k.r.error(at.at(ref.At), "", "ref.malformed",
 				message.New("refer to input, last, memory, value, status.<node>, or output.<node>"),
 				"the result cannot use ${%s}", ref.Text)

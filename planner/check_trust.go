@@ -94,13 +94,13 @@ func (k analyzer) ruleOfTwo() {
 	sources := k.untrustedSources()
 	for i := range k.p.Nodes {
 		n := &k.p.Nodes[i]
-		if from := k.undoReadsUntrusted(i, sources); from >= 0 && k.c.changes(n.Undo, k.p.ID) {
+		if from := k.undoReadsUntrusted(i, sources); from >= 0 && k.c.changes(n.Undo, walk.PlanOf(k.p.ID)) {
 			k.r.warn(k.specs[i].undo.tree, n.ID, "plan.rule_of_two",
 				message.New("remove the reference, or set the permission of its tool to ask"),
 				"the undo of step %s may change other systems after reading the output of step %s, which may be untrusted input, "+
 					"in a run with private data (%s)", jsonvalue.Quote(n.ID), jsonvalue.Quote(k.p.Nodes[from].ID), private)
 		}
-		if sources[i] < 0 || !k.c.changes(n, k.p.ID) {
+		if sources[i] < 0 || !k.c.changes(n, walk.PlanOf(k.p.ID)) {
 			continue
 		}
 		from := message.New("the output of step %s, which may be untrusted input", jsonvalue.Quote(k.p.Nodes[sources[i]].ID))

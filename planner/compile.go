@@ -81,7 +81,7 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = g.InputSchema, g.Limits, d.strict(g.Strict),
 			g.OnFailure == "continue_branches"
 		defaults, start = g.Defaults, g.Start
-		k.p.Values = g.Values
+		k.p.Values, k.p.Each = g.Values, g.Each
 		compileResult(k, g.Result)
 		compileRunSettings(k, g.RunSettings)
 		k.graphSpecs(g)
@@ -114,7 +114,7 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 	a.rejections()
 	k.roots(start)
 	a.analyse()
-	if first {
+	if first && d.outer == nil {
 		checkDocumentSecrets(d.tree, r)
 	}
 	return k.p
@@ -125,15 +125,22 @@ func (k *compiler) graphSpecs(g *Graph) {
 	k.specs = make([]spec, len(g.order))
 	for i, key := range g.order {
 		k.specs[i] = spec{Node: g.Nodes[key], key: key, tree: nodes.items[i], keyTree: nodes.keys[i]}
-		enterRace(k, &k.specs[i])
-		enterUndo(&k.specs[i])
+		enterNode(k, &k.specs[i])
 	}
 	for i, key := range g.finallyOrder {
 		t := k.d.tree.get("finally")
 		k.specs = append(k.specs, spec{Node: g.Finally[key], key: key, tree: t.items[i], keyTree: t.keys[i], finally: true})
-		enterRace(k, &k.specs[len(k.specs)-1])
-		enterUndo(&k.specs[len(k.specs)-1])
+		enterNode(k, &k.specs[len(k.specs)-1])
 	}
+}
+
+// enterNode completes the spec of a step of a graph.
+func enterNode(k *compiler, s *spec) {
+	if s.Do != nil {
+		s.Type = blockType
+	}
+	enterRace(k, s)
+	enterUndo(s)
 }
 
 // nodes compiles each node separately.
@@ -148,6 +155,7 @@ func (k *compiler) nodes(defaults Defaults) {
 			StepFacts: walk.StepFacts{Skill: s.skill, Task: s.task, ExpectedOutput: s.expected, Order: s.order}}
 		k.template(n, s)
 		k.action(n, s)
+		compileBlock(k, n, s)
 		k.schema(s.OutputSchema, s.field("output_schema"), s.ID)
 		k.attempts(n, s, defaults)
 		k.when(n, s)
@@ -160,6 +168,9 @@ func (k *compiler) nodes(defaults Defaults) {
 // language.
 func (k *compiler) attempts(n *walk.ProgramNode, s *spec, defaults Defaults) {
 	asks := n.Type == walk.TypeApproval
+	if s.Do != nil { // they apply to the steps of the block
+		defaults = Defaults{}
+	}
 	if s.finally { // its failure never changes the outcome of the run
 		defaults.OnError, defaults.ErrorRules = string(walk.OnErrorContinue), nil
 	}

@@ -34,6 +34,7 @@ var objectForm = map[string]message.Message{
 	"on_error": message.New("write %s", "{code: timeout, to: sorry}"),
 	"schedule": message.New("write %s", "{cron: \"30 2 * * 1-5\", time_zone: Europe/Madrid}"),
 	"undo":     message.New("write %s", "{tool: …, input: {…}}"),
+	"block":    message.New("write %s", "do: {nodes: {…}, edges: […]}"),
 	"retry": message.New(
 		"write %s",
 		"{max_attempts: 3}",
@@ -89,6 +90,8 @@ func article(what string) message.Message {
 		return message.Verbatim(what)
 	case "condition":
 		return message.New("a condition")
+	case "block":
+		return message.New("a block")
 	case "plan":
 		return message.New("a plan")
 	}
@@ -336,8 +339,8 @@ func decodeDocument(d *Document, r *reporter) {
 				o.wrong(v, "values", message.New("an object"))
 			}
 		}
-		g.Result = o.value("result")
-		decodeNodes(g, o)
+		g.Result, g.Each = o.value("result"), o.boolean("each")
+		decodeNodes(d, g, o)
 		decodeEdges(g, o)
 		d.Graph = g
 	} else {

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
@@ -9,10 +10,10 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-func decodeNodes(g *Graph, o *object) {
+func decodeNodes(d *Document, g *Graph, o *object) {
 	nodes := o.field("nodes")
 	if nodes == nil {
-		o.r.error(o.t.get("nodes"), "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
+		o.r.error(cmp.Or(o.t.get("nodes"), o.t), o.node, "plan.no_nodes", message.New("add a step"), "the plan has no steps")
 		return
 	}
 	if nodes.kind != treeMap {
@@ -29,14 +30,14 @@ func decodeNodes(g *Graph, o *object) {
 		return
 	}
 	for i, k := range nodes.keys {
-		g.Nodes[k.text] = decodeNode(k, nodes.items[i], o.r)
+		g.Nodes[k.text] = decodeNode(d, k, nodes.items[i], o.r)
 		g.order = append(g.order, k.text)
 	}
-	decodeFinally(g, o)
+	decodeFinally(d, g, o)
 }
 
 // decodeFinally reads the steps that run after all others.
-func decodeFinally(g *Graph, o *object) {
+func decodeFinally(d *Document, g *Graph, o *object) {
 	nodes := o.field("finally")
 	switch {
 	case nodes == nil:
@@ -53,12 +54,12 @@ func decodeFinally(g *Graph, o *object) {
 	}
 	g.Finally = map[string]Node{}
 	for i, k := range nodes.keys {
-		g.Finally[k.text] = decodeNode(k, nodes.items[i], o.r)
+		g.Finally[k.text] = decodeNode(d, k, nodes.items[i], o.r)
 		g.finallyOrder = append(g.finallyOrder, k.text)
 	}
 }
 
-func decodeNode(key, t *tree, r *reporter) Node {
+func decodeNode(d *Document, key, t *tree, r *reporter) Node {
 	id := key.text
 	o := newObject(t, r, "node", id)
 	n := Node{ID: o.text("id"), Type: o.text("type"), Tool: o.text("tool"), Agent: o.text("agent"), Plan: o.text("plan"),
@@ -73,8 +74,9 @@ func decodeNode(key, t *tree, r *reporter) Node {
 		n.ID = id
 	}
 	decodeWait(o, &n)
+	n.Do = decodeBlock(d, o, n)
 	n.Undo = decodeUndo(o)
-	if v := t.get("type"); n.Type == "" && !o.bad && (v == nil || v.kind == treeNull || v.kind == treeString) {
+	if v := t.get("type"); n.Type == "" && n.Do == nil && !o.bad && (v == nil || v.kind == treeNull || v.kind == treeString) {
 		suggestion := message.New("add type:, for example type: tool")
 		for _, k := range t.keys {
 			if near := suggest.Nearest(k.text, []string{"type"}); near != "" && k.text != "type" {

@@ -157,6 +157,9 @@ func inline(plan *yaml.Node) {
 	for _, n := range slices.Concat(at(plan, "nodes").Content, at(plan, "finally").Content, at(plan, "steps").Content,
 		[]*yaml.Node{at(plan, "defaults")}) {
 		short(n)
+		if block := at(n, "do"); block.Kind == yaml.MappingNode {
+			inline(block)
+		}
 	}
 }
 
@@ -214,29 +217,9 @@ func graphObject(g *Graph) (ordered, error) {
 	if g == nil {
 		return nil, errors.New("no graph")
 	}
-	nodes := ordered{}
-	for _, key := range nodeOrder(g.order, g.Nodes) {
-		o, err := nodeObject(key, g.Nodes[key])
-		if err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, member{key, o})
-	}
-	edges := make([]any, len(g.Edges))
-	for i, e := range g.Edges {
-		edges[i] = ordered{{"from", e.From}, {"to", e.To}, {"condition", text(e.Condition)}}
-	}
-	var finally any
-	if len(g.Finally) > 0 {
-		list := ordered{}
-		for _, key := range nodeOrder(g.finallyOrder, g.Finally) {
-			o, err := nodeObject(key, g.Finally[key])
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, member{key, o})
-		}
-		finally = list
+	body, err := bodyObject(g)
+	if err != nil {
+		return nil, err
 	}
 	var metadata any
 	if len(g.Metadata) > 0 {
@@ -255,16 +238,50 @@ func graphObject(g *Graph) (ordered, error) {
 		{"limits", limitsObject(g.Limits)},
 		{"on_failure", text(g.OnFailure)},
 		{"strict", given(g.Strict)},
+		{"each", flag(g.Each)},
 	}
-	o = slices.Concat(o, g.members(), ordered{{"metadata", metadata}, {"values", mapOrNil(g.Values)}, {"nodes", nodes}})
-	if len(edges) > 0 {
-		o = append(o, member{"edges", edges})
+	return slices.Concat(o, g.members(), ordered{{"metadata", metadata}, {"values", mapOrNil(g.Values)}}, body), nil
+}
+
+// bodyObject is the part of a graph that a block has, too: its nodes, edges, and result.
+func bodyObject(g *Graph) (ordered, error) {
+	nodes, err := nodesObject(g.order, g.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	edges := make([]any, len(g.Edges))
+	for i, e := range g.Edges {
+		edges[i] = ordered{{"from", e.From}, {"to", e.To}, {"condition", text(e.Condition)}}
 	}
 	result, err := jsonvalue.Normalize(g.Result)
 	if err != nil {
 		return nil, fmt.Errorf("result: %w", err)
 	}
-	return append(o, member{"finally", finally}, member{"result", result}), nil
+	o := ordered{{"nodes", nodes}}
+	if len(edges) > 0 {
+		o = append(o, member{"edges", edges})
+	}
+	if len(g.Finally) > 0 {
+		finally, err := nodesObject(g.finallyOrder, g.Finally)
+		if err != nil {
+			return nil, err
+		}
+		o = append(o, member{"finally", finally})
+	}
+	return append(o, member{"result", result}), nil
+}
+
+// nodesObject is a map of nodes in file order.
+func nodesObject(order []string, nodes map[string]Node) (ordered, error) {
+	list := ordered{}
+	for _, key := range nodeOrder(order, nodes) {
+		o, err := nodeObject(key, nodes[key])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, member{key, o})
+	}
+	return list, nil
 }
 
 // nodeObject is a node as it appears under its key.
@@ -294,6 +311,10 @@ func nodeObject(key string, n Node) (ordered, error) {
 			return nil, fmt.Errorf("undo: %w", err)
 		}
 	}
+	do, err := blockObject(n.Do)
+	if err != nil {
+		return nil, fmt.Errorf("block of node %s: %w", cmp.Or(key, n.ID), err)
+	}
 	return ordered{
 		{"id", text(id)},
 		{"type", text(n.Type)},
@@ -318,6 +339,7 @@ func nodeObject(key string, n Node) (ordered, error) {
 		{"max_parallel", number(int64(n.MaxParallel))},
 		{"max_visits", number(int64(n.MaxVisits))},
 		{"output_schema", n.OutputSchema},
+		{"do", do},
 		{"undo", undo},
 	}, nil
 }

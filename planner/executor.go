@@ -66,10 +66,14 @@ func (e *Executor) Execute(ctx context.Context, graph *Graph, state *State) (*St
 	if err != nil {
 		return state, err
 	}
-	for i := range program.Nodes {
-		if n := &program.Nodes[i]; e.handler(n) == nil {
-			return state, fmt.Errorf("node %q: no handler for type %q", n.ID, n.TypeName)
+	var missing error
+	walk.EachNode(program, func(path string, n *walk.ProgramNode) {
+		if missing == nil && e.handler(n) == nil {
+			missing = fmt.Errorf("node %q: no handler for type %q", path, n.TypeName)
 		}
+	})
+	if missing != nil {
+		return state, missing
 	}
 	input, err := jsonvalue.Normalize(state.input())
 	if err != nil {
@@ -350,6 +354,9 @@ func (e *Executor) handler(n *walk.ProgramNode) Handler {
 	if h := e.HandlersByID[n.ID]; h != nil {
 		return h
 	}
+	if n.Block != nil {
+		return e.block(n.Block.Program)
+	}
 	for _, name := range []string{n.TypeName, n.Type} {
 		if h := e.Handlers[name]; h != nil {
 			return h
@@ -367,4 +374,18 @@ func (e *Executor) handler(n *walk.ProgramNode) Handler {
 		return func(_ context.Context, n Node, _ *State) (any, error) { return nil, walk.StatedFailure(n.Input) }
 	}
 	return nil
+}
+
+// block returns the handler of a node with do: it walks the nodes of the block.
+func (e *Executor) block(p *walk.Program) Handler {
+	return func(ctx context.Context, n Node, _ *State) (any, error) {
+		input := n.Input
+		if p.Each {
+			input, _, _ = walk.ItemInput(n.Input)
+		}
+		state := &State{Last: input, Outputs: map[string]any{"input": input}}
+		x := &execution{e: e, graph: n.Do, program: p, state: state, walk: walk.New(p, walk.Facts{RunID: e.RunID, Input: n.Input})}
+		err := x.run(ctx)
+		return state.Last, err
+	}
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/message"
@@ -112,7 +113,15 @@ var foreignKeys = map[string]map[string]message.Message{
 }
 
 // foreignKey returns advice for a key of another plan language, or a zero message.
-func foreignKey(what, key string) message.Message { return foreignKeys[what][key] }
+func foreignKey(what, key string) message.Message {
+	if what == "block" && slices.Contains(blockSettings, key) {
+		return message.New("write it on the step, next to do:")
+	}
+	return foreignKeys[what][key]
+}
+
+// blockSettings are keys of the step around a block.
+var blockSettings = []string{"foreach", "max_parallel", "input", "timeout", "retry", "on_error", "needs", "when", "undo"}
 
 // foreignEnd returns advice for the names that other systems give to the start and the end of a
 // graph, if no node has that name.

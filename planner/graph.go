@@ -32,6 +32,8 @@ type Graph struct {
 	Values map[string]any
 	// Result is the template of the run's output. Nil: the nodes without successors give it.
 	Result any
+	// Each is set in a plan that kairosd made of a block: the input of its runs is {item, index, input}.
+	Each bool
 
 	// order holds node IDs in file order. IDs that are missing from it, as in graphs built in Go,
 	// follow in lexical order.
@@ -51,6 +53,9 @@ type Node struct {
 	Agent string
 	// Plan is the plan that a node of type "plan" runs, as key or key@version.
 	Plan string
+	// Do is a block: the nodes that run in place of a call. Such a node has no type. Of the graph, only
+	// Start, Nodes, Edges, Finally, and Result are set.
+	Do *Graph
 	// Input is any JSON value. Strings may contain ${…} references. Nil means "not given": the node
 	// receives the last output.
 	Input    any

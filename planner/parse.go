@@ -40,8 +40,12 @@ type Document struct {
 	// conditions and schemas that parsing found to be valid; read-only after parsing.
 	conditions map[string]*walk.Condition
 	schemas    map[string]bool
-	lenient    bool // by WithLenientRules
-	semantics  int  // by WithSemantics
+	lenient    bool                // by WithLenientRules
+	semantics  int                 // by WithSemantics
+	blocks     map[*tree]*Document // by the value of do:
+	outer      *Document           // the document that contains this block
+	depth      int                 // number of blocks around it
+	count      *int                // number of blocks in the outermost document
 }
 
 // Kind returns the kind of the document: graph or step plan.
@@ -161,12 +165,15 @@ func parse(src []byte, f Format, r *reporter) *Document {
 		conditions: map[string]*walk.Condition{},
 		schemas:    map[string]bool{},
 		lenient:    r.lenient,
+		blocks:     map[*tree]*Document{},
+		count:      new(int),
 	}
 	decodeDocument(d, r)
 	if d.Graph == nil && d.Steps == nil {
 		return nil
 	}
 	d.seal()
+	sealBlocks(d)
 	return d
 }
 
@@ -231,6 +238,11 @@ func (g *Graph) Compile(c *Catalog) (*walk.Program, error) {
 	p, err := d.Program(c)
 	if err == nil && g.Strict == nil {
 		p.Strict = false
+		walk.EachNode(p, func(_ string, n *walk.ProgramNode) {
+			if n.Block != nil {
+				n.Block.Program.Strict = false
+			}
+		})
 	}
 	return p, err
 }

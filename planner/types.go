@@ -23,7 +23,11 @@ var builtins = map[string]walk.Effect{
 var aliases = map[string]string{
 	"init": walk.TypeNoop, "format_output": walk.TypeNoop, "error_handler": walk.TypeNoop, "terminal": walk.TypeNoop,
 	"validation": walk.TypeDecision, "llm_call": walk.TypeLLM,
+	blockType: walk.TypePlan,
 }
+
+// blockType is the type of a step with do:. Documents do not write it.
+const blockType = "block"
 
 // BuiltinType reports whether a name is a node type of the language or an alias of one. No tool may
 // have such a name.

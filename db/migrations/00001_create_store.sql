@@ -15,7 +15,7 @@ CREATE TABLE plans (
     latest      INTEGER NOT NULL,
     latest_hash TEXT    NOT NULL,
     archived_at INTEGER NOT NULL DEFAULT 0,
-    stage       TEXT    NOT NULL DEFAULT '' CHECK (stage IN ('', 'draft', 'trial')),
+    stage       TEXT    NOT NULL DEFAULT '' CHECK (stage IN ('', 'draft', 'trial', 'block')),
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL,
     -- While paused_at is not 0, no run of the plan starts.

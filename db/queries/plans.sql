@@ -40,7 +40,7 @@ UPDATE plans SET paused_at = @paused_at, paused_by = @paused_by, paused_reason =
 -- name: PlanListOlder :many
 SELECT * FROM plans
 WHERE (archived_at <> 0) = @archived AND (paused_at <> 0 OR NOT cast(@paused AS integer)) AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
-  AND CASE cast(@stage AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = @stage END
+  AND CASE cast(@stage AS text) WHEN '' THEN stage NOT IN ('trial', 'block') WHEN 'used' THEN stage = '' ELSE stage = @stage END
   AND NOT EXISTS (SELECT 1 FROM json_each(cast(@facts AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
                   WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))
   AND updated_at <= @updated_at AND (updated_at < @updated_at OR id < @id)
@@ -50,7 +50,7 @@ LIMIT @max;
 -- name: PlanListNewer :many
 SELECT * FROM plans
 WHERE (archived_at <> 0) = @archived AND (paused_at <> 0 OR NOT cast(@paused AS integer)) AND (instr(lower(name), lower(cast(@text AS text))) > 0 OR instr(lower(key), lower(cast(@text AS text))) > 0)
-  AND CASE cast(@stage AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = @stage END
+  AND CASE cast(@stage AS text) WHEN '' THEN stage NOT IN ('trial', 'block') WHEN 'used' THEN stage = '' ELSE stage = @stage END
   AND NOT EXISTS (SELECT 1 FROM json_each(cast(@facts AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
                   WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))
   AND updated_at >= @updated_at AND (updated_at > @updated_at OR id > @id)

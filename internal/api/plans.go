@@ -239,7 +239,7 @@ type listPlansIn struct {
 	Filter   string `query:"filter" maxLength:"512" doc:"tool:, agent:, owner:, label.key=value, and words of the key or the name."`
 	Archived bool   `query:"archived" doc:"List archived plans instead."`
 	Paused   bool   `query:"paused" doc:"List paused plans only, on one page."`
-	Status   string `query:"status" enum:"used,draft,trial" doc:"The status of a plan; absent: all except trials."`
+	Status   string `query:"status" enum:"used,draft,trial,block" doc:"The status of a plan; absent: all except trials and blocks."`
 }
 
 type plansOut struct{ Body apitypes.List[apitypes.Plan] }

@@ -106,3 +106,25 @@ func TestPlans(t *testing.T) {
 		t.Errorf("an archived plan is listed: %s", a.text)
 	}
 }
+
+// Names in an address are escaped: a block has the key of its plan and its step, such as orders/ship.
+func TestThePlanOfABlock(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.ask(t, "author", "POST /plans", "id: ordérs\nnodes: {ship: {do: {nodes: {label: {type: set, input: 1}}}}}\n",
+		"Content-Type: application/yaml")
+	a := s.ask(t, "operator", "POST /runs", `{"plan": "ordérs"}`)
+	id, _ := a.json["id"].(string)
+	if run, err := s.world.Engine.Wait(t.Context(), id); err != nil || string(run.Output) != "1" {
+		t.Fatalf("the run: %d %s, %+v %v", a.status, a.text, run, err)
+	}
+	for path, key := range map[string]string{"/plans/ord%C3%A9rs": "ordérs", "/plans/ord%C3%A9rs%2Fship": "ordérs/ship",
+		"/plans/ord%C3%A9rs%2Fship/versions/1": ""} {
+		if a := s.ask(t, "viewer", "GET "+path, ""); a.status != 200 || key != "" && a.json["key"] != key {
+			t.Errorf("GET %s = %d %s", path, a.status, a.text)
+		}
+	}
+	if a := s.ask(t, "viewer", "GET /plans", ""); strings.Contains(a.text, "rs/ship") {
+		t.Errorf("the list has the block: %s", a.text)
+	}
+}

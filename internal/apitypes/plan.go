@@ -20,7 +20,7 @@ type Plan struct {
 	Hash        string              `json:"hash" doc:"SHA-256 of the newest version."`
 	Name        string              `json:"name"`
 	Description string              `json:"description"`
-	Status      string              `json:"status" enum:"used,draft,trial" doc:"draft: generated and not accepted; trial: kept for one run."`
+	Status      string              `json:"status" enum:"used,draft,trial,block" doc:"draft: not accepted; trial: kept for one run; block: part of another plan."`
 	Archived    bool                `json:"archived" doc:"Lists leave the plan out."`
 	Paused      *domain.Disablement `json:"paused,omitempty" doc:"Principal and reason of the pause; absent: the plan is not paused."`
 	CreatedAt   time.Time           `json:"createdAt"`

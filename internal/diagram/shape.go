@@ -38,6 +38,8 @@ func note(n *walk.ProgramNode) string {
 		text = n.Type + " " + n.Agent
 	case n.Plan != "":
 		text = "plan " + n.Plan
+	case n.Block != nil:
+		text = fmt.Sprintf("block of %d", len(n.Block.Program.Nodes))
 	default:
 		text = n.TypeName
 	}

@@ -105,7 +105,7 @@ type List[T any] struct {
 type PlanFilter struct {
 	Text     string
 	Archived bool
-	// Stage is a stage, or [PlansUsed]. Empty means all except trials.
+	// Stage is a stage, or [PlansUsed]. Empty means all except trials and blocks.
 	Stage string
 	// Paused selects paused plans of any stage. They are on one page.
 	Paused bool
@@ -116,7 +116,7 @@ type PlanFilter struct {
 	Page  Page
 }
 
-// PlansUsed, as a Stage, selects plans that are neither drafts nor trials.
+// PlansUsed, as a Stage, selects plans that are not drafts, trials, or blocks.
 const PlansUsed = "used"
 
 // AuditFilter selects audit events. Lists are sorted by age, newest first.

@@ -35,7 +35,12 @@ const (
 	StageDraft PlanStage = "draft"
 	// StageTrial means that the plan was tried without saving it. Lists leave it out.
 	StageTrial PlanStage = "trial"
+	// StageBlock means that the plan holds the block of a step of another plan. Lists leave it out.
+	StageBlock PlanStage = "block"
 )
+
+// OriginBlock marks the versions that hold the block of a step. Their key is that of the plan and the step.
+const OriginBlock = "block"
 
 // PlanFact is a fact that plans can be searched by: a tool, agent, or secret of the newest version,
 // the owner, a label ("key=value") of the metadata, or a protocol that offers the plan as a tool.
@@ -63,7 +68,7 @@ type Version struct {
 	Source    []byte // as written
 	Canonical []byte // canonical JSON
 	// Origin is the source of the version: "upload", "cli", "example", "planner", "replan", "undo",
-	// or "try".
+	// "block", or "try".
 	Origin string
 	// ByPerson reports that a person with the author role stored the version. Only such a version
 	// may declare a side-effect class that is less strict than the default of the type.

@@ -4,7 +4,7 @@ import "github.com/kairosd/kairosd/planner/walk"
 
 // StepSettings are the settings of a step after the defaults of the plan and of the language.
 type StepSettings struct {
-	ID      string      `json:"id" doc:"The step."`
+	ID      string      `json:"id" doc:"The step. A step of a block follows the step that contains it, as in ship/reserve."`
 	Type    string      `json:"type" doc:"The type, as in the plan."`
 	Effect  walk.Effect `json:"effect" enum:"pure,read,idempotent,unsafe,control" doc:"The side-effect class; control: it waits, or runs a plan."`
 	Retries             // after failures without a rule
@@ -24,20 +24,20 @@ type StepRule struct {
 	Retries
 }
 
-// StepSettingsOf lists the settings of the steps of a program in the order of the document. effect
+// StepSettingsOf lists the settings of the steps of a program and its blocks in the order of the document. effect
 // returns the side-effect class of a step.
 func StepSettingsOf(p *walk.Program, effect func(*walk.ProgramNode) walk.Effect) []StepSettings {
-	out := make([]StepSettings, len(p.Nodes))
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		out[i] = StepSettings{ID: n.ID, Type: n.TypeName, Effect: effect(n), Retries: retriesOf(n.MaxAttempts, n.Backoff),
+	var out []StepSettings
+	walk.EachNode(p, func(path string, n *walk.ProgramNode) {
+		s := StepSettings{ID: path, Type: n.TypeName, Effect: effect(n), Retries: retriesOf(n.MaxAttempts, n.Backoff),
 			Timeout: Millis(n.Timeout)}
 		for _, r := range n.Rules {
 			if r.MaxAttempts > 0 {
-				out[i].Rules = append(out[i].Rules, StepRule{r.Codes, retriesOf(r.MaxAttempts, r.Backoff)})
+				s.Rules = append(s.Rules, StepRule{r.Codes, retriesOf(r.MaxAttempts, r.Backoff)})
 			}
 		}
-	}
+		out = append(out, s)
+	})
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -41,12 +42,32 @@ func (c *childRuns) versionOf(m *runstate.Machine, node *walk.ProgramNode) (hash
 	if depth >= maxRecursion {
 		return fail(codeRecursion, "node %q: plans are nested more than %d deep", node.ID, maxRecursion)
 	}
+	if node.Block != nil {
+		if hash, err = c.storeBlock(ctx, m, node); err != nil {
+			return fail(codeUnknownPlan, "node %q: the block cannot be stored: %s", node.ID, err)
+		}
+		return hash, nil
+	}
 	if hash = m.State.Plans[node.Plan]; hash == "" {
 		if hash, err = c.e.Reader.Resolve(ctx, node.Plan); err != nil {
 			return fail(codeUnknownPlan, "node %q runs plan %q: %s", node.ID, node.Plan, err)
 		}
 	}
 	return hash, nil
+}
+
+// storeBlock stores the block of a step as a version of a plan of its own, so that its runs are runs like
+// any other. It returns the hash of the version.
+func (c *childRuns) storeBlock(ctx context.Context, m *runstate.Machine, node *walk.ProgramNode) (string, error) {
+	p := node.Block.Program
+	if _, err := c.e.program(ctx, p.Hash); domain.CodeOf(err) != domain.CodeNotFound {
+		return p.Hash, err
+	}
+	parent := m.Program.Version
+	_, _, _, err := c.e.store.PutVersion(ctx, domain.NewVersion{Key: p.ID, Name: p.Name, Hash: p.Hash, Kind: string(p.Kind),
+		Format: string(planner.FormatJSON), Source: node.Block.Source, Canonical: node.Block.Source, Origin: domain.OriginBlock,
+		Semantics: parent.Semantics, ByPerson: parent.ByPerson, Author: parent.Author, ParentHash: m.Program.Hash}, domain.System)
+	return p.Hash, err
 }
 
 // background runs fn in a goroutine that Stop waits for. Only runners may call it, because Stop

@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// This plan waits in every way: for a child run, timers, retries, an approval that expires, and
-// items.
+// This plan waits in every way: for a child run, timers, retries, an approval that expires, items, and
+// blocks.
 const waitsEverywhere = `
 id: waits
 nodes:
@@ -25,12 +25,16 @@ nodes:
   flap:  {type: flap, input: "${last}", retry: {max_attempts: 3, backoff: [1ms]}}
   each:  {type: wait, foreach: "${output.begin.list}", input: {for: 1ms}, max_parallel: 2}
   ask:   {type: approval, input: {message: sure?, timeout: 1ms, on_timeout: approve}}
+  block:
+    foreach: "${output.begin.list}"
+    do: {nodes: {call: {type: call, input: {n: "${item}"}}, wait: {type: wait, needs: [call], input: {for: 1ms}}}}
   end:   {type: call, input: {approved: "${last.approved}", child: "${output.child}", flap: "${output.flap}"}}
 edges:
   - {from: begin, to: child}
   - {from: child, to: flap}
   - {from: flap, to: each}
-  - {from: each, to: ask}
+  - {from: each, to: block}
+  - {from: block, to: ask}
   - {from: ask, to: end}
 `
 
@@ -99,7 +103,7 @@ func cutOnce(t *testing.T, s *store.Store, reg *enginetest.Registry, v domain.Ve
 		}
 	}
 	lineage, err := s.Lineage(t.Context(), run.ID)
-	if err != nil || len(lineage) != 1 {
+	if err != nil || len(lineage) != 4 { // the child, and a run per item of the block
 		t.Errorf("cut after %d checkpoints: %d children, %v", n, len(lineage), err)
 	}
 	return died

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -40,6 +41,12 @@ func (f *effectFinder) read(ctx context.Context, hash string) error {
 	if err != nil {
 		return err
 	}
+	f.steps(ctx, p)
+	return nil
+}
+
+// steps adds the side effects of the steps of a program.
+func (f *effectFinder) steps(ctx context.Context, p *runstate.Compiled) {
 	catalog := f.e.Catalog()
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -47,6 +54,10 @@ func (f *effectFinder) read(ctx context.Context, hash string) error {
 		case walk.TypeWait, walk.TypeApproval:
 			continue
 		case walk.TypePlan:
+			if n.Block != nil {
+				f.steps(ctx, runstate.NewCompiled(n.Block.Program, p.Version))
+				continue
+			}
 			sub, err := f.e.Reader.Resolve(ctx, n.Plan)
 			if err == nil {
 				err = f.read(ctx, sub)
@@ -62,7 +73,6 @@ func (f *effectFinder) read(ctx context.Context, hash string) error {
 		}
 		f.add(class, n.Type == walk.TypeTool || n.Type == walk.TypeTools)
 	}
-	return nil
 }
 
 // add includes the side effects of a step. calls reports that it calls a tool.

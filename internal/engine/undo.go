@@ -68,10 +68,10 @@ func checkNotUndone(ctx context.Context, e *Engine, id string) error {
 }
 
 // planKey returns the key of the plan whose permissions apply to a step. A step of an undo run has those
-// of the plan that the undone step belongs to.
+// of the plan that the undone step belongs to, and a step of a block those of the plan around it.
 func planKey(run domain.Run, n *walk.ProgramNode) string {
 	if run.Undoes == "" {
-		return run.PlanKey
+		return walk.PlanOf(run.PlanKey)
 	}
-	return cmp.Or(n.Metadata[inspect.MetaPlan], run.PlanKey)
+	return walk.PlanOf(cmp.Or(n.Metadata[inspect.MetaPlan], run.PlanKey))
 }

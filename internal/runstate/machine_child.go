@@ -48,7 +48,7 @@ func childTasks(m *Machine) []Task {
 			continue
 		}
 		needed = append(needed, w.Ref)
-		if hash := m.State.Plans[m.Program.Nodes[w.Node].Plan]; hash != "" {
+		if hash := childVersion(m.State, &m.Program.Nodes[w.Node]); hash != "" {
 			list = append(list, startChild(m, w, hash, false))
 		}
 	}
@@ -78,7 +78,7 @@ func (ev *ChildEnded) handle(m *Machine) error {
 		return nil
 	}
 	node := &m.Program.Nodes[w.Node]
-	if hash := m.State.Plans[node.Plan]; ev.CancelledHere && ev.Err == nil && ev.Refused == nil && hash != "" &&
+	if hash := childVersion(m.State, node); ev.CancelledHere && ev.Err == nil && ev.Refused == nil && hash != "" &&
 		!m.State.StoppedWithRun(w) {
 		// The run was resumed before its cancellation had reached the child.
 		m.do(startChild(m, w, hash, true))
@@ -118,17 +118,24 @@ func (ev *ChildEnded) handle(m *Machine) error {
 // the child cannot run or be read.
 func (ev *ChildEnded) failure(node *walk.ProgramNode, err error) *domain.Failure {
 	f := &domain.Failure{Code: codeChildFailed, Node: node.ID}
+	plan := domain.Messagef("plan %s", node.Plan)
+	if node.Block != nil {
+		plan = domain.Messagef("block %s", node.ID)
+	}
 	switch {
 	case err != nil:
 		f.Permanent = true
-		return f.WithMessage("plan %s cannot run: %s", node.Plan, err)
+		return f.WithMessage("%s cannot run: %s", plan, err)
 	case ev.Child.Status == domain.RunCancelled:
 		f.Code = walk.CodeChildCancelled
-		f.WithMessage("run %s of plan %s was cancelled", domain.ShortID(ev.ID), node.Plan)
+		f.WithMessage("run %s of %s was cancelled", domain.ShortID(ev.ID), plan)
 	case ev.Child.Error != nil:
-		f.WithMessage("run %s of plan %s failed: %s", domain.ShortID(ev.ID), node.Plan, ev.Child.Error.Localize())
+		if node.Block != nil {
+			f.Code = blockCode(ev.Child.Error.Code)
+		}
+		f.WithMessage("run %s of %s failed: %s", domain.ShortID(ev.ID), plan, ev.Child.Error.Localize())
 	default:
-		f.WithMessage("run %s of plan %s failed", domain.ShortID(ev.ID), node.Plan)
+		f.WithMessage("run %s of %s failed", domain.ShortID(ev.ID), plan)
 	}
 	if ev.Refused != nil {
 		// Another run could repeat an effect that may have happened.
@@ -139,4 +146,13 @@ func (ev *ChildEnded) failure(node *walk.ProgramNode, err error) *domain.Failure
 		return f.WithMessage("%s; it cannot be resumed: %s", f.Localize(), ev.Refused)
 	}
 	return f
+}
+
+// blockCode returns the code with which a step fails whose block failed with a code. Rules and edges of the
+// step refer to the failure inside the block.
+func blockCode(code string) string {
+	if code == walk.CodeRunTimeout { // the timeout of the step is that of the child run
+		return walk.CodeTimeout
+	}
+	return code
 }

@@ -92,6 +92,14 @@ func (p *Compiled) Next(i int) []int {
 	return append(list, p.Nodes[i].Dependents...)
 }
 
+// childVersion returns the hash of the version that a plan step runs, or "" if it is not known yet.
+func childVersion(s *State, n *walk.ProgramNode) string {
+	if n.Block != nil {
+		return n.Block.Program.Hash
+	}
+	return s.Plans[n.Plan]
+}
+
 // Builtin reports whether nodes of the type need no handler.
 func Builtin(typ string) bool {
 	switch typ {

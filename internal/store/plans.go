@@ -66,7 +66,7 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 			break // it belongs to one run, or is not accepted; the plan keeps the version that a person chose
 		}
 		switch v.Origin {
-		case originTry:
+		case originTry, domain.OriginBlock:
 		case originPlanner:
 			if p.Stage == string(domain.StageUsed) { // the plan was archived
 				p.Stage = string(domain.StageDraft)
@@ -90,7 +90,7 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 	if err == nil && !apart {
 		err = w.putFacts(p.ID, v.Facts)
 	}
-	if err == nil && !apart && v.Origin != originTry && v.Origin != originPlanner {
+	if err == nil && !apart && v.Origin != originTry && v.Origin != originPlanner && v.Origin != domain.OriginBlock {
 		err = tx.Schedules().declare(p, v.Schedule)
 	}
 	if err != nil {
@@ -120,6 +120,8 @@ func firstStage(origin string) domain.PlanStage {
 		return domain.StageDraft
 	case originTry:
 		return domain.StageTrial
+	case domain.OriginBlock:
+		return domain.StageBlock
 	}
 	return domain.StageUsed
 }

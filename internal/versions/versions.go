@@ -213,8 +213,7 @@ func factsOf(p *walk.Program, canonical []byte, author string) []domain.PlanFact
 			out = append(out, f)
 		}
 	}
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
+	walk.EachNode(p, func(_ string, n *walk.ProgramNode) {
 		add(domain.FactTool, n.Tool)
 		add(domain.FactAgent, n.Agent)
 		if n.Input != nil {
@@ -231,7 +230,7 @@ func factsOf(p *walk.Program, canonical []byte, author string) []domain.PlanFact
 				}
 			}
 		}
-	}
+	})
 	owner := author
 	var metadata map[string]any
 	if doc, err := jsonvalue.Decode(canonical); err == nil { // a stored document is always readable
@@ -267,7 +266,7 @@ func (r *Reader) Pins(ctx context.Context, p *runstate.Compiled) (map[string]str
 	plans := map[string]string{}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		if n.Type != walk.TypePlan || plans[n.Plan] != "" {
+		if n.Type != walk.TypePlan || n.Block != nil || plans[n.Plan] != "" {
 			continue
 		}
 		hash, err := r.Resolve(ctx, n.Plan)

@@ -12,8 +12,15 @@ import (
 )
 
 // Input is the input of runs of generated plans.
-func Input() any {
-	v, err := jsonvalue.Decode([]byte(`{"x": 3, "list": [{"n": 1}, {"n": 2}, {"n": 3}], "none": []}`))
+func Input() any { return decode(`{"x": 3, "list": [{"n": 1}, {"n": 2}, {"n": 3}], "none": []}`) }
+
+// BlockInput is the input of runs of generated blocks.
+func BlockInput() any {
+	return map[string]any{"item": decode(`{"n": 7}`), "index": json.Number("4"), "input": Input()}
+}
+
+func decode(text string) any {
+	v, err := jsonvalue.Decode([]byte(text))
 	if err != nil {
 		panic(err) // a constant
 	}
@@ -67,6 +74,9 @@ func graph(t *rapid.T, m map[string]any) {
 			if on := rapid.SampledFrom([]string{"", "", "continue"}).Draw(t, "on_reject"); on != "" {
 				n["on_reject"] = on
 			}
+		}
+		if n["type"] == "work" && rapid.IntRange(0, 7).Draw(t, "block") == 0 {
+			block(n)
 		}
 		if rapid.IntRange(0, 3).Draw(t, "ends") == 0 {
 			n["ends"] = "ok"
@@ -155,6 +165,35 @@ func graph(t *rapid.T, m map[string]any) {
 	if !needs || rapid.IntRange(0, 5).Draw(t, "start") == 0 {
 		m["start"] = name(0)
 	}
+}
+
+// block replaces the call of a step with steps.
+func block(n map[string]any) {
+	inner := map[string]any{"type": "work", "input": map[string]any{"in": "${input}", "one": "${value.one}"}}
+	if n["foreach"] != nil {
+		inner["input"] = map[string]any{"in": "${input}", "item": "${item}", "at": "${index}"}
+	}
+	n["do"] = map[string]any{"nodes": map[string]any{"inner": inner}, "result": "${output.inner}"}
+	delete(n, "type")
+}
+
+// Blocks generates documents as kairosd stores those of blocks that run for each item of a list.
+func Blocks() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		m := map[string]any{"each": true}
+		graph(t, m)
+		nodes := m["nodes"].(map[string]any)
+		for i := range len(nodes) {
+			if n := nodes[name(i)].(map[string]any); n["type"] == "work" && rapid.Bool().Draw(t, "reads the item") {
+				n["input"] = map[string]any{"item": "${item.n}", "at": "${index}", "in": "${input}"}
+			}
+		}
+		b, err := json.Marshal(m)
+		if err != nil {
+			panic(err) // made of strings, numbers, lists and maps
+		}
+		return string(b)
+	})
 }
 
 // finally adds steps that run after all others.

@@ -4,6 +4,8 @@
 package plannertest
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/kairosd/kairosd/planner/walk"
@@ -15,6 +17,9 @@ import (
 type Reference struct {
 	p     *walk.Program
 	facts walk.Facts
+	input any     // as references read it
+	item  any     // of a block that runs for each item of a list
+	index int     // of that item, or -1
 	log   []event // all events, in order
 
 	nodes   []node
@@ -78,10 +83,11 @@ type item struct {
 
 // New starts at the program's roots.
 func New(p *walk.Program, f walk.Facts) *Reference {
-	r := &Reference{p: p, facts: f, nodes: make([]node, len(p.Nodes))}
+	r := &Reference{p: p, facts: f, input: f.Input, index: -1, nodes: make([]node, len(p.Nodes))}
+	r.takeItem()
 	for i := range p.Nodes {
 		if slices.Contains(p.Roots, i) && p.Nodes[i].WhenCond == nil {
-			r.begin(i, f.Input)
+			r.begin(i, r.input)
 		}
 	}
 	d := &walk.Decision{}
@@ -143,11 +149,36 @@ func (r *Reference) Input(k walk.VisitKey, index int) (any, *walk.Failure) {
 	switch {
 	case n.Input != nil:
 		out, f := n.Input.Render(s)
+		if f == nil && index >= 0 && n.Block != nil {
+			out = map[string]any{"item": s.Item, "index": number(index), "input": out}
+		}
 		return out, at(f, n.ID)
+	case index >= 0 && n.Block != nil:
+		return map[string]any{"item": s.Item, "index": number(index)}, nil
 	case index >= 0:
 		return s.Item, nil
 	}
 	return v.last, nil
+}
+
+func number(n int) json.Number { return json.Number(fmt.Sprint(n)) }
+
+// takeItem takes the item out of the input of a block that runs for each item of a list.
+func (r *Reference) takeItem() {
+	if !r.p.Each {
+		return
+	}
+	m, _ := r.facts.Input.(map[string]any)
+	if m["index"] == nil {
+		return // a run that no step started
+	}
+	if _, err := fmt.Sscan(fmt.Sprint(m["index"]), &r.index); err != nil {
+		panic(err) // made by Input
+	}
+	r.item, r.input = m["item"], m["item"]
+	if in, ok := m["input"]; ok {
+		r.input = in
+	}
 }
 
 // Items resolves the list of an open foreach iteration and returns its length.
@@ -249,8 +280,8 @@ func (r *Reference) output() any {
 }
 
 func (r *Reference) env(last any) walk.Env {
-	s := walk.Env{RunID: r.facts.RunID, Slot: r.facts.Slot, Input: r.facts.Input, Memory: r.facts.Memory, Last: last, Index: -1,
-		Outputs: map[string]any{}, Continued: map[string]bool{}, Statuses: map[string]walk.Status{}, Values: r.p.Values}
+	s := walk.Env{RunID: r.facts.RunID, Slot: r.facts.Slot, Input: r.input, Memory: r.facts.Memory, Last: last, Item: r.item,
+		Index: r.index, Outputs: map[string]any{}, Continued: map[string]bool{}, Statuses: map[string]walk.Status{}, Values: r.p.Values}
 	for i := range r.nodes {
 		s.Statuses[r.p.Nodes[i].ID] = walk.Skipped
 		if r.nodes[i].settled {

@@ -335,7 +335,7 @@ func (r *Reference) joined(def *walk.ProgramNode) any {
 		}
 		return v
 	case len(def.Needs) == 0:
-		return r.facts.Input
+		return r.input
 	}
 	if def.When == walk.WhenFirst {
 		return r.nodes[r.first(def.Index)].output

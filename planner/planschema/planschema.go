@@ -39,6 +39,7 @@ func Of(c *planner.Catalog) map[string]any {
 			"backoff":     backoff(),
 			"when":        when(),
 			"undo":        b.undo(),
+			"block":       block(),
 			"stepUndo":    b.stepUndo(),
 			"rule":        rule("retry"),
 			"stepRule":    rule("stepRetry"),
@@ -80,15 +81,28 @@ func document(own object) object {
 	return out
 }
 
+// nodes describes a map of steps.
+func nodes(about string) object {
+	return object{"description": about, "type": "object", "additionalProperties": object{"$ref": "#/definitions/node"}}
+}
+
+func block() object {
+	return closed("Steps that run in place of a call. They read other steps through the input of the block.", object{
+		"start":   text("The first step. Optional if only one step has no incoming edge."),
+		"result":  anything("The output of the block: any value with references."),
+		"nodes":   nodes("The steps by id."),
+		"finally": nodes("Steps that run at the end of the block, whatever the outcome is."),
+		"edges":   list("The edges between the steps of the block.", object{"$ref": "#/definitions/edge"}),
+	}, "nodes")
+}
+
 func graph() object {
-	nodes := func(about string) object {
-		return object{"description": about, "type": "object", "additionalProperties": object{"$ref": "#/definitions/node"}}
-	}
 	return closed("A graph of steps and edges.", document(object{
 		"start":    text("The first step. Optional if only one step has no incoming edge."),
 		"values":   object{"description": "Constants. Steps read them as ${value.NAME}.", "type": "object"},
 		"result":   anything("The output of the run: any value with references."),
 		"metadata": object{"description": "Any values.", "type": "object"},
+		"each":     boolean("Set in plans that kairosd makes of blocks with foreach: the input is {item, index, input}."),
 		"nodes":    nodes("The steps by id."),
 		"finally":  nodes("Steps that run at the end, whatever the outcome is."),
 		"edges":    list("The edges between steps.", object{"$ref": "#/definitions/edge"}),
@@ -341,6 +355,7 @@ func (b builder) node() object {
 		"output_schema": anything("The JSON Schema of the output."),
 		"wait":          ref("Short form of type: wait.", "wait"),
 		"undo":          ref("The call that undoes the step after it completed.", "undo"),
+		"do":            ref("Steps in place of a call.", "block"),
 		"metadata": scalars("Texts.", object{
 			"permission": text("Whether a tool may be called: allow, ask, or deny."),
 			"model":      text("The model of a step of type llm."),
@@ -350,7 +365,7 @@ func (b builder) node() object {
 		}),
 	}
 	out := closed("A step.", properties)
-	out["anyOf"] = []any{object{"required": []string{"type"}}, object{"required": []string{"wait"}}}
+	out["anyOf"] = []any{object{"required": []string{"type"}}, object{"required": []string{"wait"}}, object{"required": []string{"do"}}}
 	inputs := []any{
 		given("type", walk.TypeWait,
 			object{"properties": object{"input": or("What the step waits for.", object{"$ref": "#/definitions/wait"})}}),

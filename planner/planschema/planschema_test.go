@@ -226,6 +226,7 @@ var places = map[string]string{
 	"stepRetry":   "steps: [{id: a, tool: x, retry: {maxAttempts: 2, PLACE}}]",
 	"backoff":     "nodes: {a: {type: noop, retry: {max_attempts: 2, backoff: {initial: 1s, PLACE}}}}",
 	"when":        "nodes: {a: {type: noop}, b: {type: noop, needs: [a], when: {after: success, PLACE}}}",
+	"block":       "nodes: {a: {do: {nodes: {b: {type: noop}}, PLACE}}}",
 	"undo":        "nodes: {a: {type: x, undo: {tool: y, PLACE}}}",
 	"stepUndo":    "steps: [{id: a, tool: x, undo: {tool: y, PLACE}}]",
 	"rule":        "nodes: {a: {type: noop, on_error: [{to: fail, PLACE}]}}",

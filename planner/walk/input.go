@@ -9,7 +9,8 @@ func (w *Walk) SetMemory(v any) { w.facts.Memory = v }
 // scope returns what references and conditions of a visit can read. For outgoing conditions, last
 // is the output of the node.
 func (w *Walk) scope(last any) scope {
-	return scope{input: w.facts.Input, last: last, memory: w.facts.Memory, index: -1, runID: w.facts.RunID, slot: w.facts.Slot,
+	return scope{input: w.facts.Input, last: last, memory: w.facts.Memory, item: w.item, index: w.index, runID: w.facts.RunID,
+		slot:   w.facts.Slot,
 		output: w.Output, continued: w.continues, outputs: w.outputs, values: w.p.Values,
 		status:   func(node string) Status { return statusOf(w, node) },
 		statuses: func() map[string]Status { return statuses(w) }}
@@ -89,7 +90,10 @@ func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (str
 		s.item, s.index = v.items.list[item], item
 	}
 	if n.Input == nil {
-		if item >= 0 {
+		switch {
+		case item >= 0 && n.Block != nil:
+			return itemInput(s.item, item), nil
+		case item >= 0:
 			return s.item, nil
 		}
 		return v.last, nil
@@ -98,6 +102,11 @@ func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (str
 	if err != nil {
 		err.Node = n.ID
 		return nil, err
+	}
+	if item >= 0 && n.Block != nil {
+		in := itemInput(s.item, item)
+		in["input"] = out
+		return in, nil
 	}
 	return out, nil
 }

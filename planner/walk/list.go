@@ -81,7 +81,7 @@ func parseListText(text string) (*List, error) {
 		return nil, err
 	}
 	switch ref.Root {
-	case RefItem, RefIndex, RefRun, RefSecret, RefStatus:
+	case RefIndex, RefRun, RefSecret, RefStatus:
 		return nil, &SyntaxError{Message: message.New("%s is not a list", jsonvalue.Quote(text)), Column: 1,
 			Suggestion: message.New("refer to input, last, memory, value, or output.<node>")}
 	}

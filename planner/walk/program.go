@@ -49,6 +49,8 @@ type Program struct {
 	Values map[string]any
 	// Result is the template of the run's output. If it is nil, the nodes without successors give it.
 	Result *Template
+	// Each is set by each: true. The input of a run then holds an item of a list; see [ItemInput].
+	Each bool
 	// Callback reports whether the input of a node contains the callback address of the run.
 	Callback bool
 	// UsesNeeds reports whether branches are independent: some node is activated by needs, or the plan
@@ -74,6 +76,8 @@ type ProgramNode struct {
 	Agent    string
 	Plan     string
 	Metadata map[string]string
+	// Block holds the steps of a node with do:. Its Type is "plan", because a child run executes them.
+	Block *Block
 
 	// Input is the compiled input. It is nil if the node has none and receives `last`.
 	Input  *Template

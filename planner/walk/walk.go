@@ -19,6 +19,8 @@ import (
 type Walk struct {
 	p         *Program
 	facts     Facts
+	item      any // of the run's input, in a program with Each
+	index     int // of that item; -1 if there is none
 	nodes     []nodeState
 	tokens    map[int]*token // by source; only in plans with needs
 	open      int            // visits that are ready and not settled
@@ -243,7 +245,10 @@ type ResetVisit struct {
 
 // New starts a walk at the roots of the program.
 func New(p *Program, f Facts) *Walk {
-	w := &Walk{p: p, facts: f, nodes: make([]nodeState, len(p.Nodes))}
+	w := &Walk{p: p, facts: f, index: -1, nodes: make([]nodeState, len(p.Nodes))}
+	if p.Each {
+		w.facts.Input, w.item, w.index = ItemInput(f.Input)
+	}
 	if p.UsesNeeds || len(p.Finally) > 0 {
 		w.tokens = map[int]*token{}
 		for i, source := range p.Owner {
@@ -269,7 +274,7 @@ func New(p *Program, f Facts) *Walk {
 		if p.Nodes[r].WhenCond != nil {
 			d.decide(r)
 		} else {
-			w.begin(r, f.Input)
+			w.begin(r, w.facts.Input)
 		}
 	}
 	if p.UsesNeeds {

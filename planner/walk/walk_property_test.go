@@ -37,6 +37,9 @@ type pair struct {
 
 func newPair(t *rapid.T, p *walk.Program, chances plannertest.Outcomes) *pair {
 	f := walk.Facts{RunID: "run", Input: plannertest.Input()}
+	if p.Each {
+		f.Input = plannertest.BlockInput()
+	}
 	return &pair{t: t, p: p, facts: f, chances: chances, walk: walk.New(p, f), ref: plannertest.New(p, f),
 		running: map[walk.VisitKey][]int{}, times: map[string]int{}}
 }
@@ -287,6 +290,12 @@ func TestWalkAgreesWithTheReference(t *testing.T) {
 func TestRacesAgreeWithTheReference(t *testing.T) {
 	t.Parallel()
 	agrees(t, plannertest.Races())
+}
+
+// It also does so for the block of a step that runs for each item of a list.
+func TestBlocksAgreeWithTheReference(t *testing.T) {
+	t.Parallel()
+	agrees(t, plannertest.Blocks())
 }
 
 func agrees(t *testing.T, plans *rapid.Generator[string]) {

@@ -20,7 +20,8 @@ func (m *Model) PutVersion(_ context.Context, n domain.NewVersion, actor domain.
 	number := 1
 	if p == nil {
 		p = &domain.Plan{ID: domain.NewID(), Key: n.Key, Name: n.Name, Description: n.Description, Latest: 1, LatestHash: n.Hash,
-			Stage: map[string]domain.PlanStage{"planner": domain.StageDraft, "try": domain.StageTrial}[n.Origin]}
+			Stage: map[string]domain.PlanStage{"planner": domain.StageDraft, "try": domain.StageTrial,
+				domain.OriginBlock: domain.StageBlock}[n.Origin]}
 		m.plans = append(m.plans, p)
 	} else {
 		if n.Base != "" && n.Base != p.LatestHash {
@@ -37,7 +38,7 @@ func (m *Model) PutVersion(_ context.Context, n domain.NewVersion, actor domain.
 			switch {
 			case n.Origin == "planner" && p.Stage == domain.StageUsed:
 				p.Stage = domain.StageDraft
-			case n.Origin != "planner" && n.Origin != "try":
+			case n.Origin != "planner" && n.Origin != "try" && n.Origin != domain.OriginBlock:
 				p.Stage = domain.StageUsed // a person has saved it
 			}
 		}

@@ -217,6 +217,8 @@ func (b *Record) Kind(node string) string {
 		return n.Type + " · " + n.Agent
 	case n.Plan != "":
 		return n.Type + " · " + n.Plan
+	case n.Block != nil:
+		return n.TypeName
 	}
 	return n.Type
 }

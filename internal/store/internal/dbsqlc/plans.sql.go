@@ -207,7 +207,7 @@ func (q *Queries) PlanInsert(ctx context.Context, arg PlanInsertParams) (Plan, e
 const PlanListNewer = `-- name: PlanListNewer :many
 SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at, paused_at, paused_by, paused_reason FROM plans
 WHERE (archived_at <> 0) = ?1 AND (paused_at <> 0 OR NOT cast(?2 AS integer)) AND (instr(lower(name), lower(cast(?3 AS text))) > 0 OR instr(lower(key), lower(cast(?3 AS text))) > 0)
-  AND CASE cast(?4 AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = ?4 END
+  AND CASE cast(?4 AS text) WHEN '' THEN stage NOT IN ('trial', 'block') WHEN 'used' THEN stage = '' ELSE stage = ?4 END
   AND NOT EXISTS (SELECT 1 FROM json_each(cast(?5 AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
                   WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))
   AND updated_at >= ?6 AND (updated_at > ?6 OR id > ?7)
@@ -276,7 +276,7 @@ func (q *Queries) PlanListNewer(ctx context.Context, arg PlanListNewerParams) ([
 const PlanListOlder = `-- name: PlanListOlder :many
 SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at, paused_at, paused_by, paused_reason FROM plans
 WHERE (archived_at <> 0) = ?1 AND (paused_at <> 0 OR NOT cast(?2 AS integer)) AND (instr(lower(name), lower(cast(?3 AS text))) > 0 OR instr(lower(key), lower(cast(?3 AS text))) > 0)
-  AND CASE cast(?4 AS text) WHEN '' THEN stage <> 'trial' WHEN 'used' THEN stage = '' ELSE stage = ?4 END
+  AND CASE cast(?4 AS text) WHEN '' THEN stage NOT IN ('trial', 'block') WHEN 'used' THEN stage = '' ELSE stage = ?4 END
   AND NOT EXISTS (SELECT 1 FROM json_each(cast(?5 AS text)) AS f WHERE NOT EXISTS (SELECT 1 FROM plan_facts
                   WHERE plan_facts.plan_id = plans.id AND plan_facts.kind = json_extract(f.value, '$[0]') AND plan_facts.value = json_extract(f.value, '$[1]')))
   AND updated_at <= ?6 AND (updated_at < ?6 OR id < ?7)
