@@ -113,6 +113,19 @@ func TestAnUntranslatedMessageIsMarkedAsEnglish(t *testing.T) {
 	}
 }
 
+// The page of a full disk says once that the disk is full, and how to free space.
+func TestTheDiskIsFullIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	err := domain.Errorf(domain.CodeNoSpace, "the disk is full").Suggest("free space")
+	for language, headline := range map[string]string{"en": "The disk is full", "es": "El disco está lleno"} {
+		rec := requestFailingPlans(t, err, language)
+		_, main, _ := strings.Cut(rec.Body.String(), "<main")
+		if rec.Code != http.StatusInsufficientStorage || strings.Count(main, headline) != 1 || !strings.Contains(main, "<p>") {
+			t.Errorf("%s: status %d: %s", language, rec.Code, webtest.Text(main))
+		}
+	}
+}
+
 // A list with an invalid filter does not poll for new runs. It would request its own page and
 // insert the response into itself.
 func TestAListWithABadFilterFollowsNothing(t *testing.T) {

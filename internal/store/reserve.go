@@ -170,6 +170,6 @@ func (w *writer) recoverSpace() {
 // errFullDisk rejects work until there is space.
 func errFullDisk() error {
 	return domain.Errorf(domain.CodeNoSpace, "the disk is full").
-		Suggest("free space on the disk of the data directory, or delete old runs (kairosd retention, or Settings, " +
-			"Retention), which works on a full disk too; nothing that was acknowledged is lost")
+		Suggest("free space on the disk of the data directory, or delete old runs with kairosd retention or in Settings, " +
+			"Retention; both work on a full disk, and no acknowledged work is lost")
 }

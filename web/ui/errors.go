@@ -118,7 +118,9 @@ func (c *Context) Fail(err error) {
 	if h := headlines[p.Code]; h != "" {
 		p.Headline = h
 	}
-	p.Headline = c.T(p.Headline)
+	if p.Headline = c.T(p.Headline); p.Message == p.Headline {
+		p.Message = ""
+	}
 	p.Title = p.Headline
 	p.Lists = c.Lists()
 	if again := c.Echo.Request(); again.Method == http.MethodGet && (p.Code >= http.StatusInternalServerError || p.RetryAfter != "") {

@@ -44,7 +44,7 @@ func Translate(err error, doing string) error {
 	e := domain.Errorf(code, "%s: %w", doing, err)
 	switch code {
 	case domain.CodeNoSpace:
-		e.Suggestion = "free space on the disk of the data directory; nothing that was acknowledged is lost"
+		e.Suggestion = "free space on the disk of the data directory; no acknowledged work is lost"
 	case domain.CodeCorrupt:
 		e.Suggestion = "keep the files as they are; restore a backup with kairosd restore --force BACKUP, or save what can " +
 			"be read with kairosd doctor --salvage DIR"
