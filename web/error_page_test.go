@@ -113,8 +113,8 @@ func TestAnUntranslatedMessageIsMarkedAsEnglish(t *testing.T) {
 	}
 }
 
-// The page of a full disk says once that the disk is full, and how to free space.
-func TestTheDiskIsFullIsSaidOnce(t *testing.T) {
+// The page of a full disk shows its headline once, and how to free space.
+func TestThePageOfAFullDiskHasOneHeadline(t *testing.T) {
 	t.Parallel()
 	err := domain.Errorf(domain.CodeNoSpace, "the disk is full").Suggest("free space")
 	for language, headline := range map[string]string{"en": "The disk is full", "es": "El disco está lleno"} {

@@ -70,8 +70,9 @@ func (s *settings) access() []domain.Setting {
 	out = append(
 		out,
 		domain.Setting{
-			Key:    "sessions",
-			Value:  fmt.Sprintf("%s without a request, %s in all", auth.DefaultIdleTimeout, auth.DefaultSessionLifetime),
+			Key: "sessions",
+			Value: fmt.Sprintf("%.0f min without a request, %.0f h in all", auth.DefaultIdleTimeout.Minutes(),
+				auth.DefaultSessionLifetime.Hours()),
 			Origin: "default",
 		},
 	)

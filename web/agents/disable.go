@@ -99,7 +99,7 @@ func (s disablePages) providerSubject(c *ui.Context) (subject, error) {
 // disablePage renders the confirmation page for disabling a tool or a provider.
 func disablePage(c *ui.Context, of subject, code int, problem string) error {
 	p := kit.ConfirmPage{
-		Crumb: of.crumb, Back: of.page, Post: of.page + "/disable", Idem: kit.NewID(), Error: problem, Danger: true, NeedsReason: true,
+		Crumbs: kit.CrumbsOf(of.crumb), Back: of.page, Post: of.page + "/disable", Idem: kit.NewID(), Error: problem, Danger: true, NeedsReason: true,
 		Heading: c.T("Disable %s", kit.Escape(of.name)), Facts: of.facts,
 		Text: c.T(
 			"New calls are refused until it is enabled, also after a restart. Running calls finish. A refused call fails " +
@@ -117,7 +117,7 @@ func disablePage(c *ui.Context, of subject, code int, problem string) error {
 // circuit of one host.
 func (s disablePages) enablePage(c *ui.Context, of subject, code int, problem string) error {
 	p := kit.ConfirmPage{
-		Crumb: of.crumb, Back: of.page, Post: of.page + "/enable", Idem: kit.NewID(), Error: problem, Facts: of.facts,
+		Crumbs: kit.CrumbsOf(of.crumb), Back: of.page, Post: of.page + "/enable", Idem: kit.NewID(), Error: problem, Facts: of.facts,
 		Heading: c.T(
 			"Enable %s",
 			kit.Escape(of.name),

@@ -444,7 +444,7 @@ func (s toolPages) retryServerPage(c *ui.Context) error {
 	back := "/agents/tools"
 	p := kit.ConfirmPage{
 		Shell:   c.Shell("agents", c.T("Start %s again", kit.Escape(server.Name))),
-		Crumb:   kit.Link{Text: c.T("Tools"), Href: back},
+		Crumbs:  kit.CrumbsOf(kit.Link{Text: c.T("Tools"), Href: back}),
 		Heading: c.T("Start %s again", kit.Escape(server.Name)),
 		Text: c.T(
 			"kairosd runs its command or calls its address immediately, and allows five restarts again.",

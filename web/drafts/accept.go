@@ -48,7 +48,7 @@ func (s *section) acceptPage(c *ui.Context) error {
 func acceptConfirm(c *ui.Context, d domain.Draft, shown *DraftPage, pl domain.Plan, v domain.Version,
 	program *walk.Program) kit.ConfirmPage {
 	at := pathOf(d)
-	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft") + " " + shown.Version, Href: at}, Post: at + "/accept", Back: at,
+	p := kit.ConfirmPage{Crumbs: crumbs(c, c.T("Draft")+" "+shown.Version, at), Post: at + "/accept", Back: at,
 		Idem: kit.NewID(), Action: "accept", Heading: c.T("Accept as %s", shown.Version), Checks: shown.Assumed,
 		Text: c.T("This version becomes active: from then on, runs of it can be started. Accepting it starts none.")}
 	fact := func(term, text string) {
@@ -90,7 +90,7 @@ func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.
 		return domain.Errorf(domain.CodeNotFound, "the plan has no alternative %q", kind)
 	}
 	a := list[i]
-	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/accept", Back: at, Idem: kit.NewID(), Action: "accept",
+	p := kit.ConfirmPage{Crumbs: crumbs(c, c.T("Draft"), at), Post: at + "/accept", Back: at, Idem: kit.NewID(), Action: "accept",
 		Alternative: kind, Heading: c.T("Accept the alternative"),
 		Text: c.T("The alternative becomes a version of the plan and replaces v%d. Accepting it starts no run.", v.Number),
 		Facts: []kit.Fact{
@@ -146,7 +146,7 @@ func (s *section) discardPage(c *ui.Context) error {
 	if !d.State.Open() {
 		return c.Echo.Redirect(http.StatusSeeOther, at)
 	}
-	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/discard", Back: at, Idem: kit.NewID(),
+	p := kit.ConfirmPage{Crumbs: crumbs(c, c.T("Draft"), at), Post: at + "/discard", Back: at, Idem: kit.NewID(),
 		Action: "discard", Heading: c.T("Discard the draft"), Danger: true,
 		Text:  c.T("You can no longer accept or start it. It stays in the audit log and in the history of drafts."),
 		Facts: []kit.Fact{{Term: c.T("Request"), Text: kit.Escape(kit.Truncate(d.Query, 400))}}}
@@ -261,4 +261,10 @@ func (s *section) startDrafted(c *ui.Context, pl domain.Plan, v domain.Version, 
 		return err
 	}
 	return c.RedirectTo("/runs/" + run.ID)
+}
+
+// crumbs is the trail to a draft.
+func crumbs(c *ui.Context, text, at string) kit.Crumbs {
+	return kit.CrumbsOf(kit.Link{Text: c.T("Plans"), Href: "/plans"}, kit.Link{Text: c.T("Drafts"), Href: "/plans?state=draft"},
+		kit.Link{Text: text, Href: at})
 }

@@ -21,7 +21,7 @@ func (s *section) confirm(c *ui.Context, path string, fill func(domain.Hook) kit
 		return err
 	}
 	p, at := fill(x), incoming.Hook(x.Key)
-	p.Crumb, p.Back, p.Post, p.Idem = kit.Link{Text: x.Key, Href: at}, at, at+path, kit.NewID()
+	p.Crumbs, p.Back, p.Post, p.Idem = crumbs(c, x), at, at+path, kit.NewID()
 	p.Shell = c.Shell("plans", p.Heading)
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }

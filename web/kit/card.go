@@ -28,6 +28,9 @@ type SplitButton struct {
 	More      []Link
 }
 
+// CrumbsOf returns a breadcrumb trail of links.
+func CrumbsOf(path ...Link) Crumbs { return Crumbs{Path: path} }
+
 // Crumbs is a breadcrumb trail.
 type Crumbs struct {
 	Path []Link

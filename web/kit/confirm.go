@@ -3,7 +3,7 @@ package kit
 // ConfirmPage asks for confirmation of an action, and for a reason if NeedsReason is set.
 type ConfirmPage struct {
 	Shell
-	Crumb                                  Link
+	Crumbs                                 Crumbs
 	Heading, Text, Post, Back, Idem, Error string
 	Action                                 string // hidden form value that names the action
 	Facts                                  []Fact

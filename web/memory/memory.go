@@ -148,7 +148,7 @@ func (s *section) showForget(c *ui.Context, code int, problem string) error {
 	p := kit.ConfirmPage{
 		Shell:   c.Shell("", c.T("Forget %s", kit.Escape(session))),
 		Heading: c.T("Forget %s", kit.Escape(session)),
-		Crumb:   kit.Link{Text: c.T("Memory"), Href: link.Memory(c.Principal.Name, "/memory", owner, "", "")},
+		Crumbs:  kit.CrumbsOf(kit.Link{Text: c.T("Memory"), Href: link.Memory(c.Principal.Name, "/memory", owner, "", "")}),
 		Text: c.T(
 			"Agents in later runs of this session no longer see its messages. This cannot be undone. The journals of its " +
 				"runs stay until you delete them.",

@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/incoming"
 	"github.com/kairosd/kairosd/web/part/plan"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -60,7 +61,7 @@ func (s *section) showArchive(c *ui.Context, code int, problem string) error {
 
 // confirmPlan renders the confirmation page of a change to a plan.
 func (s *section) confirmPlan(c *ui.Context, code int, pl domain.Plan, p kit.ConfirmPage) error {
-	p.Crumb, p.Back, p.Idem = kit.Link{Text: pl.Key, Href: link.Plan(pl.Key)}, link.Plan(pl.Key), kit.NewID()
+	p.Crumbs, p.Back, p.Idem = crumbs(c, pl.Key), link.Plan(pl.Key), kit.NewID()
 	p.Shell = c.Shell("plans", p.Heading)
 	return c.Render(code, kit.Confirm(p))
 }
@@ -89,4 +90,9 @@ func (s *section) changePlan(c *ui.Context, changes map[string]planChange) error
 		return err
 	}
 	return c.RedirectTo(link.Plan(pl.Key))
+}
+
+// crumbs is the trail to a plan.
+func crumbs(c *ui.Context, key string) kit.Crumbs {
+	return kit.CrumbsOf(kit.Link{Text: c.T("Plans"), Href: incoming.Plans}, kit.Link{Text: key, Href: link.Plan(key)})
 }

@@ -213,7 +213,7 @@ func (s *section) showRestore(c *ui.Context, code int, problem string) error {
 	}
 	path := link.Plan(pl.Key)
 	heading := c.T("Restore v%d of %s", v.Number, kit.Escape(pl.Key))
-	p := RestorePage{ConfirmPage: kit.ConfirmPage{Shell: c.Shell("plans", heading), Crumb: kit.Link{Text: pl.Key, Href: path},
+	p := RestorePage{ConfirmPage: kit.ConfirmPage{Shell: c.Shell("plans", heading), Crumbs: crumbs(c, pl.Key),
 		Heading: heading, Error: problem, Idem: kit.NewID(), NeedsReason: true, Post: fmt.Sprintf("%s/v/%d/restore", path,
 			v.Number), Back: path,
 		Text: c.T(

@@ -31,8 +31,9 @@ func condition(is bool, text string) Condition {
 func (b *headPart) untilStart(w *Why) error {
 	run := b.Detail.Run
 	now := b.Site.Now()
+	w.When = b.T("The run starts when all of this is true:")
 	if !run.StartAt.IsZero() {
-		w.Conditions = append(w.Conditions, condition(!run.StartAt.After(now), b.T("Its time: %s", b.Time(run.StartAt).Title)))
+		w.Conditions = append(w.Conditions, condition(!run.StartAt.After(now), b.T("It is %s or later", b.Time(run.StartAt).Title)))
 	}
 	if c := run.Concurrency; c != nil {
 		active, err := b.Reader.ActiveByConcurrency(b.Context, c.Key)
@@ -45,7 +46,7 @@ func (b *headPart) untilStart(w *Why) error {
 				others = append(others, o.ID)
 			}
 		}
-		free := condition(len(others) < c.Limit, b.T("A free slot for the key %s: %s of %s are active", kit.Escape(c.Key),
+		free := condition(len(others) < c.Limit, b.T("A slot for the key %s is free: %s of %s runs are active", kit.Escape(c.Key),
 			b.Number(int64(len(others))), b.Number(int64(c.Limit))))
 		if len(others) >= c.Limit && len(others) > 0 {
 			free.Link = kit.Link{Text: domain.ShortID(others[0]), Href: "/runs/" + others[0]}
@@ -59,7 +60,7 @@ func (b *headPart) untilStart(w *Why) error {
 	if err != nil {
 		return err
 	}
-	text := b.T("A free slot: %s of %s are taken", b.Number(int64(v.Working)), b.Number(int64(v.Slots)))
+	text := b.T("A slot is free: %s of %s are taken", b.Number(int64(v.Working)), b.Number(int64(v.Slots)))
 	if v.Queued > 0 && !v.Oldest.IsZero() {
 		text += ", " + b.N(v.Queued, "%s run is queued, since %s", "%s runs are queued, the first since %s", b.Time(v.Oldest).Text)
 	}
@@ -69,17 +70,21 @@ func (b *headPart) untilStart(w *Why) error {
 
 // wanted describes the condition for each wait reason. %s is the step.
 var wanted = map[domain.WaitReason]string{
-	domain.WaitQuarantined: locale.Mark("A person releases the run"), domain.WaitHeld: locale.Mark("A person releases the run"),
-	domain.WaitPaused: locale.Mark("The run is resumed"), domain.WaitInDoubt: locale.Mark("The outcome of %s is confirmed"),
-	domain.WaitApproval: locale.Mark("A decision about %s"), domain.WaitReplan: locale.Mark("A new plan for the steps after %s"),
-	domain.WaitChild: locale.Mark(
-		"The run of %s ends",
-	), domain.WaitRetry: locale.Mark("The next attempt of %s"), domain.WaitTimer: locale.Mark("The time of %s"),
-	domain.WaitSignal: locale.Mark("The signal that %s waits for"),
+	domain.WaitQuarantined: locale.Mark("A person releases the run"),
+	domain.WaitHeld:        locale.Mark("A person releases the run"),
+	domain.WaitPaused:      locale.Mark("A person resumes the run"),
+	domain.WaitInDoubt:     locale.Mark("A person states whether the call of %s happened"),
+	domain.WaitApproval:    locale.Mark("A person answers the request of %s"),
+	domain.WaitReplan:      locale.Mark("A person accepts a new plan for the steps after %s"),
+	domain.WaitChild:       locale.Mark("The run of %s ends"),
+	domain.WaitRetry:       locale.Mark("The next attempt of %s is due"),
+	domain.WaitTimer:       locale.Mark("The time of %s comes"),
+	domain.WaitSignal:      locale.Mark("The signal of %s arrives"),
 }
 
 // untilOn adds the conditions for a waiting run to continue.
 func (b *headPart) untilOn(w *Why) {
+	w.When = b.T("The run continues when:")
 	listed := map[string]int{} // number of calls in doubt by step, which share one condition
 	for _, wait := range b.Detail.Waits {
 		if wait.Reason == domain.WaitInDoubt {
@@ -102,13 +107,16 @@ func (b *headPart) untilOn(w *Why) {
 		}
 		text := b.T(form, about...)
 		if n := doubts.Count(b.Detail, wait.Node); wait.Reason == domain.WaitInDoubt && n > 1 {
-			text = b.N(n, "The outcome of %[1]s call of %[2]s is confirmed", "The outcomes of %[1]s calls of %[2]s are confirmed",
-				wait.Node)
-		}
-		if wait.Message != "" {
-			text += ": " + kit.Escape(kit.Truncate(wait.Message, 500))
+			text = b.N(n, "A person states whether %[1]s call of %[2]s happened",
+				"A person states which of %[1]s calls of %[2]s happened", wait.Node)
 		}
 		c := condition(false, text)
+		if wait.Event != "" {
+			c.Text = b.T("The signal %s arrives", kit.Escape(strings.TrimSpace(wait.Event+" "+wait.Key)))
+		}
+		if wait.Message != "" && kit.Escape(wait.Message) != w.Headline {
+			c.Seen = append(c.Seen, kit.Escape(kit.Truncate(wait.Message, 500)))
+		}
 		if !wait.Since.IsZero() {
 			c.Seen = append(c.Seen, b.T("since %s", b.Time(wait.Since).Text))
 		}
@@ -121,11 +129,8 @@ func (b *headPart) untilOn(w *Why) {
 		if wait.Child != "" {
 			c.Link = kit.Link{Text: domain.ShortID(wait.Child), Href: "/runs/" + wait.Child}
 		}
-		if wait.Event != "" {
-			c.Seen = append(c.Seen, b.T("signal %s", kit.Escape(strings.TrimSpace(wait.Event+" "+wait.Key))))
-			if b.May(app.SendSignal) {
-				c.Link = kit.Link{Text: b.T("Send it…"), Href: incoming.Send(wait.Event, wait.Key), Dialog: true}
-			}
+		if wait.Event != "" && b.May(app.SendSignal) {
+			c.Link = kit.Link{Text: b.T("Send it…"), Href: incoming.Send(wait.Event, wait.Key), Dialog: true}
 		}
 		w.Conditions = append(w.Conditions, c)
 	}
@@ -161,6 +166,6 @@ func (b *headPart) untilWithin(w *Why) {
 	add(b.T("Tokens"), l.MaxTokens > 0, tokens < l.MaxTokens, b.Number(tokens), b.Number(l.MaxTokens))
 	add(b.T("Cost"), l.MaxCost > 0, run.Usage.Cost < l.MaxCost, value.Cost(b.Context, run.Usage.Cost), value.Cost(b.Context, l.MaxCost))
 	if len(w.Conditions) == 0 {
-		w.Conditions = append(w.Conditions, condition(false, b.T("A higher limit")))
+		w.Conditions = append(w.Conditions, condition(false, b.T("A person raises the limit")))
 	}
 }

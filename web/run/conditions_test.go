@@ -33,8 +33,8 @@ func TestAWaitingRunShowsItsConditions(t *testing.T) {
 	form.Set("reason", "the ERP is being mended")
 	webtest.HasTexts(t, b.Post(path, form), http.StatusSeeOther)
 	text := webtest.Text(b.Get("/runs/" + seed.Waiting.ID).Body)
-	for _, want := range []string{"not met", "The run is resumed", "paused by marta at", "the ERP is being mended",
-		"A decision about "} {
+	for _, want := range []string{"The run continues when: not met A person resumes the run", "paused by marta at", "the ERP is being mended",
+		"A person answers the request of "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("a paused run does not say %q\n%s", want, text)
 		}
@@ -53,8 +53,8 @@ func TestAWaitingRunShowsItsConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	text = webtest.Text(b.Get("/runs/" + later.ID).Body)
-	for _, want := range []string{"It starts at", "not met Its time: ",
-		"met A free slot for the key one: 0 of 1 are active", "met A free slot: 3 of 64 are taken", "12 runs are queued"} {
+	for _, want := range []string{"It starts at", "not met It is ",
+		"met A slot for the key one is free: 0 of 1 runs are active", "met A slot is free: 3 of 64 are taken", "12 runs are queued"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("a scheduled run does not say %q\n%s", want, text)
 		}
@@ -72,7 +72,7 @@ func TestAQueuedRunLinksToTheRunThatItWaitsFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := site.Browser(t).Login().Get("/runs/" + second.ID).Body
-	if text := webtest.Text(page); !strings.Contains(text, "not met A free slot for the key till: 1 of 1 are active") {
+	if text := webtest.Text(page); !strings.Contains(text, "not met A slot for the key till is free: 1 of 1 runs are active") {
 		t.Errorf("the condition is missing in\n%s", text)
 	}
 	if !strings.Contains(page, `href="/runs/`+first.ID+`"`) {
@@ -159,7 +159,7 @@ func TestRetryNowShowsTheAttempt(t *testing.T) {
 		!strings.Contains(text, "in 5") {
 		t.Error(text)
 	}
-	if text := webtest.Text(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "The next attempt of pull: ") ||
+	if text := webtest.Text(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "The next attempt of pull is due") ||
 		!strings.Contains(text, "1 step") {
 		t.Error(text)
 	}

@@ -61,7 +61,7 @@ func TestCallsInDoubtAreDecidedTogether(t *testing.T) {
 	b := site.Browser(t).Login()
 	of := "/doubts?node=pay&plan=payouts"
 	page := b.Get("/runs/" + runs[0].ID)
-	webtest.HasTexts(t, page, http.StatusOK, "The outcomes of 3 calls of pay are confirmed", "Decide all 3 together",
+	webtest.HasTexts(t, page, http.StatusOK, "A person states which of 3 calls of pay happened", "Decide all 3 together",
 		strings.ReplaceAll(of+"&run="+runs[0].ID, "&", "&amp;"))
 	webtest.HasTexts(t, b.Get("/approvals"), http.StatusOK, "Decide together", strings.ReplaceAll(of, "&", "&amp;"))
 	webtest.HasTexts(t, b.Get(of), http.StatusOK, "6 calls in doubt", "pay [0]", "pay [2]", "ann", "Idempotency key")

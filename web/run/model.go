@@ -21,7 +21,8 @@ type Why struct {
 	Then     string
 	Items    []string
 	Links    []kit.Link
-	// Conditions must be met before the run continues.
+	// Conditions must be met before the run starts or continues. When introduces them.
+	When       string
 	Conditions []Condition
 	// Failure is the card of a failed run, or nil.
 	Failure *Failure

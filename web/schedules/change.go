@@ -16,7 +16,7 @@ import (
 // confirm shows a form that changes a schedule, and asks for a reason.
 func (s *section) confirm(c *ui.Context, x domain.Schedule, path string, p kit.ConfirmPage) error {
 	at := schedule.Address(x.Key)
-	p.Crumb, p.Back, p.Post, p.Idem = kit.Link{Text: x.Key, Href: at}, at, at+path, kit.NewID()
+	p.Crumbs, p.Back, p.Post, p.Idem = crumbs(c, x), at, at+path, kit.NewID()
 	p.Shell = c.Shell("plans", p.Heading)
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }

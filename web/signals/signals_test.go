@@ -44,7 +44,7 @@ func TestASignalIsSentFromTheRun(t *testing.T) {
 	link := `href="` + strings.ReplaceAll(form, "&", "&amp;") + `"`
 	webtest.HasTexts(t, b.Get("/events/waits"), http.StatusOK, "paid.42", "eur", "/runs/"+run.ID, "/plans/order", link)
 	webtest.HasTexts(t, b.Get("/events/waits?q=other"), http.StatusOK, "No step waits for a signal whose name contains this.")
-	webtest.HasTexts(t, b.Get("/runs/"+run.ID), http.StatusOK, link, "The signal that paid waits for")
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID), http.StatusOK, link, "The signal paid.42")
 	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"?step=paid&tab=output"), http.StatusOK, link, "Send the signal paid.42")
 	webtest.HasTexts(t, b.Get(form), http.StatusOK, `value="paid.42"`, `value="eur"`)
 	sent := send(t, b, form, "name", "paid.42", "key", "eur", "data", `{"amount": 12}`)
