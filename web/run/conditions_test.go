@@ -33,8 +33,8 @@ func TestAWaitingRunShowsItsConditions(t *testing.T) {
 	form.Set("reason", "the ERP is being mended")
 	webtest.HasTexts(t, b.Post(path, form), http.StatusSeeOther)
 	text := webtest.Text(b.Get("/runs/" + seed.Waiting.ID).Body)
-	for _, want := range []string{"The run continues when: not met A person resumes the run", "paused by marta at", "the ERP is being mended",
-		"A person answers the request of "} {
+	for _, want := range []string{"The run continues when: not met A person resumes the run", "paused by marta at",
+		"the ERP is being mended", "A person answers the request of "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("a paused run does not say %q\n%s", want, text)
 		}
