@@ -25,6 +25,7 @@ func (w *world) judge() {
 		}
 	}
 	w.slots()
+	w.oneRunPerSlot()
 	for _, id := range w.runs() {
 		r, ok := w.run(id)
 		if ok {

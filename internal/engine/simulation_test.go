@@ -30,7 +30,7 @@ func TestSimulation(t *testing.T) {
 	t.Parallel()
 	base := template(t)
 	first, count := proof.Seed(t)*1_000_000, proof.Size(8, 1000)
-	var next, lives, cuts, steps, hours, compared, refused atomic.Int64
+	var next, lives, cuts, steps, hours, compared, refused, slots atomic.Int64
 	for worker := range 2 {
 		t.Run(fmt.Sprint("worker ", worker), func(t *testing.T) {
 			t.Parallel()
@@ -41,6 +41,7 @@ func TestSimulation(t *testing.T) {
 				cuts.Add(int64(w.cuts))
 				compared.Add(int64(w.compared))
 				refused.Add(int64(w.refused))
+				slots.Add(int64(w.slotRuns))
 				hours.Add(int64(w.passed / time.Hour))
 			}
 		})
@@ -48,7 +49,7 @@ func TestSimulation(t *testing.T) {
 	t.Cleanup(func() {
 		t.Logf(
 			"%d worlds, %d steps, %d generations of the daemon, %d power cuts, %d checkpoints without space, "+
-				"%d virtual hours, %d runs compared with undisturbed ones",
+				"%d virtual hours, %d runs compared with undisturbed ones, %d runs of schedules",
 			count,
 			steps.Load(),
 			lives.Load(),
@@ -56,8 +57,10 @@ func TestSimulation(t *testing.T) {
 			refused.Load(),
 			hours.Load(),
 			compared.Load(),
+			slots.Load(),
 		)
-		if !t.Failed() && count >= 8 && (cuts.Load() < int64(count) || compared.Load() == 0 || refused.Load() == 0) {
+		if !t.Failed() && count >= 8 &&
+			(cuts.Load() < int64(count) || compared.Load() == 0 || refused.Load() == 0 || slots.Load() == 0) {
 			t.Error("too little happened in these worlds")
 		}
 		proof.Figure(t, "simulation seeds", count)
@@ -101,7 +104,7 @@ func TestTheSimulationNotices(t *testing.T) {
 		"an early acknowledgement":         mistakeAck,
 		"unsafe work taken for idempotent": mistakeTwice, "forgotten timers": mistakeTimer,
 		"a commit that is not announced": mistakeEvents, "a call of an agent that a later attempt makes again": mistakeRepeat,
-		"calls that reserve nothing": mistakeSpend} {
+		"calls that reserve nothing": mistakeSpend, "a slot that starts two runs": mistakeClaim} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(100) {
@@ -305,6 +308,7 @@ func (w *world) choose() func() {
 		{12 * min(1, len(w.waiting())), w.release},
 		{6, w.pass},
 		{3, w.start},
+		{2, w.startDue},
 		{3, w.performAction},
 		{4, w.answer},
 		{1, w.restart},

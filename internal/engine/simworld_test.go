@@ -52,6 +52,9 @@ type world struct {
 
 	turns moments
 	plans []domain.Version
+	// schedule is the id of the schedule, and slotRuns the number of its runs.
+	schedule string
+	slotRuns int
 	roots []string // runs that were started directly, not child runs or forks
 	calm  bool     // operators only help runs to continue
 
@@ -92,6 +95,7 @@ const (
 	mistakeEvents           // some commits are not announced
 	mistakeRepeat           // an agent forgets its calls when its run is resumed
 	mistakeSpend            // model calls begin without a reservation
+	mistakeClaim            // a slot starts two runs
 )
 
 // visitOf identifies one visit, one of its items, or one call of an agent in it.
@@ -386,6 +390,7 @@ func (w *world) prepare() {
 			w.plans = append(w.plans, v)
 		}
 	}
+	w.declare()
 }
 
 func (w *world) save(src string) (domain.Version, bool) {
