@@ -99,7 +99,8 @@ func (s disablePages) providerSubject(c *ui.Context) (subject, error) {
 // disablePage renders the confirmation page for disabling a tool or a provider.
 func disablePage(c *ui.Context, of subject, code int, problem string) error {
 	p := kit.ConfirmPage{
-		Crumbs: kit.CrumbsOf(of.crumb), Back: of.page, Post: of.page + "/disable", Idem: kit.NewID(), Error: problem, Danger: true, NeedsReason: true,
+		Crumbs: kit.CrumbsOf(of.crumb), Back: of.page, Post: of.page + "/disable", Idem: kit.NewID(), Error: problem,
+		Danger: true, NeedsReason: true,
 		Heading: c.T("Disable %s", kit.Escape(of.name)), Facts: of.facts,
 		Text: c.T(
 			"New calls are refused until it is enabled, also after a restart. Running calls finish. A refused call fails " +
