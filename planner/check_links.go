@@ -3,6 +3,7 @@ package planner
 import (
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/internal/foreign"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -187,7 +188,7 @@ func (k *compiler) edgeEnd(name, end string, t *tree) (int, bool) {
 		return walk.End, true
 	}
 	if _, known := k.names[name]; !known {
-		if advice := foreignEnd(name, end == "from"); !advice.IsZero() {
+		if advice := foreign.End(name, end == "from"); !advice.IsZero() {
 			k.broken = true
 			k.r.error(at(), "", unknownCode[end], advice, "%s refers to step %s, which does not exist", end, jsonvalue.Quote(name))
 			return 0, false

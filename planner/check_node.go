@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/internal/foreign"
 	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
@@ -210,7 +211,7 @@ func (k *compiler) nodeType(n *walk.ProgramNode, s *spec) {
 	if _, ok := k.c.Types[n.Type]; ok {
 		return
 	}
-	suggestion := foreignTypes[s.Type]
+	suggestion := foreign.Type(s.Type)
 	if suggestion.IsZero() {
 		suggestion = k.r.suggest(
 			s.Type,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/planner/internal/foreign"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/suggest"
@@ -281,7 +282,7 @@ func (o *object) advice(key string) message.Message {
 	if o.r.full() {
 		return message.Message{}
 	}
-	if s := foreignKey(o.what, key); !s.IsZero() {
+	if s := foreign.Key(o.what, key); !s.IsZero() {
 		return s
 	}
 	known := slices.Compact(slices.Sorted(slices.Values(o.read)))
@@ -300,7 +301,7 @@ func decodeDocument(d *Document, r *reporter) {
 			"this is a plan of another system, with activities")
 		return
 	}
-	if foreign(t, r) {
+	if isForeign(t, r) {
 		return
 	}
 	o := newObject(t, r, "plan", "")

@@ -1,158 +1,205 @@
 package planner
 
 import (
+	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// Plans of other systems use other words. The tables of this file map those words to advice in the
-// words of this language. They never make such a plan valid.
-
-// foreignKeys holds advice by the object that contains the key, and by the key.
-var foreignKeys = map[string]map[string]message.Message{
-	"plan": {
-		"version":          message.New("remove it: kairosd numbers the versions of a stored plan"),
-		"state":            message.New("remove it: all outputs are stored; read them as ${output.<node>}"),
-		"data_files":       message.New("remove it: pass data as input of the run, or read files with the tool read_file"),
-		"checkpointer":     message.New("remove it: all runs have checkpoints"),
-		"tools":            message.New("remove it: configure tools on the server, and name them with tool:"),
-		"prompts_dir":      message.New("remove it: write prompts into input:, and system prompts into the configuration of the agent"),
-		"prompts_relative": message.New("remove it: write prompts into input:, and system prompts into the configuration of the agent"),
-		"loop_limits":      message.New("write max_visits: on the first step of the loop"),
-		"config":           message.New("use defaults: and limits:"),
-		"exports":          message.New("remove it: all outputs are stored; read them as ${output.<node>}"),
-		"plan_name":        message.New("write %s", "name:"),
-		"tasks":            message.New("write %s", "steps:"),
-		"inputs":           message.New("write input: with a JSON Schema"),
-		"notes":            message.New("write a comment, or metadata:"),
-		"env":              message.New("write %s", "values:"),
-		"entry_point":      message.New("write %s", "start:"),
-		"entrypoint":       message.New("write %s", "start:"),
-	},
-	"defaults": {
-		"provider":    message.New("remove it: the provider of an agent is part of the configuration"),
-		"temperature": message.New("remove it: the temperature of an agent is part of the configuration"),
-		"model":       message.New("remove it: the model of an agent is part of the configuration"),
-	},
-	"node": {
-		"prompt":         message.New("write the text of the prompt as input:"),
-		"variables":      message.New("write the values into input:, as ${input.<key>} or ${output.<node>.<path>}"),
-		"state_key":      message.New("remove it: read the output as ${output.<node>}"),
-		"over":           message.New("write foreach: with the list, for example foreach: output.generate.ideas"),
-		"as":             message.New("remove it: the element of a foreach is ${item}"),
-		"collect":        message.New("remove it: a foreach outputs the list of its outputs"),
-		"node":           message.New("write the keys of the inner step on this one, next to foreach:"),
-		"max_items":      message.New("remove it: limit the list where it is created"),
-		"graph":          message.New("write type: plan and plan: <id>"),
-		"mode":           message.New("remove it"),
-		"input_mapping":  message.New("write input: with ${output.<node>.<path>} for each value"),
-		"output_mapping": message.New("remove it: read the output as ${output.<node>.<path>}"),
-		"resume_key":     message.New("remove it: read the answer as ${output.<node>.values}"),
-		"message":        message.New("write type: approval and input: {message: …}"),
-		"routes":         message.New("write an edge with a condition for each route"),
-		"default_route":  message.New("write an edge with condition: default"),
-		"requires":       message.New("write %s", "needs: [<node>, …]"),
-		"depends_on":     message.New("write %s", "needs: [<node>, …]"),
-		"dependsOn":      message.New("write %s", "needs: [<node>, …]"),
-		"dependencies":   message.New("write %s", "needs: [<node>, …]"),
-		"skip_if_exists": message.New("write a condition on the edge that leads here"),
-		"temperature":    message.New("set it in the configuration of the agent"),
-		"provider":       message.New("set it in the configuration of the agent"),
-		"model":          message.New("set it in the configuration of the agent"),
-		"tools":          message.New("set them in the configuration of the agent"),
-		"system_prompt":  message.New("set it in the configuration of the agent"),
-		"max_iterations": message.New("set it in the configuration of the agent"),
-		"max_retries":    message.New("write %s", "retry: {max_attempts: …}"),
-		"retries":        message.New("write %s", "retry: {max_attempts: …}"),
-		"on_failure":     message.New("write %s", "on_error:"),
-		"args":           message.New("write %s", "input:"),
-		"params":         message.New("write %s", "input:"),
-		"parameters":     message.New("write %s", "input:"),
-		"name":           message.New("name the step by its key under nodes:"),
-		"description":    message.New("write it as a comment, or under metadata:"),
-		"notes":          message.New("write it as a comment, or under metadata:"),
-		"depends":        message.New("write %s", "needs: [<node>, …]"),
-		"run":            message.New("write type: exec with input: {command: /usr/bin/make, args: […]}"),
-		"command":        message.New("write type: exec with input: {command: /usr/bin/make, args: […]}"),
-		"script":         message.New("write type: exec with input: {command: /usr/bin/make, args: […]}"),
-		"with":           message.New("write %s", "input:"),
-		"if":             message.New("write the condition on the edge that leads here, or when: next to needs:"),
-		"condition":      message.New("write it on the edge that leads here, or as when: next to needs:"),
-	},
-	"step": {
-		"stepId":           message.New("write %s", "id:"),
-		"stepIndex":        message.New("write %s", "order:"),
-		"source":           message.New("write %s", "dependencies: [<step>, …]"),
-		"depends_on":       message.New("write %s", "dependencies: [<step>, …]"),
-		"depends":          message.New("write %s", "dependencies: [<step>, …]"),
-		"name":             message.New("write %s", "id:"),
-		"run":              message.New("write tool: exec with params: {command: /usr/bin/make, args: […]}"),
-		"command":          message.New("write tool: exec with params: {command: /usr/bin/make, args: […]}"),
-		"script":           message.New("write tool: exec with params: {command: /usr/bin/make, args: […]}"),
-		"dependsOn":        message.New("write %s", "dependencies: [<step>, …]"),
-		"needs":            message.New("write %s", "dependencies: [<step>, …]"),
-		"agent":            message.New("write %s", "agentId:"),
-		"type":             message.New("write tool: with the tool or built-in type"),
-		"input":            message.New("write %s", "params:"),
-		"tool_to_use":      message.New("write %s", "tool:"),
-		"tool_parameters":  message.New("write %s", "params:"),
-		"expected_outcome": message.New("write %s", "expectedOutput:"),
-		"description":      message.New("write %s", "task:"),
-	},
-	"edge": {
-		"source": message.New("write %s", "from:"),
-		"target": message.New("write %s", "to:"),
-		"when":   message.New("write %s", "condition:"),
-		"if":     message.New("write %s", "condition:"),
-		"type":   message.New("remove it: a condition makes an edge conditional"),
-		"label":  message.New("remove it"),
-		"id":     message.New("remove it: edges have no id"),
-	},
+// family is a kind of document of another system.
+type family struct {
+	name message.Message // with its article
+	// found returns the position of what shows the family, or nil.
+	found func(t *tree) *tree
+	pairs string // counterparts, as "jobs → nodes"
+	none  string // keys without a counterpart
+	// imports reports that kairos plans import writes a plan to start from.
+	imports bool
 }
 
-// foreignKey returns advice for a key of another plan language, or a zero message.
-func foreignKey(what, key string) message.Message {
-	if what == "block" && slices.Contains(blockSettings, key) {
-		return message.New("write it on the step, next to do:")
-	}
-	return foreignKeys[what][key]
+// families are recognized in this order.
+var families = []family{
+	{message.New("a GitHub Actions workflow"), gitHubActions,
+		"jobs → nodes, needs → needs, if → when, strategy.matrix → foreach, timeout-minutes → timeout, env → values",
+		"on, run, uses, runs-on", true},
+	{message.New("an Argo workflow"), argo,
+		"templates → nodes, dag.tasks → nodes with needs, steps → needs, withItems → foreach, when → when, " +
+			"retryStrategy → retry, onExit → finally, suspend → type: approval",
+		"container, script, artifacts", false},
+	{message.New("a Serverless Workflow"), serverless,
+		"do → nodes with edges, call: http → type: http, set → type: set, switch → edges with conditions, for → foreach, " +
+			"try.catch → on_error, raise → type: fail, wait → type: wait",
+		"schedule, listen, run", false},
+	{message.New("a Conductor workflow"), conductor,
+		"tasks → nodes, taskReferenceName → the key under nodes, inputParameters → input, " +
+			"SWITCH → edges with conditions, FORK_JOIN → needs, DO_WHILE → a loop with max_visits, " +
+			"SUB_WORKFLOW → type: plan, HUMAN → type: approval, TERMINATE → type: fail",
+		"SIMPLE tasks, ownerEmail, schemaVersion", false},
+	{message.New("an n8n workflow"), n8n,
+		"nodes → nodes, connections → edges, name → the key under nodes, parameters → input, IF → edges with conditions, " +
+			"onError → on_error, retryOnFail → retry",
+		"triggers, credentials, position, typeVersion", false},
+	{message.New("a graph of LangGraph"), langGraph,
+		"nodes → nodes, add_edge → edges, add_conditional_edges → edges with conditions, START → start, END → to: $end, " +
+			"interrupt → type: approval, recursion_limit → max_visits",
+		"state, checkpointer, reducers", true},
+	{message.New("a workflow of agents"), agentWorkflow,
+		"agents → nodes with type: agent, entry_point → start, edges → edges",
+		"prompts and models of agents, which belong into the configuration", false},
+	{message.New("a Dagu workflow"), dagu,
+		"steps → nodes, name → the key under nodes, depends → needs, preconditions → when, params → values, parallel → foreach, " +
+			"retryPolicy → retry, continueOn → on_error, handlerOn → finally",
+		"command, run, script, schedule, stdout, stderr", true},
+	{message.New("a list of tasks with dependencies, as of Airflow"), taskList,
+		"tasks → nodes, task_id → the key under nodes, depends_on → needs, trigger_rule → when, retries → retry, " +
+			"execution_timeout → timeout, expand → foreach",
+		"schedule, operators, python_callable", false},
+	{message.New("a notebook"), notebook, "cells → nodes", "code, which must become tools", false},
 }
 
-// blockSettings are keys of the step around a block.
-var blockSettings = []string{"foreach", "max_parallel", "input", "timeout", "retry", "on_error", "needs", "when", "undo"}
-
-// foreignEnd returns advice for the names that other systems give to the start and the end of a
-// graph, if no node has that name.
-func foreignEnd(id string, isFrom bool) message.Message {
-	switch strings.ToLower(strings.Trim(id, "_")) {
-	case "start":
-		if isFrom {
-			return message.New("remove this edge, and write start: with the step that it leads to")
+// isForeign reports a document of another system as one problem. It returns false for any other document.
+func isForeign(t *tree, r *reporter) bool {
+	for _, f := range families {
+		if at := f.found(t); at != nil {
+			advice := message.New("counterparts: %s; there is none of %s", f.pairs, f.none)
+			if f.imports {
+				advice = message.New("kairos plans import writes a plan to start from; counterparts: %s; there is none of %s",
+					f.pairs, f.none)
+			}
+			r.error(at, "", "plan.foreign", advice,
+				"this is %s, not a plan", f.name)
+			return true
 		}
-		return message.New("write start: with the first step instead")
-	case "end":
-		return message.New("write to: $end, or remove this edge: a run ends after a step without edges")
 	}
-	return message.Message{}
+	return false
 }
 
-// foreignTypes holds advice for node types of other systems.
-var foreignTypes = map[string]message.Message{
-	"map":          message.New("write the type of the inner step, and foreach: with the list"),
-	"interrupt":    message.New("to wait for a person, write type: approval and input: {message: …}"),
-	"human":        message.New("to wait for a person, write type: approval and input: {message: …}"),
-	"subgraph":     message.New("to run another plan, write type: plan and plan: <id>"),
-	"python":       message.New("offer the function as a tool, for example by an MCP server, and write type: tool and tool: <name>"),
-	"tool_call":    message.New("write type: tool and tool: <name>"),
-	"passthrough":  message.New("write type: set with input:, or type: noop"),
-	"delay":        message.New("write type: wait and input: {for: 10m}"),
-	"http_request": message.New("write type: http with input: {method, url}"),
-	"prompt":       message.New("write %s", "type: llm"),
-	"conditional":  message.New("write type: decision, and a condition on each of its edges"),
-	"start":        message.New("write %s", "type: noop"),
-	"end":          message.New("write %s", "type: noop"),
-	"direct_tool":  message.New("write type: tool and tool: <name>"),
-	"parallel":     message.New("use needs: to run steps in parallel"),
+// key returns the position of a key, or nil.
+func (t *tree) key(name string) *tree {
+	if i := slices.IndexFunc(t.keys, func(k *tree) bool { return k.text == name }); i >= 0 {
+		return t.keys[i]
+	}
+	return nil
+}
+
+// has reports whether a map has one of some keys.
+func (t *tree) has(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return t.get(name) != nil })
+}
+
+func kindOf(t *tree) treeKind {
+	if t == nil {
+		return treeNull
+	}
+	return t.kind
+}
+
+// elements are the maps in a list, or the values of a map.
+func elements(t *tree) []*tree {
+	if t == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(t.items), func(e *tree) bool { return e.kind != treeMap })
+}
+
+// some reports whether an element has one of some keys.
+func some(t *tree, names ...string) bool {
+	return slices.ContainsFunc(elements(t), func(e *tree) bool { return e.has(names...) })
+}
+
+func gitHubActions(t *tree) *tree {
+	switch {
+	case t.has("on", "permissions", "concurrency") && kindOf(t.get("jobs")) == treeMap, some(t.get("jobs"), "runs-on", "uses", "steps"):
+		return t.key("jobs")
+	case kindOf(t.get("runs")) == treeMap && t.get("runs").has("using"):
+		return t.key("runs")
+	}
+	return nil
+}
+
+func argo(t *tree) *tree {
+	if v := t.get("apiVersion"); v != nil && strings.HasPrefix(v.text, "argoproj.io/") {
+		return v
+	}
+	return nil
+}
+
+func serverless(t *tree) *tree {
+	switch {
+	case t.has("do") && kindOf(t.get("document")) == treeMap:
+		return t.key("document")
+	case t.has("specVersion") && kindOf(t.get("states")) == treeList:
+		return t.key("states")
+	}
+	return nil
+}
+
+func conductor(t *tree) *tree {
+	if some(t.get("tasks"), "taskReferenceName") {
+		return t.key("tasks")
+	}
+	return nil
+}
+
+func n8n(t *tree) *tree {
+	if kindOf(t.get("nodes")) == treeList && t.has("connections") {
+		return t.key("connections")
+	}
+	return nil
+}
+
+func langGraph(t *tree) *tree {
+	switch {
+	case kindOf(t.get("graphs")) == treeMap && t.has("dependencies"):
+		return t.key("graphs")
+	case kindOf(t.get("nodes")) == treeList && some(t.get("edges"), "source", "start", "target"):
+		return t.key("nodes")
+	}
+	return nil
+}
+
+func agentWorkflow(t *tree) *tree {
+	if w := t.get("workflow"); kindOf(w) == treeMap && (w.has("entry_point") || t.has("agents")) {
+		return t.key("workflow")
+	}
+	return nil
+}
+
+func dagu(t *tree) *tree {
+	steps := t.get("steps")
+	if kindOf(steps) == treeNull || some(steps, "id", "agentId", "skillId", "tool") {
+		return nil
+	}
+	if some(steps, "command", "run", "script", "depends", "call") {
+		return t.key("steps")
+	}
+	return nil
+}
+
+func taskList(t *tree) *tree {
+	if !t.has("nodes", "steps") && some(t.get("tasks"), "depends_on", "dependencies", "upstream", "task_id", "operator") {
+		return t.key("tasks")
+	}
+	return nil
+}
+
+func notebook(t *tree) *tree {
+	if t.has("nbformat") && kindOf(t.get("cells")) == treeList {
+		return t.key("cells")
+	}
+	return nil
+}
+
+var (
+	markdownFence   = regexp.MustCompile("(?m)^```")
+	markdownHeading = regexp.MustCompile(`(?m)^#{2,6} \S`)
+)
+
+// markdown reports whether a text that is not a map in YAML is a page of Markdown. broken reports that it is not
+// YAML at all.
+func markdown(text []byte, broken bool) bool {
+	return markdownFence.Match(text) || !broken && markdownHeading.Match(text) && bytes.ContainsAny(text, "\n")
 }
