@@ -144,7 +144,7 @@ func (k *compiler) stepAction(sp *spec, st Step) {
 	if sp.tree.kind != treeMap {
 		return // reported when it was read
 	}
-	if given != 1 {
+	if given != 1 && sp.tree.get("use") == nil {
 		count := map[int]message.Message{0: message.New("none"), 2: message.New("two"), 3: message.New("all three")}[given]
 		k.r.error(sp.tree, st.ID, "step.action", message.New("name exactly one of them"), "step %s has %s of skillId, agentId, and tool",
 			jsonvalue.Quote(st.ID), count)

@@ -304,7 +304,9 @@ func decodeDocument(d *Document, r *reporter) {
 	if isForeign(t, r) {
 		return
 	}
+	expandTemplates(t, r)
 	o := newObject(t, r, "plan", "")
+	o.field("templates") // replaced
 	hasNodes, hasSteps := t.get("nodes") != nil, t.get("steps") != nil
 	switch {
 	case hasNodes && hasSteps:

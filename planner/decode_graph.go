@@ -73,10 +73,11 @@ func decodeNode(d *Document, key, t *tree, r *reporter) Node {
 	if n.ID == "" {
 		n.ID = id
 	}
+	broken := o.field("use") != nil // else the keys of the template have replaced it
 	decodeWait(o, &n)
 	n.Do = decodeBlock(d, o, n)
 	n.Undo = decodeUndo(o)
-	if v := t.get("type"); n.Type == "" && n.Do == nil && !o.bad && (v == nil || v.kind == treeNull || v.kind == treeString) {
+	if v := t.get("type"); n.Type == "" && n.Do == nil && !broken && !o.bad && (v == nil || v.kind == treeNull || v.kind == treeString) {
 		suggestion := message.New("add type:, for example type: tool")
 		for _, k := range t.keys {
 			if near := suggest.Nearest(k.text, []string{"type"}); near != "" && k.text != "type" {

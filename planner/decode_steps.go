@@ -38,6 +38,7 @@ func decodeStep(t *tree, r *reporter) Step {
 		id = v.text
 	}
 	o := newObject(t, r, "step", id)
+	o.field("use") // replaced by the keys of the template
 	s := Step{ID: o.text("id"), Order: int(o.integer("order", 0, math.MaxInt32)), SkillID: o.text("skillId"), AgentID: o.text("agentId"),
 		Tool: o.text("tool"), Task: o.text("task"), Dependencies: o.texts("dependencies"), ExpectedOutput: o.text("expectedOutput"),
 		Timeout: o.duration("timeout"), OnReject: o.text("on_reject")}

@@ -209,6 +209,9 @@ func (r *reporter) done() Problems {
 		}
 		return a.Column - b.Column
 	})
+	r.problems = slices.CompactFunc(r.problems, func(a, b Problem) bool { // of a template that several steps use
+		return a.Line > 0 && a.Line == b.Line && a.Column == b.Column && a.Code == b.Code && a.Message.String() == b.Message.String()
+	})
 	for i := range r.problems {
 		if r.problems[i].Line == math.MaxInt {
 			r.problems[i].Line = 0

@@ -29,29 +29,31 @@ func Of(c *planner.Catalog) map[string]any {
 		"then":        object{"$ref": "#/definitions/stepPlan"},
 		"else":        object{"$ref": "#/definitions/graph"},
 		"definitions": object{
-			"graph":       graph(),
-			"stepPlan":    stepPlan(),
-			"node":        b.node(),
-			"step":        b.step(),
-			"edge":        edge(),
-			"retry":       retry(),
-			"stepRetry":   stepRetry(),
-			"backoff":     backoff(),
-			"when":        when(),
-			"undo":        b.undo(),
-			"block":       block(),
-			"stepUndo":    b.stepUndo(),
-			"rule":        rule("retry"),
-			"stepRule":    rule("stepRetry"),
-			"condition":   condition(),
-			"defaults":    defaults(),
-			"limits":      limits(),
-			"concurrency": concurrency(),
-			"schedule":    schedule(),
-			"wait":        wait(),
-			"approval":    approval(),
-			"answer":      answer(),
-			"fail":        fail(),
+			"graph":        graph(),
+			"stepPlan":     stepPlan(),
+			"node":         b.node(true),
+			"template":     b.node(false),
+			"step":         b.step(true),
+			"stepTemplate": b.step(false),
+			"edge":         edge(),
+			"retry":        retry(),
+			"stepRetry":    stepRetry(),
+			"backoff":      backoff(),
+			"when":         when(),
+			"undo":         b.undo(),
+			"block":        block(),
+			"stepUndo":     b.stepUndo(),
+			"rule":         rule("retry"),
+			"stepRule":     rule("stepRetry"),
+			"condition":    condition(),
+			"defaults":     defaults(),
+			"limits":       limits(),
+			"concurrency":  concurrency(),
+			"schedule":     schedule(),
+			"wait":         wait(),
+			"approval":     approval(),
+			"answer":       answer(),
+			"fail":         fail(),
 		},
 	}
 }
@@ -59,9 +61,12 @@ func Of(c *planner.Catalog) map[string]any {
 // builder adds the names of a catalog, which may be nil.
 type builder struct{ catalog *planner.Catalog }
 
-// document returns the keys that both forms of a plan have, and those of one form.
-func document(own object) object {
+// document returns the keys that both forms of a plan have, and those of one form. template is the definition
+// of its templates.
+func document(template string, own object) object {
 	out := object{
+		"templates": object{"description": "Keys that several steps have in common, by name. A step takes them with use.", "type": "object",
+			"additionalProperties": object{"$ref": "#/definitions/" + template}},
 		"id":          text("The key of the plan. Runs and other plans use it."),
 		"name":        text("The name for people."),
 		"description": text("What the plan does."),
@@ -97,7 +102,7 @@ func block() object {
 }
 
 func graph() object {
-	return closed("A graph of steps and edges.", document(object{
+	return closed("A graph of steps and edges.", document("template", object{
 		"start":    text("The first step. Optional if only one step has no incoming edge."),
 		"values":   object{"description": "Constants. Steps read them as ${value.NAME}.", "type": "object"},
 		"result":   anything("The output of the run: any value with references."),
@@ -111,7 +116,7 @@ func graph() object {
 
 func stepPlan() object {
 	steps := func(about string) object { return list(about, object{"$ref": "#/definitions/step"}) }
-	return closed("A list of steps with dependencies.", document(object{
+	return closed("A list of steps with dependencies.", document("stepTemplate", object{
 		"steps":             steps("The steps."),
 		"finally":           steps("Steps that run at the end, whatever the outcome is."),
 		"continueOnFailure": boolean("Continue after failed steps. Same as defaults.on_error: continue."),
@@ -331,8 +336,8 @@ func (b builder) names(about string, names []string) object {
 	return choice(about, names...)
 }
 
-// node describes a step of a graph.
-func (b builder) node() object {
+// node describes a step of a graph, or a template, which need not be whole.
+func (b builder) node(whole bool) object {
 	properties := object{
 		"type":          b.types(),
 		"id":            text("The id, if it differs from the key."),
@@ -356,6 +361,7 @@ func (b builder) node() object {
 		"wait":          ref("Short form of type: wait.", "wait"),
 		"undo":          ref("The call that undoes the step after it completed.", "undo"),
 		"do":            ref("Steps in place of a call.", "block"),
+		"use":           text("The template whose keys the step takes. Its own keys win."),
 		"metadata": scalars("Texts.", object{
 			"permission": text("Whether a tool may be called: allow, ask, or deny."),
 			"model":      text("The model of a step of type llm."),
@@ -365,7 +371,10 @@ func (b builder) node() object {
 		}),
 	}
 	out := closed("A step.", properties)
-	out["anyOf"] = []any{object{"required": []string{"type"}}, object{"required": []string{"wait"}}, object{"required": []string{"do"}}}
+	if whole {
+		out["anyOf"] = []any{object{"required": []string{"type"}}, object{"required": []string{"wait"}}, object{"required": []string{"do"}},
+			object{"required": []string{"use"}}}
+	}
 	inputs := []any{
 		given("type", walk.TypeWait,
 			object{"properties": object{"input": or("What the step waits for.", object{"$ref": "#/definitions/wait"})}}),
@@ -390,13 +399,18 @@ func foreach() object {
 	}}
 }
 
-// step describes a step of a step plan.
-func (b builder) step() object {
+// step describes a step of a step plan, or a template, which need not be whole.
+func (b builder) step(whole bool) object {
 	var skills []string
 	if b.catalog != nil {
 		skills = slices.Collect(maps.Keys(b.catalog.Skills))
 	}
+	required := []string{"id"}
+	if !whole {
+		required = nil
+	}
 	out := closed("A step.", object{
+		"use":            text("The template whose keys the step takes. Its own keys win."),
 		"id":             text("The id, unique in the plan."),
 		"order":          integer("The position. The dependencies decide.", 0, math.MaxInt32),
 		"skillId":        b.names("The skill that the step uses.", skills),
@@ -413,7 +427,7 @@ func (b builder) step() object {
 		"retry":          ref("The attempts of the step.", "stepRetry"),
 		"on_error":       onError("stepRule"),
 		"undo":           ref("The call that undoes the step after it completed.", "stepUndo"),
-	}, "id")
+	}, required...)
 	if arguments := b.arguments("params", "tool"); len(arguments) > 0 {
 		out["allOf"] = arguments
 	}
