@@ -98,7 +98,7 @@ func keysOf(m map[string]any) func(func(string) bool) {
 	}
 }
 
-// Templates cannot make a small document large.
+// P60: templates cannot make a small document large.
 func TestTemplatesAreBounded(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

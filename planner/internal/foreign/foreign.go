@@ -1,4 +1,4 @@
-// Package foreign knows the words of other plan languages. Its tables map them to advice in the words of this
+// Package foreign holds the words of other plan languages. Its tables map them to advice in the words of this
 // language. They never make such a plan valid.
 package foreign
 
