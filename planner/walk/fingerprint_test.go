@@ -27,3 +27,25 @@ func TestFingerprintsCoverValues(t *testing.T) {
 		t.Errorf("the step that reads the constant is the same: %t; the other one is: %t", a1 == a2, b1 == b2)
 	}
 }
+
+// A step with a block differs between versions in which a step of the block differs.
+func TestFingerprintsCoverBlocks(t *testing.T) {
+	t.Parallel()
+	print := func(input string) string {
+		d, problems := planner.Parse([]byte("id: p\nnodes: {a: {do: {nodes: {b: {type: set, input: " + input + "}}}}}"))
+		if d == nil {
+			t.Fatal(problems)
+		}
+		p, err := d.Program(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Fingerprint(0)
+	}
+	if print("1") == print("2") {
+		t.Error("the step is the same")
+	}
+	if print("1") != print("1") {
+		t.Error("the same step differs")
+	}
+}

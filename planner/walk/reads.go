@@ -96,6 +96,9 @@ func (p *Program) Fingerprint(node int) string {
 	for _, r := range n.Rules {
 		fields = append(fields, fmt.Sprint(r.Codes, r.MaxAttempts, r.Backoff, r.Edge, r.OnError))
 	}
+	if n.Block != nil {
+		fields = append(fields, n.Block.Program.Hash)
+	}
 	if n.EndsOK {
 		fields = append(fields, "ends")
 	}
