@@ -35,12 +35,14 @@ func TestLivePartsAreFragments(t *testing.T) {
 		}
 		for n := range doc.Descendants() {
 			at := webtest.Attributes(n)
-			topic, is := at["data-live"]
+			topics, is := at["data-live"]
 			if !is {
 				continue
 			}
-			if !live.IsTopic(topic) {
-				t.Errorf("%s: #%s follows the topic %q, which is never published", path, at["id"], topic)
+			for topic := range strings.FieldsSeq(topics) {
+				if !live.IsTopic(topic) {
+					t.Errorf("%s: #%s follows the topic %q, which is never published", path, at["id"], topic)
+				}
 			}
 			page := patternOf(routes, at["hx-get"])
 			i := slices.IndexFunc(fragments, func(f ui.Fragment) bool { return f.Page == page && f.ID == at["id"] })
@@ -48,14 +50,18 @@ func TestLivePartsAreFragments(t *testing.T) {
 				t.Errorf("%s: #%s follows events, and no section registered it for %q", path, at["id"], page)
 				continue
 			}
-			if !slices.ContainsFunc(fragments[i].Topics, func(f string) bool { return topicMatches(f, topic) }) {
-				t.Errorf("%s: #%s follows %q, and is registered for %q", path, at["id"], topic, fragments[i].Topics)
+			for topic := range strings.FieldsSeq(topics) {
+				if !slices.ContainsFunc(fragments[i].Topics, func(f string) bool { return topicMatches(f, topic) }) {
+					t.Errorf("%s: #%s follows %q, and is registered for %q", path, at["id"], topic, fragments[i].Topics)
+				}
 			}
 			seen[fragments[i].Page+" "+at["id"]] = true
 		}
 	}
 	for _, want := range []string{"/ attention", "/ approvals", "/runs/changes pill", "/runs/:run head", "/runs/:run view",
-		"/agents/tools catalog", "/agents/tools/:tool circuits", "/approvals list", "/approvals/:approval list"} {
+		"/agents/tools catalog", "/agents/tools/:tool circuits", "/approvals list", "/approvals/:approval list", "/schedules schedules",
+		"/schedules/:schedule schedule", "/events/hooks hooks", "/events/hooks/:hook hook", "/events/hooks/:hook hook-deliveries",
+		"/events/signals signals", "/events/signals/:signal signal", "/events/waits waits"} {
 		if !seen[want] {
 			t.Errorf("no page shows the fragment %s", want)
 		}

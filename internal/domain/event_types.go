@@ -247,6 +247,9 @@ var EventTypes = []EventType{
 		field("draft", "string", "The id of the draft."), field("object", "string", "draft: and the id."),
 		field("phase", "string", "The phase of planning.").of(texts(DraftPhases)...),
 		field("attempt", "integer", "The number of the model's response; 0: no model responded.")}},
+	{Name: "hook_delivery", Doc: "A delivery to a hook, or a file, started nothing. Others have an event of their run or signal.",
+		Ephemeral: true, Fields: []EventField{field("object", "string", "hook: and the key."),
+			field("delivery", "string", "The id of the delivery."), field("status", "string", "The outcome.").of(texts(DeliveryStates)...)}},
 	{Name: "reset", Doc: "The position is unknown, or you read too slowly. Read the objects that you follow again."},
 }
 

@@ -38,6 +38,8 @@ type Store interface {
 type Engine interface {
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	SignalStored(ctx context.Context, name, key string)
+	// Announce delivers an event that is not stored, for open pages.
+	Announce(typ string, data map[string]any)
 }
 
 // Config configures a [Receiver]. Store and Engine are required, and Secret for deliveries.
@@ -194,9 +196,18 @@ func (r *Receiver) settle(ctx context.Context, d *domain.HookDelivery, err error
 	} else if d.State == domain.DeliveryAccepted {
 		return nil
 	}
-	if stored := r.Store.RecordDelivery(ctx, *d); stored != nil {
+	if stored := r.record(ctx, *d); stored != nil {
 		r.Log.Error("a delivery cannot be stored", "hook", d.Hook, "err", stored)
 		return cmp.Or(err, stored)
+	}
+	return err
+}
+
+// record stores a delivery that started nothing. Unlike others, it has no audit record that announces it.
+func (r *Receiver) record(ctx context.Context, d domain.HookDelivery) error {
+	err := r.Store.RecordDelivery(ctx, d)
+	if err == nil {
+		r.Engine.Announce("hook_delivery", map[string]any{"object": "hook:" + d.Hook, "delivery": d.ID, "status": d.State})
 	}
 	return err
 }
@@ -208,7 +219,7 @@ func (r *Receiver) keepRefusal(out Outcome) {
 		return
 	}
 	r.storing.Go(func() {
-		if err := r.Store.RecordDelivery(context.Background(), out.HookDelivery); err != nil {
+		if err := r.record(context.Background(), out.HookDelivery); err != nil {
 			r.Log.Error("a delivery cannot be stored", "hook", out.Hook, "err", err)
 		}
 	})

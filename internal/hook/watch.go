@@ -234,7 +234,7 @@ func (w *Watcher) deliver(ctx context.Context, h domain.Hook, f file) (fresh boo
 	case d.State == domain.DeliveryAccepted: // it is stored with its run or its signal
 		return true, nil
 	}
-	return true, w.r.Store.RecordDelivery(ctx, d)
+	return true, w.r.record(ctx, d)
 }
 
 // permanent reports whether an error would occur again if the same file were delivered later.
@@ -254,7 +254,7 @@ func (w *Watcher) keepProblem(ctx context.Context, h domain.Hook, s *watch, prob
 	}
 	d := domain.HookDelivery{ID: domain.NewID(), HookID: h.ID, Hook: h.Key, ReceivedAt: w.Now().UTC().Truncate(time.Microsecond)}
 	w.r.explain(&d, problem)
-	if err := w.r.Store.RecordDelivery(ctx, d); err != nil {
+	if err := w.r.record(ctx, d); err != nil {
 		w.r.Log.Error("a problem of a hook cannot be stored", "hook", h.Key, "err", err, "problem", problem)
 		return
 	}

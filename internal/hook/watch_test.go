@@ -235,6 +235,39 @@ func TestFilesThatStartNoRun(t *testing.T) {
 	}
 }
 
+// A delivery that starts nothing announces itself to open pages.
+func TestDeliveriesAreAnnounced(t *testing.T) {
+	t.Parallel()
+	w := newWatching(t)
+	w.hook("b", domain.HookSpec{Scheme: domain.HookBearer, Filter: "false"})
+	w.watch("*.csv", func(s *domain.HookSpec) { s.Filter = "false" })
+	events, err := w.Subscribe(t.Context(), -1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(object, status string) {
+		t.Helper()
+		for e := range events {
+			if e.Type == "hook_delivery" {
+				if e.Data["object"] != object || fmt.Sprint(e.Data["status"]) != status {
+					t.Errorf("got %v, want %s %s", e.Data, object, status)
+				}
+				return
+			}
+		}
+	}
+	w.bearer("evt", "{}")
+	want("hook:b", "filtered")
+	w.send("/hooks/b", "{}", "Authorization: Bearer wrong")
+	want("hook:b", "refused")
+	w.write("a.csv", "")
+	w.settle()
+	want("hook:in", "filtered")
+	w.permitted = nil
+	w.tick(time.Minute)
+	want("hook:in", "refused")
+}
+
 func (w *watching) pausePlan(on bool) {
 	w.t.Helper()
 	var pause *domain.Disablement

@@ -140,7 +140,7 @@ func TestDeliveries(t *testing.T) {
 	})
 	forged := deliver(t, site, 1, func(d *domain.HookDelivery) { d.Reason, d.Verified, d.Body = "hook.signature", false, "" })
 	webtest.HasTexts(t, b.Get("/events/hooks"), http.StatusOK, "Last delivery", "refused", "The sender is not verified.")
-	all := b.Get("/events/hooks/releases")
+	all := b.Get("/events/hooks/releases?choose=1")
 	webtest.HasTexts(t, all, http.StatusOK, "/events/deliveries/"+bad.ID, "/events/deliveries/"+good.ID, "/events/deliveries/"+forged.ID,
 		"no such key", "/runs/"+run.ID, `value="`+bad.ID+`"`)
 	if strings.Contains(all.Body, `value="`+forged.ID+`"`) {
@@ -161,6 +161,26 @@ func TestDeliveries(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/events/deliveries/"+forged.ID), http.StatusOK, "The sender is not verified.",
 		"only if the sender was verified")
 	webtest.HasTexts(t, b.Get("/events/deliveries/none"), http.StatusNotFound)
+}
+
+// The list of hooks, the head of a hook, and its deliveries are reloaded after events. While deliveries are
+// chosen, their list stays.
+func TestHooksAreLive(t *testing.T) {
+	t.Parallel()
+	site, b := shop(t)
+	created(t, b)
+	deliver(t, site, 1, nil)
+	for id, want := range map[string]string{"hook": "GITHUB", "hook-deliveries": "no such key: tag"} {
+		part := b.Fragment(t, "/events/hooks/releases", id)
+		webtest.HasTexts(t, part, http.StatusOK, `id="`+id+`"`, `data-live="runs"`, want)
+		if strings.Contains(part.Body, "<main") {
+			t.Errorf("%s is the whole page", id)
+		}
+	}
+	webtest.HasTexts(t, b.Fragment(t, "/events/hooks", "hooks"), http.StatusOK, "releases", "refused")
+	if choosing := b.Get("/events/hooks/releases?choose=1"); strings.Contains(choosing.Body, `id="hook-deliveries"`) {
+		t.Error("the list is reloaded while deliveries are chosen")
+	}
 }
 
 // A replay of chosen or of selected deliveries is a bulk operation, which is previewed.

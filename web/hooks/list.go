@@ -16,6 +16,14 @@ import (
 
 // list shows hooks, sorted by key.
 func (s *section) list(c *ui.Context) error {
+	p, err := s.listPage(c)
+	if err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, List(p))
+}
+
+func (s *section) listPage(c *ui.Context) (ListPage, error) {
 	p := ListPage{Shell: c.Shell("plans", c.T("Hooks")), Tabs: incoming.Tabs(c, incoming.Hooks), Find: strings.TrimSpace(c.Query("q")),
 		EmptyText: c.T("A hook is an address to which other systems deliver events, or a directory with new files. A delivery " +
 			"starts a run, or sends a signal. There is none yet.")}
@@ -24,7 +32,7 @@ func (s *section) list(c *ui.Context) error {
 	}
 	found, err := s.App.Hooks.List(c, c.Principal.Actor(), domain.HookFilter{Text: p.Find, Page: c.Page()})
 	if err != nil {
-		return err
+		return p, err
 	}
 	for _, x := range found.Items {
 		p.Rows = append(p.Rows, row(c, x))
@@ -35,7 +43,7 @@ func (s *section) list(c *ui.Context) error {
 	if c.May(app.CreateHook) {
 		p.New = incoming.Hooks + "/new"
 	}
-	return c.Render(http.StatusOK, List(p))
+	return p, nil
 }
 
 func row(c *ui.Context, x domain.Hook) Row {

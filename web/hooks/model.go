@@ -28,6 +28,7 @@ type Row struct {
 type HookPage struct {
 	kit.Shell
 	Crumbs     kit.Crumbs
+	Here       string
 	Heading    string
 	Status     kit.Status
 	Actions    []kit.Link
@@ -48,7 +49,9 @@ type Rule struct{ Term, Text string }
 type Deliveries struct {
 	States    []kit.Link
 	Rows      []DeliveryRow
-	Replay    string // address of the form that replays the chosen ones; empty if the user may not
+	Here      string
+	Choose    string // address of the list with check boxes; empty if the user may not replay deliveries
+	Replay    string // address of the form that replays the chosen ones; empty without check boxes
 	Runs      string
 	More      string
 	EmptyText string

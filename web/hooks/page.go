@@ -39,14 +39,26 @@ func (s *section) hook(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := HookPage{Shell: c.Shell("plans", x.Key), Heading: x.Key, Status: status(x), Crumbs: crumbs(c, x), Facts: facts(c, x),
-		Actions: actions(c, x), Rules: rules(c, x), Limits: limits(c, x)}
+	p, err := s.head(c, x)
+	if err != nil {
+		return err
+	}
+	p.Shell, p.Crumbs, p.Rules, p.Limits = c.Shell("plans", x.Key), crumbs(c, x), rules(c, x), limits(c, x)
 	if x.Scheme == domain.HookFiles {
 		p.Files = kit.Escape(x.Files)
 		p.Settle = c.T("Each file is delivered once, when it has been unchanged for %s.", x.Settle.String())
 	} else {
 		p.Address = s.Base(c.Echo.Request()) + "/hooks/" + url.PathEscape(x.Key)
 	}
+	if p.Deliveries, err = s.deliveries(c, x); err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, Hook(p))
+}
+
+// head fills in the status, the facts, the actions, and the notes of a hook.
+func (s *section) head(c *ui.Context, x domain.Hook) (HookPage, error) {
+	p := HookPage{Here: incoming.Hook(x.Key), Heading: x.Key, Status: status(x), Facts: facts(c, x), Actions: actions(c, x)}
 	if x.Paused != nil {
 		text := locale.Mark("Paused by %s at %s: deliveries are refused, and senders repeat them.")
 		if x.Scheme == domain.HookFiles {
@@ -58,16 +70,10 @@ func (s *section) hook(c *ui.Context) error {
 		}
 	}
 	warnings, err := s.App.Hooks.Warnings(c, c.Principal.Actor(), x)
-	if err != nil {
-		return err
-	}
 	for _, w := range warnings {
 		p.Notes = append(p.Notes, c.Message(w))
 	}
-	if p.Deliveries, err = s.deliveries(c, x); err != nil {
-		return err
-	}
-	return c.Render(http.StatusOK, Hook(p))
+	return p, err
 }
 
 func crumbs(c *ui.Context, x domain.Hook) kit.Crumbs {
@@ -151,7 +157,7 @@ func limits(c *ui.Context, x domain.Hook) []string {
 // deliveries returns a page of the deliveries to a hook.
 func (s *section) deliveries(c *ui.Context, x domain.Hook) (Deliveries, error) {
 	at, state := incoming.Hook(x.Key), domain.DeliveryState(c.Query("status"))
-	v := Deliveries{EmptyText: c.T(states[0].empty)}
+	v := Deliveries{Here: at, EmptyText: c.T(states[0].empty)}
 	if x.PlanID != "" {
 		v.Runs = link.List("/runs", "label.hook="+x.Key)
 	}
@@ -170,7 +176,11 @@ func (s *section) deliveries(c *ui.Context, x domain.Hook) (Deliveries, error) {
 		v.Rows = append(v.Rows, deliveryRow(c, d))
 	}
 	if c.May(app.ReplayDeliveries) && len(v.Rows) > 0 {
-		v.Replay = at + "/replay"
+		if c.Query("choose") != "" {
+			v.Replay = at + "/replay"
+		} else {
+			v.Choose = link.With(at, url.Values{}, "status", string(state), "after", c.Query("after"), "choose", "1") + "#deliveries"
+		}
 	}
 	if found.Next != "" {
 		v.More = link.With(at, url.Values{}, "status", string(state), "after", found.Next) + "#deliveries"

@@ -23,6 +23,7 @@ type section struct{ Ports }
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{
+		Fragments: s.fragments(),
 		Routes: []ui.Route{
 			{Get: "/events/hooks", Operation: app.ListHooks, Handle: s.list},
 			{Get: "/events/hooks/new", Operation: app.CreateHook, Handle: s.newPage},

@@ -76,6 +76,11 @@ func (b *headPart) build() (Head, error) {
 		return h, err
 	}
 	h.Undos = undoNotes(b.Context, b.Detail.Undos)
+	for _, u := range b.Detail.Undos {
+		if !u.Status.Final() {
+			h.Topic += " run-" + u.ID
+		}
+	}
 	h.Actions, h.More, h.Summary, h.Facts = b.actions(), b.more(), b.summary(), b.facts()
 	h.Primary, h.Actions = b.split(h.Actions)
 	if len(b.asked) == 1 && h.Why != nil && h.Why.Headline == kit.Escape(b.asked[0].Message) {

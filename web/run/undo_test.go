@@ -46,6 +46,39 @@ nodes:
 edges: [{from: buy, to: wrap}, {from: wrap, to: check}]
 `
 
+// The head of a run is reloaded after events of its undo, until the undo has ended.
+func TestTheHeadFollowsTheUndo(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	s := &shop{}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	site.Plan(t, strings.ReplaceAll(shopPlan, "URL", server.URL))
+	run := site.Run(t, "shop", "null")
+	b := site.Browser(t).Login()
+	s.mu.Lock() // the calls of the undo wait
+	p, err := site.Engine.Preview(t.Context(), site.Admin, domain.ActionRequest{Run: run.ID, Action: domain.ActionUndo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: run.ID, Action: domain.ActionUndo, Digest: p.Digest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := `data-live="run-` + run.ID + ` run-` + undo.ID + `"`
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID), http.StatusOK, both, "k:run-"+undo.ID+" from:body")
+	webtest.HasTexts(t, b.Fragment(t, "/runs/"+run.ID, "head"), http.StatusOK, both)
+	s.mu.Unlock()
+	if _, err := site.Engine.Wait(t.Context(), undo.ID); err != nil {
+		t.Fatal(err)
+	}
+	head := b.Fragment(t, "/runs/"+run.ID, "head")
+	webtest.HasTexts(t, head, http.StatusOK, "wrap", "Completed")
+	if strings.Contains(head.Body, both) {
+		t.Error("the head still follows an undo that has ended")
+	}
+}
+
 // The page of an ended run with steps to undo leads to the preview of its undo. The preview lists the calls
 // in their order. Afterwards, the page of the run shows what was undone, by whom, and offers no resume.
 func TestUndoOnThePage(t *testing.T) {

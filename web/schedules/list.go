@@ -25,6 +25,14 @@ var states = []struct{ key, word, empty string }{
 
 // list shows schedules, sorted by key.
 func (s *section) list(c *ui.Context) error {
+	p, err := s.listPage(c)
+	if err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, List(p))
+}
+
+func (s *section) listPage(c *ui.Context) (ListPage, error) {
 	p := ListPage{Shell: c.Shell("plans", c.T("Schedules")), Find: strings.TrimSpace(c.Query("q")), State: c.Query("state"),
 		Tabs: incoming.Tabs(c, incoming.Schedules), EmptyText: c.T(states[0].empty)}
 	for _, st := range states {
@@ -36,7 +44,7 @@ func (s *section) list(c *ui.Context) error {
 	}
 	found, err := s.App.Schedules.List(c, c.Principal.Actor(), domain.ScheduleFilter{Text: p.Find, State: p.State, Page: c.Page()})
 	if err != nil {
-		return err
+		return p, err
 	}
 	for _, x := range found.Items {
 		p.Rows = append(p.Rows, row(c, x))
@@ -47,7 +55,7 @@ func (s *section) list(c *ui.Context) error {
 	if c.May(app.CreateSchedule) {
 		p.New = "/schedules/new"
 	}
-	return c.Render(http.StatusOK, List(p))
+	return p, nil
 }
 
 func row(c *ui.Context, x domain.Schedule) Row {

@@ -30,6 +30,7 @@ type Row struct {
 type SchedulePage struct {
 	kit.Shell
 	Crumbs  kit.Crumbs
+	Address string
 	Heading string
 	Status  kit.Status
 	Actions []kit.Link

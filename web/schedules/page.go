@@ -44,15 +44,23 @@ func (s *section) find(c *ui.Context) (domain.Schedule, error) {
 
 // schedule shows one schedule.
 func (s *section) schedule(c *ui.Context) error {
-	x, err := s.find(c)
+	p, err := s.schedulePage(c)
 	if err != nil {
 		return err
 	}
-	p := SchedulePage{Shell: c.Shell("plans", x.Key), Heading: x.Key, Status: status(x), Crumbs: crumbs(c, x),
-		Runs: link.List("/runs", "schedule:"+x.Key), Facts: facts(c, x), Actions: actions(c, x)}
+	return c.Render(http.StatusOK, Schedule(p))
+}
+
+func (s *section) schedulePage(c *ui.Context) (p SchedulePage, err error) {
+	x, err := s.find(c)
+	if err != nil {
+		return p, err
+	}
+	p = SchedulePage{Shell: c.Shell("plans", x.Key), Heading: x.Key, Status: status(x), Crumbs: crumbs(c, x),
+		Address: schedule.Address(x.Key), Runs: link.List("/runs", "schedule:"+x.Key), Facts: facts(c, x), Actions: actions(c, x)}
 	effective, err := s.App.Schedules.CatchUp(c, c.Principal.Actor(), x)
 	if err != nil {
-		return err
+		return p, err
 	}
 	p.Rules, p.Notes = []string{c.T(overlapWords[x.Overlap]), c.T(catchUpWords[effective])}, notes(c, x)
 	times, err := s.App.Schedules.Next(c, c.Principal.Actor(), x.Cron, x.Zone, shownTimes)
@@ -64,9 +72,9 @@ func (s *section) schedule(c *ui.Context) error {
 	}
 	p.Input = kit.Escape(kit.Truncate(string(x.Input), 2000))
 	if err := s.addMissed(c, &p, x); err != nil {
-		return err
+		return p, err
 	}
-	return s.addSlots(c, &p, x)
+	return p, s.addSlots(c, &p, x)
 }
 
 // notes say who changes a schedule and why no slot starts a run.
@@ -149,7 +157,7 @@ func (s *section) addMissed(c *ui.Context, p *SchedulePage, x domain.Schedule) e
 	return nil
 }
 
-// addSlots adds the slots that were due, and shows the page.
+// addSlots adds the slots that were due.
 func (s *section) addSlots(c *ui.Context, p *SchedulePage, x domain.Schedule) error {
 	var before time.Time
 	if n, err := strconv.ParseInt(c.Query("before"), 10, 64); err == nil {
@@ -166,5 +174,5 @@ func (s *section) addSlots(c *ui.Context, p *SchedulePage, x domain.Schedule) er
 	for _, slot := range slots {
 		p.Slots = append(p.Slots, slotRow(c, slot))
 	}
-	return c.Render(http.StatusOK, Schedule(*p))
+	return nil
 }

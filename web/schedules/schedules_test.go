@@ -69,6 +69,13 @@ func TestASchedule(t *testing.T) {
 	webtest.HasTexts(t, send(t, b, "/schedules/nightly/pause", `name="reason"`, "reason", "holidays"), http.StatusOK,
 		"Schedule paused.", "Paused by marta", "holidays")
 	webtest.HasTexts(t, b.Get("/schedules?state=active"), http.StatusOK, "No schedule is active.")
+	for path, id := range map[string]string{"/schedules": "schedules", "/schedules/nightly": "schedule"} {
+		part := b.Fragment(t, path, id)
+		webtest.HasTexts(t, part, http.StatusOK, `id="`+id+`"`, `data-live="runs"`, "nightly", "paused")
+		if strings.Contains(part.Body, "<main") {
+			t.Errorf("%s: the fragment is the whole page", path)
+		}
+	}
 	webtest.HasTexts(t, b.Get("/schedules?state=paused&q=night"), http.StatusOK, "nightly")
 	webtest.HasTexts(t, send(t, b, "/schedules/nightly/resume", `name="reason"`), http.StatusOK, "Schedule resumed.")
 	webtest.HasTexts(t, send(t, b, "/schedules/nightly/delete", `name="reason"`), http.StatusOK, "Schedule deleted.")

@@ -2,6 +2,8 @@
 package schedules
 
 import (
+	"github.com/a-h/templ"
+
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/ui"
@@ -16,6 +18,18 @@ type section struct{ Ports }
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{
+		Fragments: []ui.Fragment{
+			{Page: "/schedules", ID: "schedules", Operation: app.ListSchedules, Topics: []string{"runs"},
+				Build: func(c *ui.Context) (templ.Component, error) {
+					p, err := s.listPage(c)
+					return schedules(p), err
+				}},
+			{Page: "/schedules/:schedule", ID: "schedule", Operation: app.GetSchedule, Topics: []string{"runs"},
+				Build: func(c *ui.Context) (templ.Component, error) {
+					p, err := s.schedulePage(c)
+					return scheduleView(p), err
+				}},
+		},
 		Routes: []ui.Route{
 			{Get: "/schedules", Operation: app.ListSchedules, Handle: s.list},
 			{Get: "/schedules/new", Operation: app.CreateSchedule, Handle: s.newPage},

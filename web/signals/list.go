@@ -38,6 +38,14 @@ const shownRuns = 3
 
 // list shows signals, newest first.
 func (s *section) list(c *ui.Context) error {
+	p, err := s.listPage(c)
+	if err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, List(p))
+}
+
+func (s *section) listPage(c *ui.Context) (ListPage, error) {
 	p := ListPage{Shell: c.Shell("plans", c.T("Signals")), Tabs: incoming.Tabs(c, incoming.Signals), Find: strings.TrimSpace(c.Query("q")),
 		State: c.Query("status"), EmptyText: c.T(states[0].empty)}
 	for _, st := range states {
@@ -53,7 +61,7 @@ func (s *section) list(c *ui.Context) error {
 	found, err := s.App.Signals.List(c, c.Principal.Actor(), domain.SignalFilter{Text: p.Find, Status: domain.SignalStatus(p.State),
 		Page: c.Page()})
 	if err != nil {
-		return err
+		return p, err
 	}
 	for _, x := range found.Items {
 		p.Rows = append(p.Rows, row(c, x))
@@ -64,7 +72,7 @@ func (s *section) list(c *ui.Context) error {
 	if c.May(app.SendSignal) {
 		p.New = incoming.Signals + "/new"
 	}
-	return c.Render(http.StatusOK, List(p))
+	return p, nil
 }
 
 func row(c *ui.Context, x domain.Signal) Row {
@@ -85,6 +93,14 @@ func row(c *ui.Context, x domain.Signal) Row {
 
 // waits shows the steps that wait for a signal, by its name.
 func (s *section) waits(c *ui.Context) error {
+	p, err := s.waitsPage(c)
+	if err != nil {
+		return err
+	}
+	return c.Render(http.StatusOK, Waits(p))
+}
+
+func (s *section) waitsPage(c *ui.Context) (WaitsPage, error) {
 	p := WaitsPage{Shell: c.Shell("plans", c.T("Waiting steps")), Tabs: incoming.Tabs(c, incoming.Waits),
 		Find:      strings.TrimSpace(c.Query("q")),
 		EmptyText: c.T("No step waits for a signal.")}
@@ -93,7 +109,7 @@ func (s *section) waits(c *ui.Context) error {
 	}
 	found, err := s.App.Signals.Waits(c, c.Principal.Actor(), domain.WaitFilter{Text: p.Find, Page: c.Page()})
 	if err != nil {
-		return err
+		return p, err
 	}
 	for _, w := range found.Items {
 		r := WaitRow{Name: kit.Escape(kit.Truncate(w.Name, 80)), Key: kit.Escape(kit.Truncate(w.Key, 80)),
@@ -110,5 +126,5 @@ func (s *section) waits(c *ui.Context) error {
 	if found.Next != "" {
 		p.More = link.With(incoming.Waits, url.Values{}, "q", p.Find, "after", found.Next)
 	}
-	return c.Render(http.StatusOK, Waits(p))
+	return p, nil
 }

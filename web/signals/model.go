@@ -49,6 +49,7 @@ type WaitRow struct {
 type SignalPage struct {
 	kit.Shell
 	Crumbs  kit.Crumbs
+	Address string
 	Heading string
 	Status  kit.Status
 	Text    string // explains the status

@@ -21,12 +21,21 @@ func crumbs(c *ui.Context) kit.Crumbs {
 
 // signal shows one signal with the waits that it ended.
 func (s *section) signal(c *ui.Context) error {
-	x, err := s.App.Signals.Get(c, c.Principal.Actor(), c.Param("signal"))
+	p, err := s.signalPage(c)
 	if err != nil {
 		return err
 	}
+	return c.Render(http.StatusOK, Signal(p))
+}
+
+func (s *section) signalPage(c *ui.Context) (p SignalPage, err error) {
+	x, err := s.App.Signals.Get(c, c.Principal.Actor(), c.Param("signal"))
+	if err != nil {
+		return p, err
+	}
 	heading := kit.Escape(kit.Truncate(x.Name, 100))
-	p := SignalPage{Shell: c.Shell("plans", heading), Crumbs: crumbs(c), Heading: heading, Status: statuses[x.Status], Text: explain(c, x),
+	p = SignalPage{Shell: c.Shell("plans", heading), Crumbs: crumbs(c),
+		Address: incoming.Signal(x.ID), Heading: heading, Status: statuses[x.Status], Text: explain(c, x),
 		Data: value.Block(c.Display.Lang, "data", c.T("Data"), x.Data, "")}
 	add := func(term, text string) {
 		if text != "" {
@@ -49,7 +58,7 @@ func (s *section) signal(c *ui.Context) error {
 		p.Matches = append(p.Matches, MatchRow{Run: kit.Link{Text: domain.ShortID(m.Run), Href: "/runs/" + m.Run},
 			Step: kit.StepName(m.Node, m.Visit), At: c.Time(m.At)})
 	}
-	return c.Render(http.StatusOK, Signal(p))
+	return p, nil
 }
 
 // explain explains the status of a signal.

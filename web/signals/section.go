@@ -3,6 +3,8 @@
 package signals
 
 import (
+	"github.com/a-h/templ"
+
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/ui"
@@ -17,6 +19,23 @@ type section struct{ Ports }
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{
+		Fragments: []ui.Fragment{
+			{Page: "/events/signals", ID: "signals", Operation: app.ListSignals, Topics: []string{"runs"},
+				Build: func(c *ui.Context) (templ.Component, error) {
+					p, err := s.listPage(c)
+					return signals(p), err
+				}},
+			{Page: "/events/signals/:signal", ID: "signal", Operation: app.GetSignal, Topics: []string{"runs"},
+				Build: func(c *ui.Context) (templ.Component, error) {
+					p, err := s.signalPage(c)
+					return signalState(p), err
+				}},
+			{Page: "/events/waits", ID: "waits", Operation: app.ListSignalWaits, Topics: []string{"runs"},
+				Build: func(c *ui.Context) (templ.Component, error) {
+					p, err := s.waitsPage(c)
+					return waits(p), err
+				}},
+		},
 		Routes: []ui.Route{
 			{Get: "/events/signals", Operation: app.ListSignals, Handle: s.list},
 			{Get: "/events/signals/new", Operation: app.SendSignal, Handle: s.newPage},

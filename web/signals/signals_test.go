@@ -53,6 +53,26 @@ func TestASignalIsSentFromTheRun(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/events/waits?q=ship"), http.StatusOK, "shipped.42")
 }
 
+// The pages of signals and waits are reloaded after events.
+func TestSignalsAreLive(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, order)
+	b := site.Browser(t).Login()
+	run := site.Awaits(t, "order")
+	webtest.HasTexts(t, b.Fragment(t, "/events/waits", "waits"), http.StatusOK, `data-live="runs"`, "paid.42", run.ID)
+	x, err := site.App.Signals.Send(t.Context(), app.NewSignal{Meta: app.Meta{By: site.Admin}, Name: "early.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	webtest.HasTexts(t, b.Fragment(t, "/events/signals?status=waiting", "signals"), http.StatusOK, `data-live="runs"`, "early.1")
+	part := b.Fragment(t, "/events/signals/"+x.ID, "signal")
+	webtest.HasTexts(t, part, http.StatusOK, `data-live="runs"`, "kept")
+	if strings.Contains(part.Body, "<main") || strings.Contains(part.Body, `id="data"`) {
+		t.Error("the region is more than the state of the signal")
+	}
+}
+
 // The list shows signals that no step waited for: kept ones, and expired ones as unmatched.
 func TestKeptAndUnmatchedSignals(t *testing.T) {
 	t.Parallel()

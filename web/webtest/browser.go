@@ -53,6 +53,12 @@ func (b *Browser) Get(path string) Page {
 	return b.Do(req)
 }
 
+// Fragment requests one region of a page, as its script does.
+func (b *Browser) Fragment(t *testing.T, path, id string) Page {
+	t.Helper()
+	return b.Do(Request(t, http.MethodGet, b.site.URL+path, "", "HX-Request", "true", "HX-Target", id, "Sec-Fetch-Site", "same-origin"))
+}
+
 // Do sends a request unchanged.
 func (b *Browser) Do(req *http.Request) Page {
 	b.tb.Helper()

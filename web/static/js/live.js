@@ -4,7 +4,7 @@ import { $, $$, body, cookie, cookies, say, word } from "./dom.js";
 // reload. Polling reloads them from the same URLs.
 export const indicator = $("#live");
 export const offset = Number(body.dataset.now || Date.now()) - Date.now(); // server clock minus browser clock, ms
-export const topics = () => [...new Set($$("[data-live]").map((e) => e.dataset.live))];
+export const topics = () => [...new Set($$("[data-live]").flatMap((e) => e.dataset.live.split(" ")))];
 let source = null,
   poller = 0,
   watchdog = 0,
@@ -35,7 +35,7 @@ const show = (state) => {
 const lost = () => show(navigator.onLine === false ? "offline" : "stale");
 export const fire = (topic) => {
   if (pending[topic] || paused) return;
-  const part = $('[data-live="' + topic + '"]'),
+  const part = $('[data-live~="' + topic + '"]'),
     gap = Number((part && part.dataset.every) || 700); // a region may set a longer interval
   pending[topic] = setTimeout(
     () => {

@@ -39,7 +39,7 @@ document.addEventListener("htmx:beforeSwap", (e) => {
   if (!s || s.isCollapsed || !e.target.dataset || !e.target.dataset.live || !e.target.contains(s.anchorNode))
     return;
   e.detail.shouldSwap = false;
-  held.add(e.target.dataset.live);
+  e.target.dataset.live.split(" ").forEach((topic) => held.add(topic));
 });
 document.addEventListener("selectionchange", () => {
   if (!held.size || !getSelection().isCollapsed) return;
