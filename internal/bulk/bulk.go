@@ -46,7 +46,6 @@ type Engine interface {
 	Act(ctx context.Context, actor domain.Actor, r domain.ActionRequest) (domain.Run, error)
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	SignalStored(ctx context.Context, name, key string)
-	Announce(typ string, data map[string]any)
 	// Wait returns when the run is final or waits for a person.
 	Wait(ctx context.Context, run string) (domain.Run, error)
 	// Program is a version of a plan, compiled.

@@ -93,7 +93,7 @@ func (s *server) handlers(ctx context.Context, ln net.Listener) (handler, local 
 		public.Close()
 		return nil, nil, nil, err
 	}
-	hooks := hook.New(hook.Config{Store: s.store, Engine: s.engine, Log: s.log, Mask: s.masks.Mask,
+	hooks := hook.New(hook.Config{Store: s.store, Engine: s.engine, Log: s.log, Mask: s.masks.Mask, Announce: s.engine.Announce,
 		CallbackKey: assemble.CallbackKey(s.store), Secret: func(name string) (string, bool) { return s.now().secrets.ForHook(name) }})
 	events := site.ServeEvents(hooks, s.cfg.Hooks.Listen != "", func() string { return s.now().cfg.Hooks.URL })
 	closeEvents, err := s.serveEvents(ctx, events)

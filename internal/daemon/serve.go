@@ -356,7 +356,8 @@ func (s *server) startUpkeep(ctx context.Context, wake chan struct{}, end *close
 	s.system.schedule(ctx, &running)
 	running.Go(func() { s.checker.Run(ctx) })
 	running.Go(func() { timer.Run(ctx) })
-	files := hook.New(hook.Config{Store: s.store, Engine: s.engine, Log: s.log, Mask: s.masks.Mask}).Watch(hook.WatchConfig{
+	files := hook.New(hook.Config{Store: s.store, Engine: s.engine, Log: s.log, Mask: s.masks.Mask,
+		Announce: s.engine.Announce}).Watch(hook.WatchConfig{
 		Store: s.store, Executing: s.engine.Timed().Executing, Directories: s.watchedDirectories, Now: s.engine.Timed().Now})
 	running.Go(func() { files.Run(ctx) })
 	s.startNotifying = sync.OnceFunc(func() {

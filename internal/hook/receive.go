@@ -38,8 +38,6 @@ type Store interface {
 type Engine interface {
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	SignalStored(ctx context.Context, name, key string)
-	// Announce delivers an event that is not stored, for open pages.
-	Announce(typ string, data map[string]any)
 }
 
 // Config configures a [Receiver]. Store and Engine are required, and Secret for deliveries.
@@ -50,6 +48,8 @@ type Config struct {
 	Secret func(name string) (string, bool)
 	// Mask hides secrets in a text that is stored.
 	Mask func(text []byte) []byte
+	// Announce delivers an event that is not stored, for open pages. It may be nil.
+	Announce func(typ string, data map[string]any)
 	// CallbackKey is the key that callback addresses are derived from.
 	CallbackKey []byte
 	Now         func() time.Time
@@ -206,8 +206,8 @@ func (r *Receiver) settle(ctx context.Context, d *domain.HookDelivery, err error
 // record stores a delivery that started nothing. Unlike others, it has no audit record that announces it.
 func (r *Receiver) record(ctx context.Context, d domain.HookDelivery) error {
 	err := r.Store.RecordDelivery(ctx, d)
-	if err == nil {
-		r.Engine.Announce("hook_delivery", map[string]any{"object": "hook:" + d.Hook, "delivery": d.ID, "status": d.State})
+	if err == nil && r.Announce != nil {
+		r.Announce("hook_delivery", map[string]any{"object": "hook:" + d.Hook, "delivery": d.ID, "status": d.State})
 	}
 	return err
 }

@@ -44,6 +44,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{Engine: enginetest.Open(t, enginetest.NewRegistry()), t: t, now: time.Now(), address: "192.0.2.1"}
 	w.plan = w.Save(plan).PlanID
 	w.hooks = hook.New(hook.Config{Store: w.Store, Engine: w.Engine, Now: func() time.Time { return w.now }, CallbackKey: []byte("key"),
+		Announce: w.Announce,
 		Secret: func(name string) (string, bool) { return secret, name == "S" },
 		Mask:   func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(secret), []byte("••••")) }})
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, q *http.Request) {
