@@ -249,7 +249,8 @@ var EventTypes = []EventType{
 		field("attempt", "integer", "The number of the model's response; 0: no model responded.")}},
 	{Name: "hook_delivery", Doc: "A delivery to a hook, or a file, started nothing. Others have an event of their run or signal.",
 		Ephemeral: true, Fields: []EventField{field("object", "string", "hook: and the key."),
-			field("delivery", "string", "The id of the delivery."), field("status", "string", "The outcome.").of(texts(DeliveryStates)...)}},
+			field("delivery", "string", "The id of the delivery."),
+			field("status", "string", "The outcome.").of(texts(DeliveryStates)...)}},
 	{Name: "reset", Doc: "The position is unknown, or you read too slowly. Read the objects that you follow again."},
 }
 

@@ -45,8 +45,8 @@ func newWorld(t *testing.T) *world {
 	w.plan = w.Save(plan).PlanID
 	w.hooks = hook.New(hook.Config{Store: w.Store, Engine: w.Engine, Now: func() time.Time { return w.now }, CallbackKey: []byte("key"),
 		Announce: w.Announce,
-		Secret: func(name string) (string, bool) { return secret, name == "S" },
-		Mask:   func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(secret), []byte("••••")) }})
+		Secret:   func(name string) (string, bool) { return secret, name == "S" },
+		Mask:     func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(secret), []byte("••••")) }})
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, q *http.Request) {
 		w.hooks.ServeHTTP(rw, q.WithContext(domain.WithRequest(q.Context(), domain.Request{Address: w.address})))
 	}))
