@@ -41,3 +41,13 @@ func (s *actionTest) hook(key string) domain.Hook {
 	}
 	return x
 }
+
+// confirmed confirms an action that an MCP client previewed.
+func (s *actionTest) confirmed(run string) {
+	p, err := s.App.Runs.Preview(s.t.Context(), s.Admin, domain.ActionRequest{Run: run, Action: domain.ActionRerun})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.page("/runs/:run/confirm", "/runs/"+run+"/confirm?action=rerun&digest="+p.Digest, `name="digest"`,
+		"reason", "why not")
+}

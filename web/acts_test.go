@@ -227,6 +227,7 @@ func (s *actionTest) runs(seed webtest.Seeded) {
 		s.api("POST /runs/{id}/"+do, "/runs/"+s.failed()+"/"+do, map[string]string{"reason": "why not"})
 	}
 	s.undo()
+	s.confirmed(s.failed())
 	w := s.waiting()
 	for _, do := range []string{"pause", "unpause", "cancel"} {
 		s.page("/runs/:run/:action", "/runs/"+w+"/"+do, `name="idem"`, "do", "act", "reason", "why not")

@@ -168,15 +168,24 @@ func (c *session) preview(ctx context.Context, _ *mcp.CallToolRequest, in action
 	if address != "" && in.Seq > 0 {
 		address += "?" + url.Values{"at": {strconv.FormatInt(in.Seq, 10)}}.Encode()
 	}
+	out := map[string]any{"preview": p, "url": address}
 	if p.Allowed {
-		at := ""
+		at, q := "", url.Values{"action": {in.Action}, "digest": {p.Digest}}
 		if in.Seq > 0 {
 			at = fmt.Sprintf(" --at %d", in.Seq)
+			q.Set("at", strconv.FormatInt(in.Seq, 10))
 		}
-		text += fmt.Sprintf("\nA person carries out the action, or confirms it for you: kairos mcp confirm %s %s %s%s.%s", p.Run, in.Action,
-			p.Digest, at, seeAlso(address))
+		confirm := c.page("/runs/" + p.Run + "/confirm?" + q.Encode())
+		out["confirmUrl"] = confirm
+		text += "\nA person carries out the action." + seeAlso(address) + " Or a person confirms it for you"
+		if confirm != "" {
+			text += " at " + confirm + ", or with"
+		} else {
+			text += ":"
+		}
+		text += fmt.Sprintf(" kairos mcp confirm %s %s %s%s.", p.Run, in.Action, p.Digest, at)
 	}
-	return result(map[string]any{"preview": p, "url": address}, text), nil, nil
+	return result(out, text), nil, nil
 }
 
 func (c *session) act(ctx context.Context, _ *mcp.CallToolRequest, in actArgs) (*mcp.CallToolResult, any, error) {

@@ -320,7 +320,7 @@ func TestAConfirmedActionIsCarriedOut(t *testing.T) {
 	args := map[string]any{"run": run, "action": "rerun"}
 	preview := s.call(c, &mcp.CallToolParams{Name: "kairos_preview_action", Arguments: args})
 	digest, _ := preview.json["preview"].(map[string]any)["digest"].(string)
-	preview.has(t, false, "kairos mcp confirm "+run+" rerun "+digest)
+	preview.has(t, false, "kairos mcp confirm "+run+" rerun "+digest, "/runs/"+run+"/confirm?action=rerun&digest="+digest)
 	args["digest"] = digest
 	s.call(c, &mcp.CallToolParams{Name: "kairos_act", Arguments: args}).has(t, true, "no person has confirmed this action")
 	_, err := s.Runs.Confirm(t.Context(), app.ActRequest{Meta: app.Meta{By: root},

@@ -67,6 +67,29 @@ func TestAnAdminManagesUsers(t *testing.T) {
 	}
 }
 
+// The form for tokens offers a scope for each plan that is a tool.
+func TestATokenForOnePlan(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: refund\nexpose: [mcp]\nnodes: {a: {type: set, input: 1}}\n")
+	site.Plan(t, "id: private\nnodes: {a: {type: set, input: 1}}\n")
+	admin := site.Browser(t).Login()
+	page := admin.Get("/settings/tokens")
+	if !strings.Contains(page.Body, `value="mcp:refund"`) || strings.Contains(page.Body, "mcp:private") {
+		t.Fatal("the form does not offer the plans that are tools")
+	}
+	f := webtest.Form(t, page.Body, `name="name"`)
+	f.Set("name", "assistant")
+	f.Set("role", "operator")
+	f.Set("scope", "mcp:refund")
+	admin.Post("/settings/tokens", f)
+	tokens, err := site.App.Tokens.List(t.Context(), site.Admin)
+	if err != nil || len(tokens) != 1 || strings.Join(tokens[0].Scopes, " ") != "mcp:refund" {
+		t.Errorf("%+v %v", tokens, err)
+	}
+}
+
+// A token is shown once, and works until it is revoked.
 func TestATokenIsShownOnceAndRevoked(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

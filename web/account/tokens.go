@@ -3,7 +3,6 @@ package account
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +42,9 @@ func (s *section) tokensPage(c *ui.Context, code int, problem, made string) erro
 		Created: made,
 		Roles:   s.roleOptions(c, domain.RoleOperator),
 		Scopes:  domain.Scopes,
+	}
+	if p.PlanScopes, err = s.planScopes(c); err != nil {
+		return err
 	}
 	if made != "" {
 		p.Try = "curl -H 'Authorization: Bearer " + made + "' " + c.Site.Origin(c.Echo.Request()) + "/api/v1/me"
@@ -107,6 +109,21 @@ func (s *section) createToken(c *ui.Context) error {
 	return s.tokensPage(c, http.StatusOK, "", made)
 }
 
+// shownPlans is the maximum number of plans that the form offers as scopes.
+const shownPlans = 50
+
+// planScopes returns the scopes for single plans that are tools of MCP clients.
+func (s *section) planScopes(c *ui.Context) (out []string, err error) {
+	list, err := s.App.PlanTools.List(c, c.Principal.Actor())
+	if domain.CodeOf(err) == domain.CodeForbidden {
+		return nil, nil
+	}
+	for _, t := range list[:min(len(list), shownPlans)] {
+		out = append(out, domain.PlanScope(t.Plan.Key))
+	}
+	return out, err
+}
+
 // newToken reads the token that the form describes. Unknown lifetimes and scopes are left out.
 func newToken(c *ui.Context) app.NewToken {
 	t := app.NewToken{Meta: c.Meta(), Name: c.Field("name"), Role: domain.Role(c.Field("role"))}
@@ -116,7 +133,7 @@ func newToken(c *ui.Context) app.NewToken {
 		}
 	}
 	for _, s := range c.Echo.Request().PostForm["scope"] {
-		if slices.Contains(domain.Scopes, s) {
+		if domain.ValidScope(s) {
 			t.Scopes = append(t.Scopes, s)
 		}
 	}

@@ -51,7 +51,7 @@ type TokensPage struct {
 	Tokens                          []TokenRow
 	Idem, Error, Name, Created, Try string
 	Roles, Lifetimes                []kit.Option
-	Scopes                          []string
+	Scopes, PlanScopes              []string
 }
 
 // TokenRow is a row of the token list. Href is the form that revokes the token.

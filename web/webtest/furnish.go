@@ -311,6 +311,7 @@ func (d Seeded) furniture() []string {
 		"/runs/" + d.Damaged.ID + "?step=pay",
 		"/runs/" + d.Damaged.ID + "/peek",
 		"/runs/" + d.Halved.ID + "/rerun",
+		"/runs/" + d.Halved.ID + "/confirm?action=rerun&digest=0",
 		"/runs/" + d.Halved.ID + "/peek",
 		"/runs?q=waiting:quarantined",
 		"/approvals/" + d.TakenBack,

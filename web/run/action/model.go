@@ -33,6 +33,8 @@ type Verdict struct {
 type Form struct {
 	Post              string
 	Idem, Rev, Digest string
+	Confirm           bool   // the person confirms the action of an MCP client
+	At                string // its checkpoint; empty: none
 	Danger            bool
 	Reason            bool
 	Reset             string // address of this page without the edits
