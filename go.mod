@@ -6,6 +6,7 @@ require (
 	cel.dev/cel-go v0.32.0
 	filippo.io/age v1.3.2
 	github.com/a-h/templ v0.3.1020
+	github.com/a2aproject/a2a-go/v2 v2.4.0
 	github.com/alexedwards/argon2id v1.0.0
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/chromedp/cdproto v0.159.0
@@ -47,7 +48,10 @@ require (
 	rsc.io/qr v0.2.0
 )
 
-require filippo.io/hpke v0.4.0 // indirect
+require (
+	filippo.io/hpke v0.4.0 // indirect
+	golang.org/x/mod v0.41.0 // indirect
+)
 
 require (
 	cel.dev/expr v0.25.2 // indirect

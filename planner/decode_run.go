@@ -54,8 +54,8 @@ func checkExpose(o *object, protocols []string) {
 		o.r.error(at, "", "run.expose", message.New("add id:, which is also the name of the tool"), "an exposed plan needs an id")
 	}
 	for i, p := range protocols {
-		if p != walk.ExposeMCP && i < len(at.items) {
-			o.r.error(at.items[i], "", "field.value", message.New("write expose: [mcp]"), "unknown protocol %s in expose",
+		if p != walk.ExposeMCP && p != walk.ExposeA2A && i < len(at.items) {
+			o.r.error(at.items[i], "", "field.value", message.New("write expose: [mcp], [a2a], or both"), "unknown protocol %s in expose",
 				jsonvalue.Quote(p))
 		}
 	}

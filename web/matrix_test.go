@@ -338,7 +338,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 		app.TryPlan,                                                             // a POST of a document to /runs; the route of start-run
 		app.PreviewRun, app.PreviewBulk, app.PreviewBackfill, app.PreviewReplay, // an action with ?preview=true
 		app.ReleaseRun, app.RetryNow, app.StartNow, // POST /runs/{id}/resume, and the page of actions
-		app.ListPlanTools, app.CallPlanTool, app.AwaitRun, app.ActConfirmed, // the MCP server
+		app.ListPlanTools, app.CallPlanTool, app.AwaitRun, app.CancelCall, app.ActConfirmed, // the servers of protocols
 	} {
 		served[op] = true
 	}

@@ -51,8 +51,9 @@ type Config struct {
 	// ShowInternal puts the text of internal errors into responses. Set it only if the caller is
 	// this process, which has no log to read.
 	ShowInternal bool
-	// MCP answers requests of MCPPath. If it is nil, that path does not exist.
-	MCP MCP
+	// MCP answers requests of MCPPath, and A2A those of A2APath and A2ACardPath. Without a server, its paths do
+	// not exist.
+	MCP, A2A Protocol
 	// Metrics serves /metrics. If it is nil, that route answers 503.
 	Metrics http.Handler
 	// Observe, if set, is called after every request with the pattern of its route. The pattern is
@@ -130,7 +131,7 @@ func New(c Config) (*API, error) {
 	a.huma = humaecho.NewWithGroup(a.echo, a.echo.Group(Base), humaConfig(cmp.Or(c.Version.Version, "0")))
 
 	a.metaRoutes()
-	a.mcpRoute()
+	a.protocolRoutes()
 	for _, subject := range a.subjects() {
 		subject.routes(a)
 	}
@@ -261,8 +262,8 @@ func (a *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	mcp := a.isMCP(r.URL.Path)
-	if !strings.HasPrefix(r.URL.Path, Base+"/") && !mcp {
+	protocol, source := a.protocol(r.URL.Path)
+	if !strings.HasPrefix(r.URL.Path, Base+"/") && protocol == nil {
 		a.refuse(w, r, notFound())
 		return
 	}
@@ -283,8 +284,8 @@ func (a *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			info.actor, err = check(r.Context())
 			info.actor.Request = requestOf(r)
 		}
-		if err == nil && mcp {
-			info.actor, err = mcpCaller(r, info.local, info.actor)
+		if err == nil && protocol != nil {
+			info.actor, err = programCaller(r, info.local, info.actor, source)
 		}
 		if err != nil {
 			p := a.problem(r.Context(), err)

@@ -50,7 +50,7 @@ var propertyEnums = map[string][]any{
 }
 
 var (
-	sources     = []any{"ui", "api", "cli", "mcp", "engine"}
+	sources     = []any{"ui", "api", "cli", "mcp", "a2a", "engine"}
 	bulkActions = []any{domain.ActionResume, domain.ActionRerun, domain.ActionCancel, domain.ActionPause, domain.ActionUnpause,
 		domain.ActionDelete, domain.ActionAcknowledge, domain.ActionLabel}
 	entryKinds = []any{domain.EntryIntent, domain.EntryResult, domain.EntryWait, domain.EntryResolve, domain.EntrySubstep,

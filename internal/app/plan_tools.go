@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// PlanTools contains the operations on plans that are tools of other programs. A plan is a tool if
-// its current version exposes it.
+// PlanTools contains the operations on plans that are tools of other programs: of MCP clients, or of A2A
+// clients as skills. A plan is a tool of a protocol if its current version exposes it there.
 type PlanTools struct{ *kernel }
 
 // PlanTool is a plan that other programs can call as a tool.
@@ -34,7 +34,7 @@ func (t *PlanTools) List(ctx context.Context, by domain.Actor) ([]PlanTool, erro
 		return nil, err
 	}
 	list, err := t.store.Plans(ctx, domain.PlanFilter{Stage: domain.PlansUsed, Page: domain.Page{Limit: maxPlanTools},
-		Facts: []domain.PlanFact{{Kind: domain.FactExpose, Value: walk.ExposeMCP}}})
+		Facts: []domain.PlanFact{{Kind: domain.FactExpose, Value: protocolOf(by)}}})
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (t *PlanTools) List(ctx context.Context, by domain.Actor) ([]PlanTool, erro
 		if plan.Paused != nil || !mayCall(by, plan.Key) {
 			continue
 		}
-		if tool, err := t.tool(ctx, plan); err == nil { // a plan that cannot run here is not a tool
+		if tool, err := t.tool(ctx, plan, protocolOf(by)); err == nil { // a plan that cannot run here is not a tool
 			out = append(out, tool)
 		}
 	}
@@ -66,19 +66,27 @@ func (t *PlanTools) Get(ctx context.Context, by domain.Actor, key string) (PlanT
 		return PlanTool{}, err
 	}
 	if !mayCall(by, plan.Key) {
-		return PlanTool{}, domain.Errorf(domain.CodeForbidden, "this token has no scope %s", domain.PlanScope(plan.Key)).
+		return PlanTool{}, domain.Errorf(domain.CodeForbidden, "this token has no scope %s", domain.PlanScope(protocolOf(by), plan.Key)).
 			Suggest("use a token that has the scope; this one has: %s", by.Scopes)
 	}
-	return t.tool(ctx, plan)
+	return t.tool(ctx, plan, protocolOf(by))
 }
 
-// tool describes a plan. The error is CodeNotFound if its current version is not exposed.
-func (t *PlanTools) tool(ctx context.Context, plan domain.Plan) (PlanTool, error) {
+// protocolOf is the protocol of a principal. Others see the tools of MCP clients.
+func protocolOf(by domain.Actor) string {
+	if by.Source == domain.SourceA2A {
+		return walk.ExposeA2A
+	}
+	return walk.ExposeMCP
+}
+
+// tool describes a plan. The error is CodeNotFound if its current version is not exposed to the protocol.
+func (t *PlanTools) tool(ctx context.Context, plan domain.Plan, protocol string) (PlanTool, error) {
 	p, err := t.engine.Compile(ctx, plan.LatestHash)
 	if err != nil {
 		return PlanTool{}, err
 	}
-	if !slices.Contains(p.Start.Expose, walk.ExposeMCP) {
+	if !slices.Contains(p.Start.Expose, protocol) {
 		return PlanTool{}, domain.Errorf(domain.CodeNotFound, "no tool %.64q", plan.Key)
 	}
 	e, err := engine.SideEffectsOf(ctx, t.engine, plan.LatestHash)
@@ -90,14 +98,23 @@ func (t *PlanTools) tool(ctx context.Context, plan domain.Plan) (PlanTool, error
 
 // mayCall reports whether the scopes of a principal permit calls of a plan.
 func mayCall(by domain.Actor, plan string) bool {
-	return by.Scopes == "" || domain.ScopesInclude(strings.Fields(by.Scopes), domain.PlanScope(plan))
+	return by.Scopes == "" || domain.ScopesInclude(strings.Fields(by.Scopes), domain.PlanScope(protocolOf(by), plan))
 }
 
 // scoped reports whether scopes permit operations that require a scope. A scope for one plan permits
 // operations on plans as tools, and the operation checks the plan.
 func scoped(scopes []string, required string) bool {
-	return slices.Contains(scopes, required) || required == domain.ScopeMCP &&
-		slices.ContainsFunc(scopes, func(s string) bool { return strings.HasPrefix(s, domain.PlanScope("")) })
+	return slices.Contains(scopes, required) || domain.IsProtocol(required) &&
+		slices.ContainsFunc(scopes, func(s string) bool { return strings.HasPrefix(s, domain.PlanScope(required, "")) })
+}
+
+// required is the scope that an operation requires of a principal: operations on tools require that of its
+// protocol.
+func required(scope string, who domain.Actor) string {
+	if scope == domain.ScopeMCP {
+		return protocolOf(who)
+	}
+	return scope
 }
 
 // ToolCall calls a plan as a tool.
@@ -120,6 +137,31 @@ func (t *PlanTools) Call(ctx context.Context, req ToolCall) (domain.Run, error) 
 			}
 			return t.engine.Start(ctx, req.By, domain.StartRequest{Plan: tool.Plan.ID, Version: tool.Plan.Latest, Input: req.Input,
 				Origin: req.By.Source, Receipt: receipt})
+		})
+}
+
+// CallCancel cancels the run of a call.
+type CallCancel struct {
+	Meta `json:"-"`
+	Run  string
+}
+
+// Cancel cancels the run of a call. A principal that did not start the run needs permission to cancel runs. A
+// cancelled run is returned unchanged.
+//
+// Errors: not_found, conflict (the run has ended, or the id matches several runs), forbidden.
+func (t *PlanTools) Cancel(ctx context.Context, req CallCancel) (domain.Run, error) {
+	return command(ctx, t.kernel, CancelCall, req.Meta, req, t.store.FindRun,
+		func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
+			runs := Runs{t.kernel}
+			run, err := runs.find(ctx, req.Run)
+			if err == nil && (run.Actor != req.By.Name || run.Origin != req.By.Source) {
+				err = t.allow(ctx, CancelRun, req.By, "run:"+run.ID)
+			}
+			if err != nil || run.Status == domain.RunCancelled {
+				return run, err
+			}
+			return t.engine.Act(ctx, req.By, domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel, Receipt: receipt})
 		})
 }
 

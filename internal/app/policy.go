@@ -144,6 +144,7 @@ const (
 	ListPlanTools Operation = "list-plan-tools"
 	CallPlanTool  Operation = "call-plan-tool"
 	AwaitRun      Operation = "await-run"
+	CancelCall    Operation = "cancel-call"
 	ConfirmAction Operation = "confirm-action"
 	ActConfirmed  Operation = "act-confirmed"
 )
@@ -325,6 +326,7 @@ var policy = map[Operation]Rule{
 	ResolveNode:     {Command, domain.RoleOperator, "runs:write", ""},
 	DeleteRun:       {Entity, domain.RoleOperator, "runs:write", ""},
 
+	CancelCall:    {Command, domain.RoleOperator, domain.ScopeMCP, ""},
 	ListPlanTools: {Query, domain.RoleViewer, domain.ScopeMCP, ""},
 	CallPlanTool:  {Command, domain.RoleOperator, domain.ScopeMCP, ""},
 	AwaitRun:      {Query, domain.RoleViewer, domain.ScopeMCP, ""},

@@ -35,8 +35,8 @@ func Allow(who domain.Actor, op Operation) error {
 	case !who.Role.Includes(r.Role):
 		return domain.Errorf(domain.CodeForbidden, "this requires the role %s; your role is %s", r.Role, cmp.Or(who.Role, "none")).
 			Suggest("request the role, or a token with it, from an admin")
-	case r.Scope != "" && who.Scopes != "" && !scoped(strings.Fields(who.Scopes), r.Scope):
-		return domain.Errorf(domain.CodeForbidden, "this token has no scope %s", r.Scope).
+	case r.Scope != "" && who.Scopes != "" && !scoped(strings.Fields(who.Scopes), required(r.Scope, who)):
+		return domain.Errorf(domain.CodeForbidden, "this token has no scope %s", required(r.Scope, who)).
 			Suggest("use a token that has the scope; this one has: %s", who.Scopes)
 	}
 	return nil

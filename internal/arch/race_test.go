@@ -24,7 +24,7 @@ func raced(t *testing.T) []string {
 	var out []string
 	for line := range strings.Lines(joined) {
 		if strings.HasPrefix(line, "RACE :=") || strings.Contains(line, "$(GO) test -race") {
-			out = append(out, regexp.MustCompile(`\./[a-z./]+`).FindAllString(line, -1)...)
+			out = append(out, regexp.MustCompile(`\./[a-z0-9./]+`).FindAllString(line, -1)...)
 		}
 	}
 	return out

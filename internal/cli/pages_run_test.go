@@ -53,6 +53,7 @@ var expected = map[string][]string{
 	"docs/tutorials/approval-workflow.md": {"pay 20 EUR for A-1", "exit 3", "pay 150 EUR for A-2", "refund of A-3 refused"},
 	"docs/tutorials/agent-with-tools.md":  {"exit 3", "EMEA leads with 300."},
 	"docs/guides/hooks.md":                {`{"status":"accepted"`, `{"status":"duplicate"`, "hook.expression", "1 delivery"},
+	"docs/guides/a2a.md":                  {`"id":"greet"`, `"text":"Hello Ada"`, "TASK_STATE_COMPLETED"},
 	"docs/guides/files.md":                {"hook invoices created", "accepted", "invoice "},
 	"docs/guides/callbacks.md":            {`{"status":"accepted"}`, "callback.unknown", "film-7.mp4"},
 	"docs/guides/undo.md": {"exit 1", "2 calls, in this order", "cancelled for Ada", "cancelled before flight.txt", "undone by run",

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/kairosd/kairosd/internal/a2aserver"
 	"github.com/kairosd/kairosd/internal/api"
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
@@ -59,6 +60,8 @@ func (s *server) handlers(ctx context.Context, ln net.Listener) (handler, local 
 	base.Secure = func(r *http.Request) bool { return site.Secure(r) }
 	base.Streams = api.NewStreams(256)
 	base.MCP = mcpserver.New(mcpserver.Config{App: s.app, Version: v.Version, Log: s.log,
+		URL: func() string { return s.now().cfg.Notifications.URL }})
+	base.A2A = a2aserver.New(a2aserver.Config{App: s.app, Version: v.Version, Log: s.log,
 		URL: func() string { return s.now().cfg.Notifications.URL }})
 	public, err := api.New(base)
 	if err != nil {

@@ -42,6 +42,12 @@ type Actor struct {
 // SourceMCP is the source of actions, and the origin of runs, through the MCP server.
 const SourceMCP = "mcp"
 
+// SourceA2A is the source of actions, and the origin of runs, through the A2A server.
+const SourceA2A = "a2a"
+
+// IsProtocol reports whether a source is a protocol in which programs call plans.
+func IsProtocol(source string) bool { return source == SourceMCP || source == SourceA2A }
+
 // MCPKey is the key of _meta under which an MCP client sends the idempotency key of a call.
 const MCPKey = "kairosd/idempotencyKey"
 

@@ -62,22 +62,29 @@ type Token struct {
 	Unsealed bool
 }
 
-// ScopeMCP permits calls of all plans that are tools. "mcp:" and the key of a plan permit calls of one.
-const ScopeMCP = "mcp"
+// ScopeMCP and ScopeA2A permit calls of all plans that are tools of the protocol. "mcp:" or "a2a:" and the
+// key of a plan permit calls of one.
+const (
+	ScopeMCP = SourceMCP
+	ScopeA2A = SourceA2A
+)
 
 // Scopes lists the valid scopes of a token, except those for one plan.
-var Scopes = []string{"runs:read", "runs:write", "plans:read", "plans:write", "approvals", "tokens", "metrics", "admin", ScopeMCP}
+var Scopes = []string{"runs:read", "runs:write", "plans:read", "plans:write", "approvals", "tokens", "metrics", "admin",
+	ScopeMCP, ScopeA2A}
 
-// PlanScope returns the scope that permits calls of one plan as a tool.
-func PlanScope(plan string) string { return ScopeMCP + ":" + plan }
+// PlanScope returns the scope that permits calls of one plan as a tool of a protocol.
+func PlanScope(protocol, plan string) string { return protocol + ":" + plan }
 
 // ValidScope reports whether a token can have a scope.
 func ValidScope(scope string) bool {
-	plan, one := strings.CutPrefix(scope, ScopeMCP+":")
-	return slices.Contains(Scopes, scope) || one && plan != "" && len(plan) <= 128 && !strings.ContainsAny(plan, " \t\r\n\x00")
+	protocol, plan, one := strings.Cut(scope, ":")
+	return slices.Contains(Scopes, scope) || one && IsProtocol(protocol) && plan != "" && len(plan) <= 128 &&
+		!strings.ContainsAny(plan, " \t\r\n\x00")
 }
 
 // ScopesInclude reports whether scopes contain a scope, or one that includes it.
 func ScopesInclude(scopes []string, scope string) bool {
-	return slices.Contains(scopes, scope) || strings.HasPrefix(scope, ScopeMCP+":") && slices.Contains(scopes, ScopeMCP)
+	protocol, _, one := strings.Cut(scope, ":")
+	return slices.Contains(scopes, scope) || one && IsProtocol(protocol) && slices.Contains(scopes, protocol)
 }

@@ -35,7 +35,7 @@ func callsPlan(ctx context.Context, e *Engine, actor domain.Actor, run string) (
 	for err == nil && r.Parent != nil {
 		r, err = e.store.Run(ctx, r.Parent.Run)
 	}
-	return actor.Source == domain.SourceMCP || r.Origin == domain.SourceMCP && r.Actor == actor.Name, err
+	return domain.IsProtocol(actor.Source) || domain.IsProtocol(r.Origin) && r.Actor == actor.Name, err
 }
 
 // Decide answers an approval request. If a digest is given, it must match the request. Values are

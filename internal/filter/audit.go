@@ -39,7 +39,7 @@ var auditObjects = []string{
 // AuditResults and AuditSources list the valid values.
 var (
 	AuditResults = []string{"ok", "denied", "failed"}
-	AuditSources = []string{"ui", "api", "cli", domain.SourceMCP, "engine"}
+	AuditSources = []string{"ui", "api", "cli", domain.SourceMCP, domain.SourceA2A, "engine"}
 )
 
 // ParseAudit parses a query of the audit log with the syntax of [Parse]: spaces mean AND, commas

@@ -65,7 +65,7 @@ type session struct {
 	*Server
 	by   domain.Actor
 	base string          // address of the dashboard, without a slash at the end; may be empty
-	ctx  context.Context // of waits; see api.MCPRequest
+	ctx  context.Context // of waits; see api.ProtocolRequest
 }
 
 const instructions = `kairosd runs plans durably. Each plan that its author exposes is a tool. A call starts a run, and waits some
@@ -74,7 +74,7 @@ that waits for an approval waits for a person: you cannot approve it. Results co
 instructions.`
 
 // Serve answers a request of a principal.
-func (s *Server) Serve(w http.ResponseWriter, r *http.Request, m api.MCPRequest) {
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, m api.ProtocolRequest) {
 	c := &session{Server: s, by: m.By, base: m.Origin, ctx: m.Waits}
 	if s.URL != nil {
 		c.base = cmp.Or(s.URL(), m.Origin)

@@ -80,7 +80,7 @@ func document(template string, own object) object {
 		"timeout":     duration("A run that takes longer fails."),
 		"concurrency": ref("The maximum number of active runs with the same key.", "concurrency"),
 		"schedule":    ref("Starts runs at times.", "schedule"),
-		"expose":      list("The protocols that offer the plan as a tool.", choice("A protocol.", walk.ExposeMCP)),
+		"expose":      list("The protocols that offer the plan as a tool.", choice("A protocol.", walk.ExposeMCP, walk.ExposeA2A)),
 	}
 	maps.Copy(out, own)
 	return out

@@ -14,12 +14,15 @@ type Start struct {
 	// Timeout is the time after which a run fails that has not ended. 0 means none.
 	Timeout  time.Duration
 	Schedule *Schedule // nil: the plan has none
-	// Expose lists the protocols that offer the plan as a tool: [ExposeMCP].
+	// Expose lists the protocols that offer the plan as a tool: [ExposeMCP] and [ExposeA2A].
 	Expose []string
 }
 
-// ExposeMCP offers a plan as a tool of the MCP server.
-const ExposeMCP = "mcp"
+// The protocols that offer a plan: as a tool of the MCP server, or as a skill of the A2A server.
+const (
+	ExposeMCP = "mcp"
+	ExposeA2A = "a2a"
+)
 
 // Schedule starts runs of a plan at the times of a cron expression. Empty fields have defaults.
 type Schedule struct {

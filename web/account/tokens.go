@@ -112,16 +112,20 @@ func (s *section) createToken(c *ui.Context) error {
 // shownPlans is the maximum number of plans that the form offers as scopes.
 const shownPlans = 50
 
-// planScopes returns the scopes for single plans that are tools of MCP clients.
+// planScopes returns the scopes for single plans that other programs can call.
 func (s *section) planScopes(c *ui.Context) (out []string, err error) {
-	list, err := s.App.PlanTools.List(c, c.Principal.Actor())
-	if domain.CodeOf(err) == domain.CodeForbidden {
-		return nil, nil
+	for _, protocol := range []string{domain.SourceMCP, domain.SourceA2A} {
+		by := c.Principal.Actor()
+		by.Source = protocol // lists the plans that its clients can call
+		list, err := s.App.PlanTools.List(c, by)
+		if err != nil && domain.CodeOf(err) != domain.CodeForbidden {
+			return nil, err
+		}
+		for _, t := range list[:min(len(list), shownPlans)] {
+			out = append(out, domain.PlanScope(protocol, t.Plan.Key))
+		}
 	}
-	for _, t := range list[:min(len(list), shownPlans)] {
-		out = append(out, domain.PlanScope(t.Plan.Key))
-	}
-	return out, err
+	return out, nil
 }
 
 // newToken reads the token that the form describes. Unknown lifetimes and scopes are left out.

@@ -20,7 +20,7 @@ var triggerWords = map[string]string{
 	"ui": locale.Mark(
 		"this dashboard",
 	), "api": locale.Mark("the API"), "cli": locale.Mark("the command line"),
-	domain.SourceMCP: locale.Mark("an MCP client"), "ask": locale.Mark("a request"),
+	domain.SourceMCP: locale.Mark("an MCP client"), domain.SourceA2A: locale.Mark("an A2A client"), "ask": locale.Mark("a request"),
 	"child": locale.Mark(
 		"a run above it",
 	), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),

@@ -10,10 +10,19 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
-// confirmation is the action of an MCP client that a person confirms: the address of the page names it.
-func (r *request) confirmation() (v actionText, req domain.ActionRequest, err error) {
+// confirmation is a request of the page on which a person confirms an action of an MCP client.
+type confirmation struct{ *request }
+
+// confirms returns a handler that calls handle with a request.
+func (s *section) confirms(handle func(confirmation) error) func(*ui.Context) error {
+	return s.page(func(r *request) error { return handle(confirmation{r}) })
+}
+
+// requested is the action that a person confirms. The address or the form names it.
+func (r confirmation) requested() (v actionText, req domain.ActionRequest, err error) {
 	v, _ = actionTextOf(r.Field("action"))
 	if !slices.Contains(app.Confirmable, v.action) {
 		return v, req, domain.Errorf(domain.CodeInvalid, "unknown action %q", kit.Truncate(r.Field("action"), 40)).
@@ -28,16 +37,16 @@ func (r *request) confirmation() (v actionText, req domain.ActionRequest, err er
 	return v, req, err
 }
 
-// confirmPage shows what the digest of an MCP client covers, with a button that confirms it.
-func (r *request) confirmPage() error {
-	v, req, err := r.confirmation()
+// page shows what the digest of an MCP client covers, with a button that confirms it.
+func (r confirmation) page() error {
+	v, req, err := r.requested()
 	if err != nil {
 		return err
 	}
-	return r.showConfirmation(http.StatusOK, v, req, "")
+	return r.show(http.StatusOK, v, req, "")
 }
 
-func (r *request) showConfirmation(code int, v actionText, req domain.ActionRequest, problem string) error {
+func (r confirmation) show(code int, v actionText, req domain.ActionRequest, problem string) error {
 	run, err := r.App.Runs.Find(r.Context, r.Principal.Actor(), req.Run)
 	if err != nil {
 		return err
@@ -70,8 +79,8 @@ func (r *request) showConfirmation(code int, v actionText, req domain.ActionRequ
 }
 
 // confirm records that the person agrees to what the page showed.
-func (r *request) confirm() error {
-	v, req, err := r.confirmation()
+func (r confirmation) confirm() error {
+	v, req, err := r.requested()
 	if err != nil {
 		return err
 	}
@@ -81,7 +90,7 @@ func (r *request) confirm() error {
 	case "":
 		return r.RedirectTo(part.At(r.Context, p.Run, nil))
 	case domain.CodeStale, domain.CodeConflict:
-		return r.showConfirmation(http.StatusConflict, v, req, r.Sentence(err))
+		return r.show(http.StatusConflict, v, req, r.Sentence(err))
 	}
 	return err
 }

@@ -12,16 +12,20 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// MCPPath is the path of the MCP server, outside of [Base].
-const MCPPath = "/mcp"
+// Paths of the servers of protocols, outside of [Base].
+const (
+	MCPPath     = "/mcp"
+	A2APath     = "/a2a"
+	A2ACardPath = "/.well-known/agent-card.json"
+)
 
-// MCP serves clients of the Model Context Protocol.
-type MCP interface {
-	Serve(w http.ResponseWriter, r *http.Request, m MCPRequest)
+// Protocol serves programs that call plans: clients of MCP or A2A.
+type Protocol interface {
+	Serve(w http.ResponseWriter, r *http.Request, m ProtocolRequest)
 }
 
-// MCPRequest is a request that was admitted.
-type MCPRequest struct {
+// ProtocolRequest is a request that was admitted.
+type ProtocolRequest struct {
 	By   domain.Actor
 	Body []byte
 	// Origin is the address of the dashboard as the client addressed it, or empty.
@@ -34,13 +38,30 @@ type MCPRequest struct {
 // cut off.
 const closeGrace = 2 * time.Second
 
-// mcpRoute passes requests of the MCP server on, within the limits of the API: the size of a body, and the
-// number of open requests of a principal.
-func (a *API) mcpRoute() {
-	if a.MCP == nil {
-		return
+// protocol returns the server of a path outside of [Base], and the source of its actions. It is nil if there
+// is none.
+func (a *API) protocol(path string) (p Protocol, source string) {
+	switch {
+	case path == MCPPath && a.MCP != nil:
+		return a.MCP, domain.SourceMCP
+	case (path == A2APath || path == A2ACardPath) && a.A2A != nil:
+		return a.A2A, domain.SourceA2A
 	}
-	a.echo.Any(MCPPath, func(c echo.Context) error {
+	return nil, ""
+}
+
+// protocolRoutes pass requests to the servers of protocols, within the limits of the API: the size of a body,
+// and the number of open requests of a principal.
+func (a *API) protocolRoutes() {
+	for _, path := range []string{MCPPath, A2APath, A2ACardPath} {
+		if p, _ := a.protocol(path); p != nil {
+			a.protocolRoute(path, p)
+		}
+	}
+}
+
+func (a *API) protocolRoute(path string, p Protocol) {
+	a.echo.Any(path, func(c echo.Context) error {
 		w, r := c.Response(), c.Request()
 		info := infoOf(r.Context())
 		if a.foreignOrigin(r) {
@@ -57,8 +78,8 @@ func (a *API) mcpRoute() {
 			return bodyError(err, maxBody)
 		}
 		if len(body) > 0 {
-			if p := checkJSON(body); p != nil {
-				return p
+			if problem := checkJSON(body); problem != nil {
+				return problem
 			}
 		}
 		_ = control.SetReadDeadline(time.Time{})
@@ -80,20 +101,17 @@ func (a *API) mcpRoute() {
 		}
 		r = r.WithContext(ctx)
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		a.MCP.Serve(w, r, MCPRequest{info.actor, body, origin, waits})
+		p.Serve(w, r, ProtocolRequest{info.actor, body, origin, waits})
 		return nil
 	})
 }
 
-// mcpCaller prepares the principal of a request to the MCP server. A session of a browser is none: it
-// belongs to a person, and not to a program.
-func mcpCaller(r *http.Request, local bool, by domain.Actor) (domain.Actor, error) {
+// programCaller prepares the principal of a request to the server of a protocol. A session of a browser is
+// none: it belongs to a person, and not to a program.
+func programCaller(r *http.Request, local bool, by domain.Actor, source string) (domain.Actor, error) {
 	if !local && len(r.Header["Authorization"]) == 0 {
 		return domain.Actor{}, unauthorized("send an API token as: Authorization: Bearer TOKEN")
 	}
-	by.Source = domain.SourceMCP
+	by.Source = source
 	return by, nil
 }
-
-// isMCP reports whether the MCP server answers a path.
-func (a *API) isMCP(path string) bool { return a.MCP != nil && path == MCPPath }
