@@ -31,7 +31,7 @@ func roleRank(r Role) int {
 type Actor struct {
 	Name   string // "marta", "token ci 01jr8k2mf0aaaaaaaaaaaa7qx2", "cli:root"
 	Role   Role
-	Source string // ui, api, cli, mcp, engine
+	Source string // ui, api, cli, mcp, a2a, engine
 	// Scopes restricts an API token to some of the permissions of its role, separated by spaces.
 	// Empty means no restriction.
 	Scopes string

@@ -51,7 +51,7 @@ func TestParseAuditRefuses(t *testing.T) {
 		"akter:marta":                       "did you mean actor:marta?",
 		"result:denid":                      "did you mean result:denied?",
 		"action:run.frok":                   "did you mean action:run.fork?",
-		"source:web":                        "write one of: ui, api, cli, mcp, engine",
+		"source:web":                        "write one of: ui, api, cli, mcp, a2a, engine",
 		"since:yesterday":                   "write 24h, 7d or 2030-01-31T08:00",
 		"action:zzz":                        "kairos audit --help lists them",
 		"actor:":                            "",
