@@ -57,29 +57,16 @@ func measureDaemon(ctx context.Context, binary, dir string, s shape) (footprint,
 	// The first start creates the database, so only later ones count.
 	begin := time.Now()
 	cmd := exec.CommandContext(ctx, binary, "serve", "--data", data, "--listen", "127.0.0.1:0")
-	out, err := cmd.StdoutPipe()
+	url, err := serve(cmd)
 	if err != nil {
-		return f, err
-	}
-	if err := cmd.Start(); err != nil {
 		return f, err
 	}
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
-	url := ""
-	for sc := bufio.NewScanner(out); url == "" && sc.Scan(); {
-		if i := strings.Index(sc.Text(), "http://"); i >= 0 {
-			url = strings.Fields(sc.Text()[i:])[0]
-		}
-	}
-	if url == "" {
-		return f, fmt.Errorf("kairosd printed no URL")
-	}
-	go io.Copy(io.Discard, out)
 	f.readyMS = float64(time.Since(begin).Microseconds()) / 1000
 	time.Sleep(time.Second)
 	f.idleMB = memory(cmd.Process.Pid, "VmRSS")
-	api := &apiClient{url: strings.TrimSuffix(url, "/") + "/api/v1", token: lastWord(string(token))}
+	api := &apiClient{url: url + "/api/v1", token: lastWord(string(token))}
 	var plan struct{ ID string }
 	if err := api.call(ctx, "POST", "/plans", "application/yaml", []byte(s.plan()), &plan); err != nil {
 		return f, err
@@ -114,6 +101,26 @@ func measureDaemon(ctx context.Context, binary, dir string, s shape) (footprint,
 	f.steps, f.cpu = s.total(), cpuOf(cmd.Process.Pid)-spent
 	f.loadedMB = memory(cmd.Process.Pid, "VmHWM")
 	return f, nil
+}
+
+// serve starts the daemon, and returns its address when it is ready.
+func serve(cmd *exec.Cmd) (string, error) {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	for sc := bufio.NewScanner(out); sc.Scan(); {
+		if i := strings.Index(sc.Text(), "http://"); i >= 0 {
+			go io.Copy(io.Discard, out)
+			return strings.TrimSuffix(strings.Fields(sc.Text()[i:])[0], "/"), nil
+		}
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	return "", fmt.Errorf("kairosd printed no URL")
 }
 
 func lastWord(s string) string {

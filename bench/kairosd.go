@@ -79,11 +79,16 @@ func openWith(ctx context.Context, dir string, resume bool, step func(string, in
 }
 
 func (k *kairosdSystem) define(ctx context.Context, s shape) error {
-	_, v, _, problems, err := k.engine.SavePlan(ctx, operator, []byte(s.plan()), planner.FormatYAML, "upload", "")
+	return k.save(ctx, s.name, s.plan())
+}
+
+// save stores a plan under the name of a shape.
+func (k *kairosdSystem) save(ctx context.Context, name, source string) error {
+	_, v, _, problems, err := k.engine.SavePlan(ctx, operator, []byte(source), planner.FormatYAML, "upload", "")
 	if err != nil {
 		return fmt.Errorf("%w %v", err, problems)
 	}
-	k.plans[s.name] = v.Hash
+	k.plans[name] = v.Hash
 	return nil
 }
 

@@ -25,7 +25,7 @@ var (
 	workloads = flag.String(
 		"workloads",
 		"W1,W1p,W2,W2s,W2e,W3s,W3,W4,W5,W6",
-		"comma-separated workloads; W7, a long past, only when asked for",
+		"comma-separated workloads; only when asked for: W7, a long past, and W8, W9, W10, work that comes in",
 	)
 	dirFlag = flag.String("dir", "", "where the databases are made; default: the system's temporary directory")
 	against = flag.String(
@@ -160,6 +160,14 @@ func compare(ctx context.Context) error {
 					return err
 				}
 				t.pasts = append(t.pasts, p)
+				continue
+			}
+			if in, ok := incomingWorkloads[w]; ok {
+				m, err := in.measure(ctx)
+				if err != nil {
+					return fmt.Errorf("%s: %w", w, err)
+				}
+				t.incoming[w] = append(t.incoming[w], m)
 				continue
 			}
 			if w == "W6" {

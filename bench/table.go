@@ -18,11 +18,12 @@ type table struct {
 	recoveries map[string][]recovered
 	footprints []footprint
 	pasts      []past
+	incoming   map[string][]incoming // by workload
 	disk       []float64
 }
 
 func newTable() *table {
-	return &table{samples: map[string][]sample{}, recoveries: map[string][]recovered{}}
+	return &table{samples: map[string][]sample{}, recoveries: map[string][]recovered{}, incoming: map[string][]incoming{}}
 }
 
 func (t *table) add(name, workload string, s sample) {
@@ -115,6 +116,7 @@ func (t *table) print(out io.Writer, asked []string) {
 	t.printRecoveries(out)
 	t.printFootprint(out)
 	t.printPast(out)
+	t.printIncoming(out)
 }
 
 // printOfDisk compares a workload of durable steps with the disk. Each measurement is compared with
@@ -209,6 +211,14 @@ func (t *table) printPast(out io.Writer) {
 		thousands(f(func(p past) float64 { return float64(p.Rows) })), f(func(p past) float64 { return p.Late.Steps / p.Early.Steps }),
 		thousands(f(func(p past) float64 { return p.Late.Steps })), thousands(f(func(p past) float64 { return p.Early.Steps })),
 		f(func(p past) float64 { return p.Late.CPU / p.Early.CPU }))
+}
+
+func (t *table) printIncoming(out io.Writer) {
+	for _, w := range []string{"W8", "W9", "W10"} {
+		if list := t.incoming[w]; len(list) > 0 {
+			fmt.Fprintf(out, "\n%s  %s\n", w, incomingWorkloads[w].line(func(get func(incoming) float64) float64 { return medianOf(list, get) }))
+		}
+	}
 }
 
 func thousands(f float64) string {

@@ -110,6 +110,8 @@ type Server struct {
 	layouts  graph.Layouts
 	// eventsURL returns the configured address of hooks, or "". It may be nil.
 	eventsURL func() string
+	// eventsRate returns the number of deliveries per second to a hook. It may be nil.
+	eventsRate func() int
 }
 
 // readTimeout limits the time a page may read from the store.
@@ -184,7 +186,7 @@ func (s *Server) buildSections() []ui.Section {
 		runs.Section(runs.Ports{App: s.App, Reader: s.Reader, Programs: s.Engine}),
 		plans.Section(plans.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Layouts: &s.layouts}),
 		schedules.Section(schedules.Ports{App: s.App}),
-		hooks.Section(hooks.Ports{App: s.App, Base: s.eventsBase}),
+		hooks.Section(hooks.Ports{App: s.App, Base: s.eventsBase, Rate: s.hookRate}),
 		signals.Section(signals.Ports{App: s.App}),
 		settings.Section(settings.Ports{App: s.App, Settings: s.Settings}),
 		start.Section(start.Ports{App: s.App, Reader: s.Reader, Plans: s.Engine}),
@@ -207,10 +209,10 @@ func (s *Server) newSite() *ui.Site {
 
 // ServeEvents passes requests of other systems to h: POST /hooks/KEY, whose senders have a signature instead
 // of a login, and POST /callbacks/TOKEN. If they have a listener of their own, the dashboard does not serve
-// them. The result is the handler of that listener. address returns the configured address of hooks, or "". It must be
-// called before the first request.
-func (s *Server) ServeEvents(h http.Handler, apart bool, address func() string) http.Handler {
-	s.eventsURL = address
+// them. The result is the handler of that listener. address returns the configured address of hooks, or "", and rate the
+// number of deliveries per second to a hook. It must be called before the first request.
+func (s *Server) ServeEvents(h http.Handler, apart bool, address func() string, rate func() int) http.Handler {
+	s.eventsURL, s.eventsRate = address, rate
 	on := s.echo
 	if apart {
 		on = echo.New()
@@ -221,6 +223,14 @@ func (s *Server) ServeEvents(h http.Handler, apart bool, address func() string) 
 		s.headers(w.Header(), r)
 		on.ServeHTTP(w, r.WithContext(domain.WithRequest(r.Context(), domain.Request{ID: newID(), Address: s.client(r)})))
 	})
+}
+
+// hookRate returns the number of deliveries per second to a hook.
+func (s *Server) hookRate() int {
+	if s.eventsRate == nil {
+		return domain.HookRate
+	}
+	return s.eventsRate()
 }
 
 // eventsBase returns the address of the server as other systems reach it: the configured one, or the one that

@@ -309,6 +309,9 @@ type Server struct {
 type Hooks struct {
 	// URL is the address at which other systems reach kairosd.
 	URL string `yaml:"url"`
+	// Rate is the number of deliveries per second to a hook, 20 by default. The number at once, and the
+	// limits of senders, change in proportion.
+	Rate int `yaml:"rate"`
 	// Directories are those in which hooks may watch files, with the directories below them.
 	Directories []string `yaml:"directories"`
 	// Listen is a listener of their own, an address or a Unix socket. If it is empty, the listener of
@@ -316,10 +319,16 @@ type Hooks struct {
 	Listen string `yaml:"listen"`
 }
 
+// MaxHookRate is the maximum of hooks.rate.
+const MaxHookRate = 100_000
+
 // check returns an error if the address is not one that other systems can use.
 func (h Hooks) check() error {
 	if h.Listen == SocketScheme {
 		return errors.New("listen: name the socket, such as unix:/run/kairos/events.sock")
+	}
+	if h.Rate < 0 || h.Rate > MaxHookRate {
+		return fmt.Errorf("rate: write a number from 1 to %d", MaxHookRate)
 	}
 	if slices.Contains(h.Directories, "") {
 		return errors.New("directories: name a directory, such as /data/in")

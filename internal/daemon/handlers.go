@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/buildinfo"
 	"github.com/kairosd/kairosd/internal/demo"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/hook"
@@ -96,9 +98,11 @@ func (s *server) handlers(ctx context.Context, ln net.Listener) (handler, local 
 		public.Close()
 		return nil, nil, nil, err
 	}
-	hooks := hook.New(hook.Config{Store: s.store, Engine: s.engine, Log: s.log, Mask: s.masks.Mask, Announce: s.engine.Announce,
+	perSecond := func() int { return cmp.Or(s.now().cfg.Hooks.Rate, domain.HookRate) }
+	hooks := hook.New(hook.Config{Store: s.store, Rate: perSecond, Engine: s.engine, Log: s.log, Mask: s.masks.Mask,
+		Announce: s.engine.Announce,
 		CallbackKey: assemble.CallbackKey(s.store), Secret: func(name string) (string, bool) { return s.now().secrets.ForHook(name) }})
-	events := site.ServeEvents(hooks, s.cfg.Hooks.Listen != "", func() string { return s.now().cfg.Hooks.URL })
+	events := site.ServeEvents(hooks, s.cfg.Hooks.Listen != "", func() string { return s.now().cfg.Hooks.URL }, perSecond)
 	closeEvents, err := s.serveEvents(ctx, events)
 	if err != nil {
 		site.Close()

@@ -35,9 +35,10 @@ const (
 	HookTolerance = 5 * time.Minute
 	// HookRetention is how long deliveries are kept, and a repeated event is recognized.
 	HookRetention = 30 * 24 * time.Hour
-	// HookRate and HookBurst limit the deliveries of verified senders to a hook, per second.
+	// HookRate and HookBurst limit the deliveries of verified senders to a hook, per second and at once. A
+	// configured rate replaces HookRate, and changes the other limits in proportion.
 	HookRate, HookBurst = 20, 100
-	// HookSenderRate and HookSenderBurst limit the requests from one address to all hooks, per second.
+	// HookSenderRate and HookSenderBurst limit the requests from one address to all hooks.
 	HookSenderRate, HookSenderBurst = 50, 200
 	// StoredRefusals is how many deliveries of senders that are not verified a hook stores, before it
 	// stores one per minute.

@@ -55,8 +55,8 @@ type world struct {
 	// schedule is the id of the schedule, and slotRuns the number of its runs.
 	schedule string
 	slotRuns int
-	roots []string // runs that were started directly, not child runs or forks
-	calm  bool     // operators only help runs to continue
+	roots    []string // runs that were started directly, not child runs or forks
+	calm     bool     // operators only help runs to continue
 
 	step     int
 	passed   time.Duration

@@ -34,7 +34,7 @@ type answer struct {
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	in := Request{Hook: strings.TrimPrefix(q.URL.Path, Prefix), Header: q.Header, Remote: domain.RequestOf(q.Context()).Address}
 	if !r.limits.sender(in.Remote, r.Now()) {
-		r.respond(w, Outcome{}, tooManyDeliveries())
+		r.respond(w, Outcome{}, tooManyDeliveries(r.Rate()))
 		return
 	}
 	if strings.HasPrefix(q.URL.Path, CallbackPrefix) {

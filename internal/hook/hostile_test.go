@@ -92,3 +92,30 @@ func TestHostileDeliveries(t *testing.T) {
 		t.Errorf("%d are stored", n)
 	}
 }
+
+// The configured rate changes the limits, also of hooks and senders that are known.
+func TestTheRateIsConfigured(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.hook("b", domain.HookSpec{Scheme: domain.HookBearer, Filter: "false"})
+	sent := 0
+	accepted := func() (n int) {
+		for { // the clock stands still
+			sent++
+			if !strings.HasPrefix(w.bearer(fmt.Sprint(sent), "{}"), "200 ") {
+				return n
+			}
+			n++
+		}
+	}
+	if n := accepted(); n != domain.HookBurst {
+		t.Errorf("%d deliveries at once", n)
+	}
+	w.rate = 2 * domain.HookRate
+	w.now = w.now.Add(time.Second) // a request with the new rate adjusts the limits
+	accepted()
+	w.now = w.now.Add(time.Minute)
+	if n := accepted(); n != 2*domain.HookBurst {
+		t.Errorf("%d deliveries at once after the change", n)
+	}
+}

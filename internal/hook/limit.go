@@ -13,9 +13,10 @@ import (
 
 // limits are the rate limits of senders and hooks. It is safe for concurrent use.
 type limits struct {
-	senders *lru.Cache[netip.Prefix, *rate.Limiter]
-	mu      sync.Mutex
-	hooks   map[string]*hookLimits // by ID
+	perSecond func() int // deliveries to a hook
+	senders   *lru.Cache[netip.Prefix, *rate.Limiter]
+	mu        sync.Mutex
+	hooks     map[string]*hookLimits // by ID
 }
 
 // hookLimits limit the deliveries of verified senders to a hook, and the stored deliveries of others.
@@ -24,12 +25,12 @@ type hookLimits struct{ verified, stored *rate.Limiter }
 // maxSenders is the number of addresses whose rates are known. Older ones are forgotten.
 const maxSenders = 10_000
 
-func newLimits() *limits {
+func newLimits(perSecond func() int) *limits {
 	senders, err := lru.New[netip.Prefix, *rate.Limiter](maxSenders)
 	if err != nil {
 		panic(err) // the size is positive
 	}
-	return &limits{senders: senders, hooks: map[string]*hookLimits{}}
+	return &limits{perSecond: perSecond, senders: senders, hooks: map[string]*hookLimits{}}
 }
 
 // sender reports whether an address may send a request now. Addresses of one IPv6 network share a limit.
@@ -44,10 +45,32 @@ func (l *limits) sender(address string, now time.Time) bool {
 	}
 	limiter, known := l.senders.Get(network)
 	if !known {
-		limiter = rate.NewLimiter(domain.HookSenderRate, domain.HookSenderBurst)
+		limiter = l.limiter(domain.HookSenderRate, domain.HookSenderBurst)
 		if first, known, _ := l.senders.PeekOrAdd(network, limiter); known {
 			limiter = first
 		}
+	}
+	return l.allow(limiter, domain.HookSenderRate, domain.HookSenderBurst, now)
+}
+
+// delivery reports whether a verified sender may deliver to a hook now.
+func (l *limits) delivery(hook string, now time.Time) bool {
+	return l.allow(l.hook(hook).verified, domain.HookRate, domain.HookBurst, now)
+}
+
+// scaled returns a limit in proportion to the configured rate.
+func (l *limits) scaled(limit int) int { return max(limit*l.perSecond()/domain.HookRate, 1) }
+
+// limiter returns a limiter with default limits, in proportion to the configured rate.
+func (l *limits) limiter(limit, burst int) *rate.Limiter {
+	return rate.NewLimiter(rate.Limit(l.scaled(limit)), l.scaled(burst))
+}
+
+// allow takes a token from a limiter. It adjusts the limiter if the configured rate has changed.
+func (l *limits) allow(limiter *rate.Limiter, limit, burst int, now time.Time) bool {
+	if want := rate.Limit(l.scaled(limit)); limiter.Limit() != want {
+		limiter.SetLimitAt(now, want)
+		limiter.SetBurstAt(now, l.scaled(burst))
 	}
 	return limiter.AllowN(now, 1)
 }
@@ -57,7 +80,7 @@ func (l *limits) hook(id string) *hookLimits {
 	defer l.mu.Unlock()
 	h := l.hooks[id]
 	if h == nil {
-		h = &hookLimits{verified: rate.NewLimiter(domain.HookRate, domain.HookBurst),
+		h = &hookLimits{verified: l.limiter(domain.HookRate, domain.HookBurst),
 			stored: rate.NewLimiter(rate.Every(time.Minute), domain.StoredRefusals)}
 		l.hooks[id] = h
 	}

@@ -52,8 +52,10 @@ type Config struct {
 	Announce func(typ string, data map[string]any)
 	// CallbackKey is the key that callback addresses are derived from.
 	CallbackKey []byte
-	Now         func() time.Time
-	Log         *slog.Logger
+	// Rate returns the number of deliveries per second to a hook; default [domain.HookRate].
+	Rate func() int
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // Receiver receives deliveries to hooks. It is safe for concurrent use.
@@ -75,7 +77,10 @@ func New(c Config) *Receiver {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Receiver{Config: c, limits: newLimits(), decoy: rand.Text()}
+	if c.Rate == nil {
+		c.Rate = func() int { return domain.HookRate }
+	}
+	return &Receiver{Config: c, limits: newLimits(c.Rate), decoy: rand.Text()}
 }
 
 // Request is an HTTP request to a hook.
@@ -94,9 +99,9 @@ type Outcome struct {
 	Challenge string
 }
 
-func tooManyDeliveries() error {
+func tooManyDeliveries(rate int) error {
 	return refuse(domain.CodeTooMany, "hook.rate", domain.Errorf(domain.CodeTooMany, "too many deliveries to this hook").
-		Suggest("send at most %d per second", domain.HookRate))
+		Suggest("send at most %d per second", rate))
 }
 
 func tooLarge() error {
@@ -153,8 +158,8 @@ func (r *Receiver) admit(h domain.Hook, secret string, q Request) error {
 	if err := verify(h.Scheme, secret, q.Header, q.Body, r.Now()); err != nil {
 		return err
 	}
-	if !r.limits.hook(h.ID).verified.AllowN(r.Now(), 1) {
-		return tooManyDeliveries()
+	if !r.limits.delivery(h.ID, r.Now()) {
+		return tooManyDeliveries(r.Rate())
 	}
 	return nil
 }

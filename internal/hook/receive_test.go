@@ -37,16 +37,17 @@ type world struct {
 	plan    string
 	hooks   *hook.Receiver
 	address string // of the sender
+	rate    int    // deliveries per second
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{Engine: enginetest.Open(t, enginetest.NewRegistry()), t: t, now: time.Now(), address: "192.0.2.1"}
+	w := &world{Engine: enginetest.Open(t, enginetest.NewRegistry()), t: t, now: time.Now(), address: "192.0.2.1", rate: domain.HookRate}
 	w.plan = w.Save(plan).PlanID
 	w.hooks = hook.New(hook.Config{Store: w.Store, Engine: w.Engine, Now: func() time.Time { return w.now }, CallbackKey: []byte("key"),
-		Announce: w.Announce,
-		Secret:   func(name string) (string, bool) { return secret, name == "S" },
-		Mask:     func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(secret), []byte("••••")) }})
+		Announce: w.Announce, Rate: func() int { return w.rate },
+		Secret: func(name string) (string, bool) { return secret, name == "S" },
+		Mask:   func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(secret), []byte("••••")) }})
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, q *http.Request) {
 		w.hooks.ServeHTTP(rw, q.WithContext(domain.WithRequest(q.Context(), domain.Request{Address: w.address})))
 	}))

@@ -43,7 +43,7 @@ func (s *section) hook(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Shell, p.Crumbs, p.Rules, p.Limits = c.Shell("plans", x.Key), crumbs(c, x), rules(c, x), limits(c, x)
+	p.Shell, p.Crumbs, p.Rules, p.Limits = c.Shell("plans", x.Key), crumbs(c, x), rules(c, x), s.limits(c, x)
 	if x.Scheme == domain.HookFiles {
 		p.Files = kit.Escape(x.Files)
 		p.Settle = c.T("Each file is delivered once, when it has been unchanged for %s.", x.Settle.String())
@@ -138,7 +138,7 @@ func rules(c *ui.Context, x domain.Hook) (out []Rule) {
 	return out
 }
 
-func limits(c *ui.Context, x domain.Hook) []string {
+func (s *section) limits(c *ui.Context, x domain.Hook) []string {
 	if x.Scheme == domain.HookFiles {
 		return []string{
 			c.T("At most %s files may match.", c.Number(domain.MaxWatchedFiles)),
@@ -148,7 +148,8 @@ func limits(c *ui.Context, x domain.Hook) []string {
 	}
 	return []string{
 		c.T("A delivery has at most %s.", c.Size(domain.MaxHookBody)),
-		c.T("%s deliveries per second, after %s at once.", strconv.Itoa(domain.HookRate), strconv.Itoa(domain.HookBurst)),
+		c.T("%s deliveries per second, after %s at once.", c.Number(int64(s.Rate())),
+			c.Number(int64(s.Rate()*domain.HookBurst/domain.HookRate))),
 		c.T("Deliveries are kept for %s days. A repeated event is recognized for the same time.",
 			strconv.Itoa(int(domain.HookRetention.Hours()/24))),
 	}

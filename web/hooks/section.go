@@ -15,6 +15,8 @@ type Ports struct {
 	App *app.App
 	// Base returns the address of the server as other systems reach it, for a request to a page.
 	Base func(*http.Request) string
+	// Rate returns the number of deliveries per second to a hook.
+	Rate func() int
 }
 
 type section struct{ Ports }
