@@ -49,7 +49,8 @@ func measureHooks(ctx context.Context) (m incoming, err error) {
 		return m, err
 	}
 	config := filepath.Join(dir, "kairos.yaml")
-	if err := os.WriteFile(config, []byte("hooks: {rate: 100000}\nsecrets:\n  BENCH: {env: BENCH_SECRET, hooks: true}\n"), 0o600); err != nil {
+	settings := "hooks: {rate: 100000}\nsecrets:\n  BENCH: {env: BENCH_SECRET, hooks: true}\n"
+	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
 		return m, err
 	}
 	data := filepath.Join(dir, "data")
@@ -342,12 +343,13 @@ var incomingWorkloads = map[string]struct {
 	line    func(f func(func(incoming) float64) float64) string
 }{
 	"W8": {measureHooks, func(f func(func(incoming) float64) float64) string {
-		return fmt.Sprintf("deliveries to a hook: %.2f× the rate of POST /runs (%s and %s per second)", f(ratio), thousands(f(rate)), thousands(f(base)))
+		return fmt.Sprintf("deliveries to a hook: %.2f× the rate of POST /runs (%s and %s per second)", f(ratio),
+			thousands(f(rate)), thousands(f(base)))
 	}},
 	"W9": {measureSchedules, func(f func(func(incoming) float64) float64) string {
-		return fmt.Sprintf("%d of %d schedules due at once: the last has started after %.2f× the time of as many starts (%.0f and %.0f ms); "+
-			"a checkpoint of running work takes %.2f× the time that it takes during these starts", scale(slots.due), scale(slots.schedules),
-			f(ratio), 1000*f(rate), 1000*f(base), f(func(m incoming) float64 { return m.Late }))
+		return fmt.Sprintf("%d of %d schedules due at once: the last has started after %.2f× the time of as many starts "+
+			"(%.0f and %.0f ms); a step of running work takes %.2f× its time during these starts", scale(slots.due),
+			scale(slots.schedules), f(ratio), 1000*f(rate), 1000*f(base), f(func(m incoming) float64 { return m.Late }))
 	}},
 	"W10": {measureSignals, func(f func(func(incoming) float64) float64) string {
 		return fmt.Sprintf("waking one of %d waiting runs: %.2f× the time with %d (%.2f and %.2f ms)", scale(waits.many), f(ratio),

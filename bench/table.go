@@ -216,7 +216,8 @@ func (t *table) printPast(out io.Writer) {
 func (t *table) printIncoming(out io.Writer) {
 	for _, w := range []string{"W8", "W9", "W10"} {
 		if list := t.incoming[w]; len(list) > 0 {
-			fmt.Fprintf(out, "\n%s  %s\n", w, incomingWorkloads[w].line(func(get func(incoming) float64) float64 { return medianOf(list, get) }))
+			of := func(get func(incoming) float64) float64 { return medianOf(list, get) }
+			fmt.Fprintf(out, "\n%s  %s\n", w, incomingWorkloads[w].line(of))
 		}
 	}
 }
