@@ -974,7 +974,68 @@ CREATE INDEX hook_files_by_age ON hook_files (gone_at) WHERE gone_at <> 0;
 -- Serves HookFileList.
 CREATE INDEX hook_files_present ON hook_files (hook_id, event) WHERE gone_at = 0;
 
+-- Limits on the usage of model calls in windows of an hour, a day, or a month.
+CREATE TABLE budgets (
+    id         INTEGER PRIMARY KEY,
+    public_id  TEXT    NOT NULL UNIQUE,
+    key        TEXT    NOT NULL UNIQUE,
+    scope      TEXT    NOT NULL, -- all, plan:KEY, agent:ID, provider:NAME, or label:KEY=VALUE
+    period     TEXT    NOT NULL CHECK (period IN ('hour', 'day', 'month')),
+    zone       TEXT    NOT NULL,
+    unit       TEXT    NOT NULL CHECK (unit IN ('cost', 'tokens')),
+    soft       REAL    NOT NULL, -- 0: none
+    degrade    REAL    NOT NULL,
+    hard       REAL    NOT NULL,
+    degrade_to TEXT    NOT NULL, -- PROVIDER/MODEL
+    actor      TEXT    NOT NULL,
+    rev        INTEGER NOT NULL DEFAULT 1,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+) STRICT;
+
+-- The usage in a window. It changes in the transaction of the journal rows with the usage.
+CREATE TABLE budget_windows (
+    budget_id  INTEGER NOT NULL REFERENCES budgets (id) ON DELETE CASCADE,
+    start_at   INTEGER NOT NULL,
+    end_at     INTEGER NOT NULL,
+    calls      INTEGER NOT NULL DEFAULT 0,
+    used       REAL    NOT NULL DEFAULT 0,
+    estimated  REAL    NOT NULL DEFAULT 0, -- the part of used of calls whose usage is unknown
+    extra      REAL    NOT NULL DEFAULT 0, -- added to the hard line of this window
+    soft_at    INTEGER NOT NULL DEFAULT 0, -- when the usage reached the line
+    degrade_at INTEGER NOT NULL DEFAULT 0,
+    hard_at    INTEGER NOT NULL DEFAULT 0, -- when the first run had to wait
+    PRIMARY KEY (budget_id, start_at)
+) STRICT, WITHOUT ROWID;
+
+-- What calls in flight have reserved.
+CREATE TABLE budget_holds (
+    call      TEXT    NOT NULL,
+    budget_id INTEGER NOT NULL REFERENCES budgets (id) ON DELETE CASCADE,
+    start_at  INTEGER NOT NULL,
+    end_at    INTEGER NOT NULL,
+    amount    REAL    NOT NULL,
+    PRIMARY KEY (call, budget_id)
+) STRICT, WITHOUT ROWID;
+
+-- Runs that wait for a budget.
+CREATE TABLE budget_waits (
+    run_id    INTEGER NOT NULL PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+    budget_id INTEGER NOT NULL REFERENCES budgets (id) ON DELETE CASCADE,
+    since     INTEGER NOT NULL,
+    start_at  INTEGER NOT NULL, -- the window that is used up
+    end_at    INTEGER NOT NULL,
+    least     REAL    NOT NULL  -- what the next call needs
+) STRICT;
+
+-- Serves BudgetWaiters, BudgetList, BudgetNamed.
+CREATE INDEX budget_waits_by_budget ON budget_waits (budget_id, run_id);
+
 -- +goose Down
+DROP TABLE budget_waits;
+DROP TABLE budget_holds;
+DROP TABLE budget_windows;
+DROP TABLE budgets;
 DROP TABLE hook_files;
 DROP TABLE hook_contents;
 DROP TABLE hook_deliveries;

@@ -160,6 +160,7 @@ func (a *API) subjects() []interface{ routes(a *API) } {
 		agentHandler{k, ops.Agents, ops.Providers},
 		planningHandler{ops.Planning},
 		draftHandler{k, ops.Drafts},
+		budgetHandler{k, ops.Budgets},
 		bulkHandler{k, ops.Bulk},
 		failureHandler{k, ops.Failures},
 		scheduleHandler{k, ops.Schedules},

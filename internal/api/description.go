@@ -21,6 +21,7 @@ var tags = []*huma.Tag{
 	{Name: "schedules", Description: "Schedules: runs of plans at the times of cron expressions."},
 	{Name: "hooks", Description: "Hooks: addresses to which other systems deliver events."},
 	{Name: "signals", Description: "Signals: named events that end the waits of steps."},
+	{Name: "budgets", Description: "Budgets: limits on the usage of model calls across runs."},
 	{Name: "bulk", Description: "Bulk operations: one action on many runs."},
 	{Name: "failures", Description: "Failed runs, grouped by cause."},
 	{Name: "approvals", Description: "Approval requests and their answers."},

@@ -93,6 +93,7 @@ type Store interface {
 	failureStore
 	memoryStore
 	spendStore
+	budgetStore
 }
 
 // App contains the operations by subject.
@@ -101,6 +102,7 @@ type App struct {
 	Agents      *Agents
 	Approvals   *Approvals
 	Audit       *Audit
+	Budgets     *Budgets
 	Bulk        *Bulk
 	Demo        *Demo
 	Drafts      *Drafts
@@ -156,7 +158,8 @@ func New(c Config) *App {
 		log:      c.Log,
 	}
 	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k},
-		Bulk: &Bulk{k}, Demo: &Demo{k}, Drafts: &Drafts{k}, Failures: &Failures{k}, FirstSteps: &FirstSteps{k}, Hooks: &Hooks{k},
+		Budgets: &Budgets{k}, Bulk: &Bulk{k}, Demo: &Demo{k}, Drafts: &Drafts{k}, Failures: &Failures{k},
+		FirstSteps: &FirstSteps{k}, Hooks: &Hooks{k},
 		Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, PlanTools: &PlanTools{k},
 		Preferences: &Preferences{k}, Providers: &Providers{k},
 		Runs: &Runs{k}, Schedules: &Schedules{k}, Signals: &Signals{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}

@@ -204,6 +204,16 @@ const (
 	ForgetSession   Operation = "clear-session-memory"
 )
 
+// Budgets.
+const (
+	ListBudgets  Operation = "list-budgets"
+	GetBudget    Operation = "get-budget"
+	CreateBudget Operation = "create-budget"
+	UpdateBudget Operation = "update-budget"
+	RaiseBudget  Operation = "raise-budget"
+	DeleteBudget Operation = "delete-budget"
+)
+
 // Events and the audit log.
 const (
 	StreamEvents  Operation = "stream-events"
@@ -409,6 +419,13 @@ var policy = map[Operation]Rule{
 	ListSessions:    {Query, domain.RoleViewer, "runs:read", ""},
 	GetSession:      {Query, domain.RoleViewer, "runs:read", ""},
 	ForgetSession:   {Entity, domain.RoleOperator, "runs:write", "memory.forget"},
+
+	ListBudgets:  {Query, domain.RoleViewer, "runs:read", ""},
+	GetBudget:    {Query, domain.RoleViewer, "runs:read", ""},
+	CreateBudget: {Entity, domain.RoleAdmin, "admin", "budget.create"},
+	UpdateBudget: {Entity, domain.RoleAdmin, "admin", "budget.update"},
+	RaiseBudget:  {Entity, domain.RoleOperator, "runs:write", "budget.raise"},
+	DeleteBudget: {Entity, domain.RoleAdmin, "admin", "budget.delete"},
 
 	StreamEvents:  {Query, domain.RoleViewer, "runs:read", ""},
 	OpenSocket:    {Query, domain.RoleViewer, "runs:read", ""},

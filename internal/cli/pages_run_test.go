@@ -52,6 +52,7 @@ var expected = map[string][]string{
 	"docs/tutorials/crash-recovery.md":    {"running", "charge is in doubt", `output: {"order":17,"receipt":"r-17"}`},
 	"docs/tutorials/approval-workflow.md": {"pay 20 EUR for A-1", "exit 3", "pay 150 EUR for A-2", "refund of A-3 refused"},
 	"docs/tutorials/agent-with-tools.md":  {"exit 3", "EMEA leads with 300."},
+	"docs/guides/budgets.md":              {"exit 3", "budget all raised to 1012 tokens", "offline: What is 7 times 8?"},
 	"docs/guides/hooks.md":                {`{"status":"accepted"`, `{"status":"duplicate"`, "hook.expression", "1 delivery"},
 	"docs/guides/a2a.md":                  {`"id":"greet"`, `"text":"Hello Ada"`, "TASK_STATE_COMPLETED"},
 	"docs/guides/files.md":                {"hook invoices created", "accepted", "invoice "},

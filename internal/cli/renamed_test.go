@@ -57,6 +57,10 @@ func TestEveryCommandHasItsPlace(t *testing.T) {
 	for _, verb := range strings.Fields("show create update pause resume delete deliveries delivery replay") {
 		used["hooks "+verb] = true
 	}
+	used["budgets"] = true
+	for _, verb := range strings.Fields("show create update raise delete") {
+		used["budgets "+verb] = true
+	}
 	for _, verb := range strings.Fields("show create update delete pause resume next decide backfill") {
 		used["schedules "+verb] = true
 	}
@@ -91,7 +95,7 @@ func TestTheTopLevel(t *testing.T) {
 	}
 	for group, want := range map[string]string{
 		"verbs": "ask mcp run schema spend status validate version",
-		"groups": "agents approvals audit drafts failures hooks operations plans providers runs schedules server sessions " +
+		"groups": "agents approvals audit budgets drafts failures hooks operations plans providers runs schedules server sessions " +
 			"signals tools views",
 		"short": "approve cancel fork logs rerun resume reject show",
 	} {
@@ -106,7 +110,7 @@ func TestTheTopLevel(t *testing.T) {
 
 // summaryVerbs are the verbs that begin the summary of a command.
 var summaryVerbs = strings.Fields(`Convert Decide Accept Acknowledge Add Apply Archive Assign Call Cancel Change Check Clear Compare Confirm Create Delete Disable
-	Discard Draw Enable End Export Kill Link List Make Manage Pause Plan Print Release Remove Replace Replay Reject Resolve Restart Restore Resume Revoke
+	Discard Draw Enable End Export Kill Link List Make Manage Pause Plan Print Raise Release Remove Replace Replay Reject Resolve Restart Restore Resume Revoke
 	Run Save Search Send Serve Set Show Start Stop Store Track Approve
 	Undo Unpause Withdraw`)
 

@@ -100,6 +100,22 @@ type Bounder interface {
 	Bound(n int, r *llm.Request)
 }
 
+// Router is a [Journal] that may send a model call to another provider. It is called when the call is permitted. Nil
+// means the provider of the conversation.
+type Router interface {
+	Route(n int) llm.Provider
+}
+
+// provider returns the provider of the model call of step n.
+func (c *conversation) provider(n int) llm.Provider {
+	if r, ok := c.journal.(Router); ok {
+		if p := r.Route(n); p != nil {
+			return p
+		}
+	}
+	return c.Provider
+}
+
 // unkept is a Journal that records nothing.
 type unkept struct{}
 
@@ -240,8 +256,9 @@ func (c *conversation) ask(ctx context.Context) (llm.Response, error) {
 	if b, ok := c.journal.(Bounder); ok {
 		b.Bound(c.step, &request)
 	}
-	v, err := c.journal.Do(c.step, "model", digestOf(c.Model, c.messages), walk.EffectIdempotent, func() (any, llm.Usage, error) {
-		r, err := c.Provider.Complete(ctx, request)
+	n := c.step
+	v, err := c.journal.Do(n, "model", digestOf(c.Model, c.messages), walk.EffectIdempotent, func() (any, llm.Usage, error) {
+		r, err := c.provider(n).Complete(ctx, request)
 		return recorded(r), r.Usage, err
 	})
 	if err != nil {

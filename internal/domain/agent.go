@@ -52,7 +52,9 @@ type ProviderInfo struct {
 	Circuit Circuit `json:"circuit"`
 	Breaker Breaker `json:"breaker"`
 	// Models are the models that plans may name. Empty means any.
-	Models      []string  `json:"models,omitempty"`
+	Models []string `json:"models,omitempty"`
+	// Priced are the models with a price in the configuration.
+	Priced      []string  `json:"pricedModels,omitempty" doc:"Models with a price in the configuration."`
 	Calls       int64     `json:"calls"` // since the start, including failures
 	Failures    int64     `json:"failures"`
 	Usage       Usage     `json:"usage"`

@@ -35,6 +35,9 @@ type Checkpoint struct {
 	Approvals []Approval
 	// Waits for signals that this checkpoint begins or ends. A signal that ends a wait is consumed with it.
 	Waits []SignalWait
+	// Charges end the reservations of model calls in budgets, and BudgetWait begins or ends the wait of the run for one.
+	Charges    []BudgetCharge
+	BudgetWait *BudgetWait
 	// Uses are agents, tools, and providers that took part. A use that is stored already is
 	// skipped.
 	Uses []Use

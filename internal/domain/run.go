@@ -206,6 +206,7 @@ type Wait struct {
 	// Event and Key name the signal that the step waits for.
 	Event   string `json:"event,omitempty"`
 	Key     string `json:"key,omitempty"`
+	Budget  string `json:"budget,omitempty" doc:"The key of the shared budget that the run waits for."`
 	Message string `json:"message,omitempty"`
 	// Text is Message with its arguments kept apart. If it is zero, Message is not translated.
 	Text Message `json:"-"`

@@ -4,12 +4,13 @@ import (
 	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
 )
 
 // This file keeps a run within its limits inside its steps: before a model call or tool call
 // starts, the runner reserves the maximum usage of the call.
 
-// ErrBudget ends an attempt whose next call would exceed the limits of its run. The run waits, and
+// ErrBudget ends an attempt whose next call would exceed the limits of its run, or a shared budget. The run waits, and
 // the next attempt continues after the recorded sub-steps.
 var ErrBudget = errors.New("the limits of the run leave no room for the call")
 
@@ -22,6 +23,12 @@ type ExpectedUsage struct {
 	// not configured, or empty.
 	InputPrice, OutputPrice float64
 	Unpriced                string
+	// Agent and Provider make the call.
+	Agent, Provider string
+	// Cheaper, if not nil, returns the need of the call if it goes to PROVIDER/MODEL, or false if that is not configured. If
+	// the call then goes there, Degrade is called before it.
+	Cheaper func(to string) (ExpectedUsage, bool)
+	Degrade func()
 	// OnLimit, if not nil, is called before the call with the maximum number of output tokens, if a
 	// limit reduces it.
 	OnLimit func(output int64)
@@ -38,6 +45,7 @@ func (n ExpectedUsage) cost(output int64) float64 {
 type budgetError struct {
 	message domain.Message
 	code    string
+	shared  *runstate.BudgetRef // the budget without room, or nil
 }
 
 func (e *budgetError) Error() string { return e.message.String() }
@@ -48,13 +56,20 @@ func BudgetError(message domain.Message) error { return &budgetError{message: me
 
 // Messages about the usage of calls.
 type (
-	// reserveMsg requests a reservation for sub-step n. The answer is the maximum number of output
-	// tokens, or 0 for no limit.
+	// reserveMsg requests a reservation for sub-step n.
 	reserveMsg struct {
 		attempt *attempt
 		n       int
 		need    ExpectedUsage
-		reply   reply[int64]
+		reply   reply[granted]
+	}
+	// granted is the permission for a call: the maximum number of output tokens, or 0 for no limit, and what it
+	// has reserved from shared budgets.
+	granted struct {
+		output int64
+		holds  []domain.BudgetHold
+		// degrade, if not nil, sends the call to a cheaper model.
+		degrade func()
 	}
 	// lostMsg reports that a call ended without reporting its usage. If spent is false, it used
 	// nothing.
@@ -67,7 +82,7 @@ type (
 	deadlineMsg struct{}
 )
 
-func (m reserveMsg) answer(err error) { m.reply.give(0, err) }
+func (m reserveMsg) answer(err error) { m.reply.give(granted{}, err) }
 
 // expect stores the expected usage of a sub-step; see [Call.Needs].
 func (t *attempt) expect(n int, need ExpectedUsage) {
@@ -85,13 +100,23 @@ func (t *attempt) reserve(n int) error {
 	need := t.expected[n]
 	delete(t.expected, n)
 	t.mu.Unlock()
-	m := reserveMsg{t, n, need, newReply[int64]()}
+	m := reserveMsg{t, n, need, newReply[granted]()}
 	// The runner exists as long as the attempt counts.
-	output, err := ask(t.ctx, t.handlers.stopped, t.inbox.post, m, m.reply, ErrFenced)
-	if err == nil && output > 0 && need.OnLimit != nil {
-		need.OnLimit(output)
+	g, err := ask(t.ctx, t.handlers.stopped, t.inbox.post, m, m.reply, ErrFenced)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := t.handlers.budgets.hold(t.ctx, g.holds); err != nil {
+		t.callEnded(n, false)
+		return err
+	}
+	if g.degrade != nil {
+		g.degrade()
+	}
+	if g.output > 0 && need.OnLimit != nil {
+		need.OnLimit(g.output)
+	}
+	return nil
 }
 
 // callEnded reports a call without a row to the runner.
@@ -99,29 +124,44 @@ func (t *attempt) callEnded(n int, spent bool) { t.inbox.post(lostMsg{t, n, spen
 
 // reserve reserves usage for a call, makes the call wait for calls in flight, or refuses it.
 func (a *runner) reserve(m reserveMsg) {
-	if a.attempts[&m.attempt.Attempt] != m.attempt {
+	if a.attempts[&m.attempt.Attempt] != m.attempt || m.attempt.ctx.Err() != nil {
 		m.answer(ErrFenced)
 		return
 	}
 	output, wait, err := a.calls.reserve(m.attempt, m.n, m.need, a.m.Limits(), a.m.Spent(a.e.clock.monotonic()))
+	g := granted{output: output}
+	if !wait && err == nil && m.need.model() {
+		if g, wait, err = a.reserveShared(m, output); wait || err != nil {
+			a.calls.lose(m.attempt, m.n, false)
+		}
+	}
 	if wait {
 		a.calls.waiting = append(a.calls.waiting, m)
 		return
 	}
-	m.reply.give(output, err)
+	m.reply.give(g, err)
 }
 
-// callOver ends the reservation of a call whose row is being written.
-func (a *runner) callOver(m *substepMsg) {
+// callOver ends the reservation of a call whose row is being written. It returns the charges to its budgets.
+func (a *runner) callOver(m *substepMsg) []domain.BudgetCharge {
 	if m.entry.Kind != domain.EntrySubstep {
-		return
+		return nil
 	}
 	used := m.entry.Usage
-	reserved, over := a.calls.close(m.attempt, m.entry.Substep, a.m.Limits(), m.unreported, &m.entry)
+	r, over := a.calls.close(m.attempt, m.entry.Substep, a.m.Limits(), m.unreported, &m.entry)
 	if over {
 		a.e.log.Warn("a model call used more than was reserved", "run_id", a.id, "node", m.entry.Node,
-			"used", used.InputTokens+used.OutputTokens, "reserved", reserved)
+			"used", used.InputTokens+used.OutputTokens, "reserved", r.tokens)
 	}
+	if m.entry.Reason == "" {
+		m.entry.Reason = r.note
+	}
+	if r.call == "" {
+		return nil
+	}
+	charge := domain.BudgetCharge{Call: r.call, Usage: m.entry.Usage, Estimated: m.unreported}
+	a.e.handlers.budgets.ledger.Settle(charge)
+	return []domain.BudgetCharge{charge}
 }
 
 // startWaitingCalls starts waiting calls when usage becomes available.

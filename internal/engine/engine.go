@@ -132,6 +132,7 @@ func New(c Config) (*Engine, error) {
 	e.setup.Store(first)
 	e.timers = newTimers(e.clock.now, func(run string) { e.post(run, timerMsg{}) })
 	e.handlers = &handlers{clock: e.clock, setup: &e.setup, runs: e.runs, live: func(ev domain.Event) { e.Live(ev) },
+		budgets:     newBudgets(e),
 		instanceKey: e.store.InstanceKey, cancelGrace: o.CancelGrace, stopping: e.timers.done, stopped: e.stopped, wg: &e.wg, log: log}
 	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.handlers.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
@@ -148,6 +149,9 @@ func New(c Config) (*Engine, error) {
 func (e *Engine) Open(ctx context.Context) error {
 	if !e.runs.open() {
 		return domain.Errorf(domain.CodeConflict, "the engine is already open, or was stopped")
+	}
+	if err := e.handlers.budgets.open(ctx); err != nil {
+		return err
 	}
 	e.wg.Go(e.timers.loop)
 	e.wg.Go(e.handlers.watchActivity)
@@ -201,6 +205,7 @@ func (e *Engine) Open(ctx context.Context) error {
 		}
 	}
 	e.wg.Go(e.signals.open)
+	e.wg.Go(func() { e.handlers.budgets.wakeAll(e.base) })
 	var replacing []*domain.Run // queued runs that cancel others before they start
 	for i := range unfinished {
 		r := &unfinished[i]

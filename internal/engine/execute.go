@@ -127,6 +127,8 @@ func (a *runner) execute(task runstate.Task, err error) {
 		a.e.background(func() { a.e.children.cancel(t.ID) })
 	case runstate.CancelOtherChildren:
 		a.e.children.cancelExcept(a.id, t.Needed)
+	case runstate.FindRoom:
+		a.e.post(a.id, roomMsg{})
 	case runstate.FindSignal:
 		a.e.background(func() { a.e.signals.match(a.e.base, t.Name, t.Key) })
 	case runstate.AskReplan:

@@ -25,7 +25,8 @@ type handlers struct {
 	setup       *atomic.Pointer[setup] // the active one
 	runs        *registry
 	live        func(domain.Event) // sends an event that is not stored
-	instanceKey func() []byte      // key from which idempotency keys are derived
+	budgets     *budgets
+	instanceKey func() []byte // key from which idempotency keys are derived
 	cancelGrace time.Duration
 	stopping    <-chan struct{} // closed when the engine begins to stop
 	stopped     <-chan struct{} // closed when the engine has stopped

@@ -12,6 +12,8 @@ import (
 type reservation struct {
 	tokens int64
 	usage  domain.Usage
+	// call is the reservation in shared budgets, or empty. note explains the row if a budget degraded the call.
+	call, note string
 	// lost is set if the call ended without reporting its usage. Its reservation counts in full,
 	// and becomes usage in the last row of its attempt.
 	lost bool
@@ -29,7 +31,7 @@ type ledger struct {
 // have reserved. The error is [ErrBudget] if it does not fit.
 func (c *ledger) reserve(t *attempt, n int, need ExpectedUsage, l domain.Limits, s runstate.Spent) (output int64, wait bool, err error) {
 	refuse := func(code, format string, args ...any) (int64, bool, error) {
-		return 0, false, &budgetError{domain.Messagef(format, args...), code}
+		return 0, false, &budgetError{message: domain.Messagef(format, args...), code: code}
 	}
 	if why := runstate.Exceeded(domain.Limits{MaxDuration: l.MaxDuration, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}, s); !why.IsZero() {
 		return refuse("", "%s", why)
@@ -105,14 +107,14 @@ func (c *ledger) sums() (live, lost reservation) {
 // close ends the reservation of a call whose row is being written, and sets the usage of the row:
 // the reported one, or the reservation if none was reported. over is true if the call used more
 // tokens than reserved.
-func (c *ledger) close(t *attempt, n int, l domain.Limits, unreported bool, row *domain.Entry) (reserved int64, over bool) {
+func (c *ledger) close(t *attempt, n int, l domain.Limits, unreported bool, row *domain.Entry) (r reservation, over bool) {
 	r, ok := c.reserved[t][n]
 	if !ok {
-		return 0, false
+		return r, false
 	}
 	delete(c.reserved[t], n)
-	if l.MaxTokens == 0 && l.MaxCost == 0 {
-		return r.tokens, false
+	if l.MaxTokens == 0 && l.MaxCost == 0 && r.call == "" {
+		return r, false
 	}
 	switch used := row.Usage.InputTokens + row.Usage.OutputTokens; {
 	case unreported:
@@ -120,17 +122,24 @@ func (c *ledger) close(t *attempt, n int, l domain.Limits, unreported bool, row 
 		row.Reason = "no usage was reported; the call counts with its reservation"
 	case used > r.tokens:
 		row.Reason = fmt.Sprintf("the call used %d tokens; %d were reserved", used, r.tokens)
-		return r.tokens, true
+		return r, true
 	}
-	return r.tokens, false
+	return r, false
+}
+
+// share records what a call has reserved from shared budgets, which may allow fewer output tokens.
+func (c *ledger) share(t *attempt, n int, call, note string, output int64, need ExpectedUsage) {
+	r := c.reserved[t][n]
+	r.call, r.note, r.tokens = call, note, need.Input+output
+	r.usage = domain.Usage{InputTokens: need.Input, OutputTokens: output, Cost: need.cost(output)}
+	c.reserved[t][n] = r
 }
 
 // lose ends a call without a row. If it may have used something, its reservation counts until its
-// attempt ends. Otherwise, its reservation ends. It returns false if there was no reservation.
-func (c *ledger) lose(t *attempt, n int, spent bool) bool {
-	r, ok := c.reserved[t][n]
-	if !ok {
-		return false
+// attempt ends. Otherwise, its reservation ends. ok is false if there was no reservation.
+func (c *ledger) lose(t *attempt, n int, spent bool) (r reservation, ok bool) {
+	if r, ok = c.reserved[t][n]; !ok {
+		return r, false
 	}
 	if spent {
 		r.lost = true
@@ -138,19 +147,34 @@ func (c *ledger) lose(t *attempt, n int, spent bool) bool {
 	} else {
 		delete(c.reserved[t], n)
 	}
-	return true
+	return r, true
 }
 
 // settle ends all reservations of an ended attempt. If there is a limit, the reservations of lost
-// calls count as used.
-func (c *ledger) settle(t *attempt, l domain.Limits) (u domain.Usage) {
-	if l.MaxTokens > 0 || l.MaxCost > 0 {
-		for _, r := range c.reserved[t] {
+// calls count as used. charges end what the calls have reserved from shared budgets.
+func (c *ledger) settle(t *attempt, l domain.Limits) (u domain.Usage, charges []domain.BudgetCharge) {
+	for _, r := range c.reserved[t] {
+		if l.MaxTokens > 0 || l.MaxCost > 0 || r.call != "" {
 			u = u.Add(r.usage)
+		}
+		if r.call != "" {
+			charges = append(charges, domain.BudgetCharge{Call: r.call, Usage: r.usage, Estimated: true})
 		}
 	}
 	c.drop(t)
-	return u
+	return u, charges
+}
+
+// shared returns charges for all calls of the run that have reserved from shared budgets.
+func (c *ledger) shared() (charges []domain.BudgetCharge) {
+	for _, calls := range c.reserved {
+		for _, r := range calls {
+			if r.call != "" {
+				charges = append(charges, domain.BudgetCharge{Call: r.call, Usage: r.usage, Estimated: true})
+			}
+		}
+	}
+	return charges
 }
 
 // drop removes the reservations of an attempt.

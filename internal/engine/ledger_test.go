@@ -58,18 +58,20 @@ func TestLedgerCountsUnreportedCalls(t *testing.T) {
 	}
 	reserve(2)
 	row = domain.Entry{Usage: domain.Usage{InputTokens: 10, OutputTokens: 30}}
-	if reserved, over := c.close(at, 2, limits, false, &row); reserved != 30 || !over || row.Usage.OutputTokens != 30 {
-		t.Errorf("more than reserved: %d, %v, %+v", reserved, over, row)
+	if reserved, over := c.close(at, 2, limits, false, &row); reserved.tokens != 30 || !over || row.Usage.OutputTokens != 30 {
+		t.Errorf("more than reserved: %d, %v, %+v", reserved.tokens, over, row)
 	}
 	reserve(3)
 	reserve(4)
-	if !c.lose(at, 3, true) || !c.lose(at, 4, false) || c.lose(at, 5, true) {
-		t.Error("two calls were lost")
+	for n, want := range map[int]bool{3: true, 4: true, 5: false} {
+		if _, ok := c.lose(at, n, n != 4); ok != want {
+			t.Errorf("call %d was lost: %t", n, ok)
+		}
 	}
 	if live, lost := c.sums(); live.tokens != 0 || lost.tokens != 30 {
 		t.Errorf("live %d, lost %d", live.tokens, lost.tokens)
 	}
-	if u := c.settle(at, limits); u.InputTokens != 10 || u.OutputTokens != 20 || len(c.reserved) != 0 {
+	if u, _ := c.settle(at, limits); u.InputTokens != 10 || u.OutputTokens != 20 || len(c.reserved) != 0 {
 		t.Errorf("settled with %+v", u)
 	}
 }

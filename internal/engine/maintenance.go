@@ -21,10 +21,10 @@ func (e *Engine) Maintain(on bool) {
 	e.runs.wakeAll()
 }
 
-// Timed is what schedules use of an engine.
+// Timed is what schedules and budgets use of an engine.
 type Timed struct{ e *Engine }
 
-// Timed returns what schedules use of the engine.
+// Timed returns what schedules and budgets use of the engine.
 func (e *Engine) Timed() Timed { return Timed{e} }
 
 // Start creates a run; see [Engine.Start].

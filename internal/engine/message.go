@@ -85,7 +85,12 @@ func (m reserveMsg) apply(a *runner) { a.reserve(m) }
 func (deadlineMsg) apply(a *runner) { a.handle(runstate.DeadlinePassed{}) }
 
 func (m lostMsg) apply(a *runner) {
-	if a.calls.lose(m.attempt, m.n, m.spent) {
-		a.startWaitingCalls()
+	r, ok := a.calls.lose(m.attempt, m.n, m.spent)
+	if !ok {
+		return
 	}
+	if r.call != "" && !m.spent {
+		a.e.handlers.budgets.settle([]domain.BudgetCharge{{Call: r.call, Unused: true}})
+	}
+	a.startWaitingCalls()
 }

@@ -28,7 +28,7 @@ func (a *runner) returned(t *attempt) bool {
 func (t *attempt) ending(cause error) runstate.AttemptEnding {
 	end := runstate.AttemptEnding{Attempt: &t.Attempt, Cause: stopCause(cause), Log: t.log.stored()}
 	if limit, ok := errors.AsType[*budgetError](cause); ok {
-		end.Limit, end.LimitCode = limit.message, limit.code
+		end.Limit, end.LimitCode, end.LimitBudget = limit.message, limit.code, limit.shared
 	}
 	return end
 }
@@ -46,7 +46,7 @@ func (m doneMsg) apply(a *runner) {
 	ev := &a.done // the machine does not keep events
 	*ev = runstate.AttemptDone{AttemptEnding: t.ending(cause)}
 	ev.Usage, ev.Agent, ev.Uses = m.result.Usage, m.result.Agent, t.takeUses()
-	ev.Unreported = a.calls.settle(t, a.m.Run.Limits)
+	ev.Unreported, ev.Charges = a.settleCalls(t)
 	if err != nil {
 		ev.Failure = a.e.current().failureOf(t, err)
 	} else {
@@ -68,7 +68,7 @@ func (m abandonMsg) apply(a *runner) {
 		return
 	}
 	ev := &runstate.AttemptAbandoned{AttemptEnding: t.ending(context.Cause(t.ctx))}
-	ev.Unreported = a.calls.settle(t, a.m.Run.Limits)
+	ev.Unreported, ev.Charges = a.settleCalls(t)
 	a.handle(ev)
 	a.startWaitingCalls()
 	a.freeNodes()

@@ -62,6 +62,17 @@ type Store interface {
 	// DropWait removes a wait that has ended.
 	DropWait(ctx context.Context, wait string) error
 
+	// Budgets lists the budgets with their current windows.
+	Budgets(ctx context.Context) ([]domain.Budget, error)
+	// HoldBudgets stores what a call is about to use, before the call.
+	HoldBudgets(ctx context.Context, holds []domain.BudgetHold) error
+	// ChargeBudgets ends reservations that belong to no checkpoint.
+	ChargeBudgets(ctx context.Context, charges []domain.BudgetCharge) error
+	// LoseBudgetCalls charges the calls that a crash interrupted with what they reserved.
+	LoseBudgetCalls(ctx context.Context) error
+	// BudgetWaiters lists runs that wait for a budget, oldest first.
+	BudgetWaiters(ctx context.Context, budget string, limit int) ([]domain.BudgetWait, error)
+
 	Approval(ctx context.Context, id string) (domain.Approval, error)
 	// Approvals returns the approval requests that match a filter.
 	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)

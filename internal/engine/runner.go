@@ -323,6 +323,7 @@ func (a *runner) refold(cause error) {
 		a.slots.returnNode()
 	}
 	a.pipe.reset()
+	a.e.handlers.budgets.settle(a.calls.shared())
 	a.calls.reserved = nil
 	if err := a.load(); err != nil && !a.quarantineDamaged(err) {
 		a.abandon(err)

@@ -154,7 +154,7 @@ func (m substepMsg) apply(a *runner) {
 		m.answer(ErrFenced)
 		return
 	}
-	a.callOver(&m)
+	charges := a.callOver(&m)
 	a.handle(
 		&runstate.SubstepRecorded{
 			Attempt:  &t.Attempt,
@@ -162,6 +162,7 @@ func (m substepMsg) apply(a *runner) {
 			Uses:     t.takeUses(),
 			Messages: m.mail.messages,
 			Handoff:  m.mail.handoff,
+			Charges:  charges,
 		},
 	)
 	a.startWaitingCalls()

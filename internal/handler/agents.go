@@ -359,8 +359,10 @@ func (m *Models) loop(a Agent, call *engine.Call) *conversation.Loop {
 		Journal: journal{
 			call:     call,
 			m:        m,
+			agent:    a.ID,
 			provider: cmp.Or(a.Provider, m.defaultProvider),
 			lowered:  &lowered{of: map[int]bool{}},
+			routes:   &routes{of: map[int]string{}},
 		},
 		Key:    call.IdempotencyKey,
 		Stream: call.Stream,
@@ -391,8 +393,10 @@ func answer(out any, schema map[string]any) any {
 type journal struct {
 	call     *engine.Call
 	m        *Models
+	agent    string
 	provider string
 	lowered  *lowered
+	routes   *routes
 }
 
 func (j journal) Do(n int, kind, digest string, effect walk.Effect, fn func() (any, llm.Usage, error)) (any, error) {

@@ -3,6 +3,7 @@ package handler
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/kairosd/kairosd/agent/llm"
@@ -23,18 +24,69 @@ func (j journal) Bound(n int, r *llm.Request) {
 		return
 	}
 	most := int64(cmp.Or(r.MaxTokens, defaultAnswer))
-	need := engine.ExpectedUsage{Input: model.EstimateInput(*r), Output: most, OnLimit: func(output int64) {
+	need := engine.ExpectedUsage{Input: model.EstimateInput(*r), Output: most, Agent: j.agent, OnLimit: func(output int64) {
 		r.MaxTokens = int(output)
 		if output < most {
 			j.lowered.note(n)
 		}
 	}}
-	price, known := j.m.price(j.provider, r.Model)
+	need.Cheaper = func(to string) (engine.ExpectedUsage, bool) {
+		provider, name, _ := strings.Cut(to, "/")
+		if !j.m.HasProvider(provider) {
+			return need, false
+		}
+		cheaper := need
+		j.m.setPrice(&cheaper, provider, name)
+		cheaper.Degrade = func() {
+			r.Model = name
+			j.routes.set(n, provider)
+			if j.call.RecordUse != nil {
+				j.call.RecordUse(domain.UseProvider, provider)
+			}
+		}
+		return cheaper, true
+	}
+	j.m.setPrice(&need, j.provider, r.Model)
+	j.call.Expect(n, need)
+}
+
+// Route returns the provider to which a budget sent the call of step n, or nil. It implements
+// [conversation.Router].
+func (j journal) Route(n int) llm.Provider {
+	name := j.routes.get(n)
+	if name == "" {
+		return nil
+	}
+	p, _ := j.m.Provider(name)
+	return p
+}
+
+// routes are the providers to which budgets sent calls.
+type routes struct {
+	mu sync.Mutex
+	of map[int]string
+}
+
+func (r *routes) set(n int, provider string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of[n] = provider
+}
+
+func (r *routes) get(n int) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.of[n]
+}
+
+// setPrice sets the provider and the prices of a call.
+func (m *Models) setPrice(need *engine.ExpectedUsage, provider, name string) {
+	price, known := m.price(provider, name)
+	need.Provider, need.Unpriced = provider, ""
 	if !known {
-		need.Unpriced = fmt.Sprintf("providers.%s.prices.%s", j.provider, cmp.Or(r.Model, j.m.about[j.provider].Model, "MODEL"))
+		need.Unpriced = fmt.Sprintf("providers.%s.prices.%s", provider, cmp.Or(name, m.about[provider].Model, "MODEL"))
 	}
 	need.InputPrice, need.OutputPrice = price.Input/1e6, price.Output/1e6
-	j.call.Expect(n, need)
 }
 
 // price returns the price of a model. If neither the call nor the configuration names a model, it

@@ -203,6 +203,7 @@ func (m *Models) infoOf(i domain.ProviderInfo) domain.ProviderInfo {
 	s := m.breaking[i.Name].WithDefaults()
 	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), domain.Breaker{Failures: s.Failures, Cooldown: domain.Millis(s.Cooldown)}
 	i.Models = slices.Sorted(maps.Keys(m.allowed[i.Name]))
+	i.Priced = slices.Sorted(maps.Keys(m.prices[i.Name]))
 	i.Activity = m.calls.Of(activity.Provider + i.Name)
 	if by, ok := m.calls.Disabled(activity.Provider + i.Name); ok {
 		i.Disabled = &by

@@ -223,6 +223,9 @@ func kindOf(e domain.AuditEvent) string {
 	if strings.HasPrefix(e.Action, "store.") && e.Result == "failed" {
 		return "system"
 	}
+	if e.Action == "budget.soft" || e.Action == "budget.degrade" {
+		return "budget"
+	}
 	if e.Action != "run.status" {
 		return ""
 	}

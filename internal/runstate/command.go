@@ -61,6 +61,9 @@ type (
 	// CancelOtherChildren cancels the child runs that have not ended, except those in Needed.
 	CancelOtherChildren struct{ Needed []string }
 
+	// FindRoom checks whether the shared budget that the run waits for has room again. It leads to BudgetFreed.
+	FindRoom struct{}
+
 	// FindSignal looks for a stored signal that the step waits for. It leads to SignalArrived.
 	FindSignal struct{ Name, Key string }
 
@@ -88,6 +91,7 @@ func (FindChild) task()           {}
 func (StartChild) task()          {}
 func (CancelChild) task()         {}
 func (CancelOtherChildren) task() {}
+func (FindRoom) task()            {}
 func (FindSignal) task()          {}
 func (AskReplan) task()           {}
 func (VersionChanged) task()      {}

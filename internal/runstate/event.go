@@ -94,6 +94,10 @@ type (
 		// it.
 		Limit     domain.Message
 		LimitCode string
+		// LimitBudget is the shared budget without room, or nil.
+		LimitBudget *BudgetRef
+		// Charges end the reservations of calls without a row.
+		Charges []domain.BudgetCharge
 	}
 	// AttemptDone reports that the handler returned an output or a failure.
 	AttemptDone struct {
@@ -123,6 +127,7 @@ type (
 		Uses     []domain.Use
 		Messages []domain.AgentMessage
 		Handoff  *domain.Handoff
+		Charges  []domain.BudgetCharge // end the reservations of the call
 	}
 )
 
@@ -173,6 +178,9 @@ type (
 		CancelledHere bool
 	}
 )
+
+// BudgetFreed reports that a shared budget has room, or does not exist any more.
+type BudgetFreed struct{ Budget string } // ID
 
 // SignalArrived is the signal that ends the wait of a step.
 type SignalArrived struct {

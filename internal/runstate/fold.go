@@ -268,7 +268,7 @@ func (s *State) applyRun(e *domain.Entry) error {
 	case RunActionOptions:
 		applyOptions(s, p.Options)
 	case RunActionBudget:
-		s.Budget = &BudgetWait{Message: message.Decode(p.Text, p.Message), Code: p.Code, since: e.At}
+		s.Budget = &BudgetWait{Message: message.Decode(p.Text, p.Message), Code: p.Code, Shared: p.Budget, since: e.At}
 	case RunActionLimits, RunActionBudgetRetry:
 		s.Budget = nil
 	default:

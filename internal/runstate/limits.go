@@ -11,8 +11,10 @@ import (
 // BudgetWait is a wait for a higher limit. Code is set if another event also ends the wait.
 type BudgetWait struct {
 	domain.Message
-	Code  string
-	since time.Time
+	Code string
+	// Shared is the shared budget whose raise or next window ends the wait, or nil.
+	Shared *BudgetRef
+	since  time.Time
 }
 
 const defaultSteps = 100_000 // steps per run

@@ -34,6 +34,7 @@ type Machine struct {
 
 	runningSince time.Duration // reading of the monotonic clock
 	dueDirty     bool          // the due time of the run may have changed
+	waitsFor     *BudgetRef    // the recorded wait for a shared budget
 	ended        bool
 	reopening    bool      // a resume is being recorded, and its status is set
 	replanAsked  bool      // for the step that waits for a new version
@@ -99,6 +100,9 @@ func NewMachine(run domain.Run, prog *Compiled, s *State, completed int64) *Mach
 	m.pathLen = len(run.Path)
 	m.ended = run.Status.Final()
 	m.dueDirty = true
+	if s.Budget != nil {
+		m.waitsFor = s.Budget.Shared
+	}
 	m.loaded, m.recovered = s.Seq, s.Seq
 	return m
 }
@@ -128,7 +132,7 @@ func (m *Machine) Pending() []Command {
 	if w := m.State.Replanning(); w != nil && w.ReplanTarget == nil {
 		list = append(list, Command{Task: AskReplan{w.StepKey}})
 	}
-	due := earlier(deadline(m), m.State.NextDue(func(*Step) bool { return false }))
+	due := earlier(budgetDue(m), earlier(deadline(m), m.State.NextDue(func(*Step) bool { return false })))
 	switch {
 	case m.Run.StartedAt.IsZero() && !m.Run.StartAt.IsZero():
 		due = m.Run.StartAt
@@ -182,7 +186,9 @@ func (m *Machine) doAfter(t Task) {
 // complete ends the current checkpoint.
 func (m *Machine) complete() {
 	m.status()
-	if c := &m.next; len(c.Entries) == 0 && c.Patch == nil && len(c.Audit) == 0 && len(c.Approvals) == 0 {
+	recordBudgetWait(m)
+	if c := &m.next; len(c.Entries) == 0 && c.Patch == nil && len(c.Audit) == 0 && len(c.Approvals) == 0 && len(c.Charges) == 0 &&
+		c.BudgetWait == nil {
 		return
 	}
 	m.Run.LastSeq = m.State.Seq

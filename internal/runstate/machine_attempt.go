@@ -76,6 +76,7 @@ func (m *Machine) end(t *Attempt) *Step {
 }
 
 func (ev *AttemptDone) handle(m *Machine) error {
+	m.next.Charges = append(m.next.Charges, ev.Charges...)
 	w := m.end(ev.Attempt)
 	if w == nil {
 		return nil
@@ -125,6 +126,7 @@ func (ev *AttemptNotStarted) handle(m *Machine) error {
 }
 
 func (ev *AttemptAbandoned) handle(m *Machine) error {
+	m.next.Charges = append(m.next.Charges, ev.Charges...)
 	w := m.end(ev.Attempt)
 	if w == nil {
 		return nil
@@ -180,7 +182,7 @@ func attemptFailed(m *Machine, ev *AttemptEnding, w *Step, f *domain.Failure) {
 		if limited {
 			m.queue.push(w.StepKey) // for when a limit is raised
 			message, code := limitReached(m, ev)
-			waitForBudget(m, message, code)
+			waitForBudget(m, message, code, ev.LimitBudget)
 		}
 	case OutcomeCancelled:
 		m.final(w, domain.NodeCancelled, nil, f, ev.fill)
@@ -223,6 +225,7 @@ func (ev *AttemptLate) handle(m *Machine) error {
 }
 
 func (ev *SubstepRecorded) handle(m *Machine) error {
+	m.next.Charges = append(m.next.Charges, ev.Charges...)
 	t := ev.Attempt
 	if m.attempts[t.StepKey] != t {
 		return nil

@@ -94,14 +94,58 @@ func cutOff(m *Machine, t *Attempt) {
 	m.do(CancelAttempt{t, StopBudget})
 }
 
-// waitForBudget makes the run wait until a limit is raised. code is another event that ends the
-// wait.
-func waitForBudget(m *Machine, message domain.Message, code string) {
+// waitForBudget makes the run wait until a limit is raised, or the shared budget has room. code is another event that
+// ends the wait.
+func waitForBudget(m *Machine, message domain.Message, code string, shared *BudgetRef) {
 	if m.State.Budget != nil || m.State.Cancelled || m.ended {
 		return
 	}
-	m.addActionRow(RunActionDecision{Action: RunActionBudget, Message: message.String(), Text: message.Encode(), Code: code},
+	m.addActionRow(RunActionDecision{Action: RunActionBudget, Message: message.String(), Text: message.Encode(), Code: code,
+		Budget: shared},
 		domain.System.Name, "")
+	if shared != nil {
+		m.dueDirty = true
+		m.doAfter(FindRoom{}) // it may have room again by now
+	}
+}
+
+// budgetDue returns when the window of the shared budget that the run waits for ends, or zero.
+func budgetDue(m *Machine) (none time.Time) {
+	if b := m.State.Budget; b != nil && b.Shared != nil {
+		return b.Shared.Until
+	}
+	return none
+}
+
+// endBudgetWait ends the wait for a shared budget. The next call reserves its usage again.
+func endBudgetWait(m *Machine) {
+	m.addActionRow(RunActionDecision{Action: RunActionBudgetRetry}, domain.System.Name, "")
+	m.dueDirty = true
+}
+
+// handle ends the wait for the shared budget.
+func (ev *BudgetFreed) handle(m *Machine) error {
+	if b := m.State.Budget; b != nil && b.Shared != nil && b.Shared.ID == ev.Budget && !m.ended {
+		endBudgetWait(m)
+	}
+	return nil
+}
+
+// recordBudgetWait adds the begin or the end of a wait for a shared budget to the current checkpoint.
+func recordBudgetWait(m *Machine) {
+	var shared *BudgetRef
+	if b := m.State.Budget; b != nil {
+		shared = b.Shared
+	}
+	if shared == m.waitsFor {
+		return
+	}
+	if m.waitsFor = shared; shared == nil {
+		m.next.BudgetWait = &domain.BudgetWait{}
+		return
+	}
+	m.next.BudgetWait = &domain.BudgetWait{Budget: shared.ID, Since: m.State.Budget.since, Start: shared.Start, Until: shared.Until,
+		Least: shared.Least}
 }
 
 // limitReached returns the limit that ended an attempt.

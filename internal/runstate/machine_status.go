@@ -153,9 +153,9 @@ func nextWake(m *Machine) time.Time {
 // timer, because it starts when a slot is free. A timer in the past would fire repeatedly until
 // then.
 func nextWaitEnd(m *Machine) time.Time {
-	return earlier(deadline(m), m.State.NextDue(func(w *Step) bool {
+	return earlier(budgetDue(m), earlier(deadline(m), m.State.NextDue(func(w *Step) bool {
 		return w.Reason == domain.WaitRetry && !w.Due.After(m.env.Now) && m.queue.contains(w.StepKey)
-	}))
+	})))
 }
 
 // finishRun completes the patch of a run that ends.

@@ -28,7 +28,7 @@ func (Advance) handle(m *Machine) error {
 	}
 	if why := overBudget(m, *k); !why.IsZero() {
 		if m.budget = why; len(m.attempts) == 0 { // otherwise running steps may end without using it up
-			waitForBudget(m, why, "")
+			waitForBudget(m, why, "", nil)
 		}
 		return nil
 	}
@@ -236,6 +236,9 @@ func endWaits(m *Machine) {
 	if end := deadline(m); !end.IsZero() && !m.env.Now.Before(end) {
 		timeOut(m)
 		return
+	}
+	if due := budgetDue(m); !due.IsZero() && !m.env.Now.Before(due) {
+		endBudgetWait(m)
 	}
 	for _, w := range m.State.OpenSteps() {
 		if w.Phase != PhaseWaiting || w.Due.IsZero() || w.Due.After(m.env.Now) {

@@ -27,7 +27,7 @@ const (
 	RunActionMemory      = "memory"         // Output is the memory of the session: ${memory} in the run and in every replay
 	RunActionOptions     = "resume-options" // follows a reset: the visits to which the resume is limited
 	RunActionBudget      = "budget"         // a limit prevents the next step or call
-	RunActionBudgetRetry = "budget-retry"   // the wait for budget ends without a higher limit
+	RunActionBudgetRetry = "budget-retry"   // the wait for budget ends without a higher limit of the run
 	RunActionTimeout     = "timeout"        // the run has not ended within the timeout of its plan
 )
 
@@ -41,6 +41,17 @@ type RunActionDecision struct {
 	Message string            `json:"message,omitempty"` // RunActionBudget: the reached limit
 	Text    string            `json:"text,omitempty"`    // RunActionBudget: Message with its arguments, encoded
 	Code    string            `json:"code,omitempty"`    // RunActionBudget: the event that ends the wait, if not a higher limit
+	Budget  *BudgetRef        `json:"budget,omitempty"`  // RunActionBudget: the shared budget without room
+}
+
+// BudgetRef is the shared budget that a run waits for, with the window that has no room, and the amount that the
+// next call needs.
+type BudgetRef struct {
+	ID    string    `json:"id"`
+	Key   string    `json:"key"`
+	Start time.Time `json:"start"`
+	Until time.Time `json:"until"`
+	Least float64   `json:"least"`
 }
 
 // JSON encodes the decision for its row.

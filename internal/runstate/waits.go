@@ -45,7 +45,11 @@ func (s *State) Waits() []domain.Wait {
 	flag(s.Held, domain.WaitHeld, "")
 	flag(s.Paused, domain.WaitPaused, "")
 	if b := s.Budget; b != nil {
-		list = append(list, domain.Wait{Item: NoItem, Reason: domain.WaitBudget, Since: b.since, Message: b.String(), Text: b.Message})
+		w := domain.Wait{Item: NoItem, Reason: domain.WaitBudget, Since: b.since, Message: b.String(), Text: b.Message}
+		if b.Shared != nil {
+			w.Budget, w.Due = b.Shared.Key, b.Shared.Until
+		}
+		list = append(list, w)
 	}
 	for _, w := range s.OpenSteps() {
 		wait := domain.Wait{Node: s.Program.Nodes[w.Node].ID, Visit: w.Visit, Item: w.Item, Since: w.Since}

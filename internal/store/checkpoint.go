@@ -205,6 +205,10 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	if err := p.details(w); err != nil {
 		return nil, err
 	}
+	reached, err := p.charge(w)
+	if err != nil {
+		return nil, err
+	}
 	w.tally.spent(&next, p.spend)
 	*st = next
 	if domain.RunStatus(next.Status).Final() {
@@ -213,7 +217,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 			delete(w.hot, p.rowID)
 		}
 	}
-	return p.audit(w.chain.added[:0]), nil
+	return append(p.audit(w.chain.added[:0]), reached...), nil
 }
 
 func movedOn(run string) *domain.Error {

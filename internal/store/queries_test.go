@@ -439,6 +439,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	everyScheduleQuery(t, s, putVersion(t, s, "timed", "timed"), must)
 	everyHookQuery(t, s, putVersion(t, s, "hooked", "hooked"), must)
 	everySignalQuery(t, s, putVersion(t, s, "signaled", "signaled"), must)
+	everyBudgetQuery(t, s, putVersion(t, s, "budgeted", "budgeted"), must)
 	must("remove access", s.writer.perform(func(w *writer) ([]auditRow, error) {
 		return nil, errors.Join(w.q.TokenDelete(w.ctx, "none"), w.q.ApprovalClose(w.ctx, dbsqlc.ApprovalCloseParams{PublicID: "none"}))
 	}))

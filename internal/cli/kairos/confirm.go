@@ -17,6 +17,7 @@ var destructive = map[string]string{
 	"kairos sessions clear":   "Clear the memory of session %s?",
 	"kairos drafts discard":   "Discard draft %s?",
 	"kairos views delete":     "Delete view %s?",
+	"kairos budgets delete":   "Delete budget %s and its usage?",
 	"kairos schedules delete": "Delete schedule %s?", "kairos hooks delete": "Delete hook %s and its deliveries?",
 }
 

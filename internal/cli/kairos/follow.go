@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/cli/journal"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -230,6 +231,8 @@ func (c advice) waitText(short string, w domain.Wait) string {
 		return out + fmt.Sprintf("    %s\n", c.resolveCommands(short, w.Node))
 	case w.Reason == domain.WaitQuarantined && w.Message != "": // its journal is damaged
 		return fmt.Sprintf("  %s\n    %s\n", message, c.Command("show %s", short))
+	case w.Budget != "":
+		return fmt.Sprintf("  %s\n    %s\n", message, c.Command("budgets raise %s +AMOUNT", command.Quoted(w.Budget)))
 	case w.Reason == domain.WaitBudget:
 		return fmt.Sprintf("  %s\n    %s\n", message, c.limitCommands(short))
 	case w.Reason == domain.WaitHeld, w.Reason == domain.WaitQuarantined:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/cli/budgets"
 	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/cli/complete"
 	"github.com/kairosd/kairosd/internal/cli/incoming"
@@ -69,7 +70,7 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 			statusCommands{c}.statusCommand(), spendCommands{c}.command(),
 			mcp.Command(c.Streams, c.With), cli.VersionCommand(c.Streams)}},
 		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), incoming.Schedules(&c.Program),
-			incoming.Signals(&c.Program), incoming.Hooks(&c.Program), draft.group(),
+			incoming.Signals(&c.Program), incoming.Hooks(&c.Program), budgets.Commands(&c.Program), draft.group(),
 			approval.group(), failureCommands{c}.group(),
 			operationCommands{c}.group(), toolCommands{c}.group(), agent.group(), agent.providerGroup(), sessionCommands{c}.group(),
 			viewCommands{c}.group(), auditCommands{c}.group(), serverCommands{c}.group()}},

@@ -31,6 +31,7 @@ var flagWords = map[string][]string{
 	"kairos server logs level": {"DEBUG", "INFO", "WARN", "ERROR"}, "kairos runs steps sort": {"took"},
 	"kairos spend by": apitypes.SpendBy, "kairos spend period": spendPeriods,
 	"kairos schedules status": incoming.ScheduleStates, "kairos schedules list status": incoming.ScheduleStates,
+	"kairos budgets create period": domain.BudgetPeriods, "kairos budgets create unit": domain.BudgetUnits,
 	"kairos plans graph format": {"mermaid", "dot", "svg"}, "kairos plans convert to": {"yaml", "json"},
 	"kairos operations show status": {"pending", "acted", "refused"},
 	"kairos ask priority":           {"low", "medium", "high"}, "kairos run on-conflict": {"queue", "skip", "cancel_oldest"},

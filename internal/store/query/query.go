@@ -27,6 +27,7 @@ type Readers struct {
 	*MemoryReader
 	*ScheduleReader
 	*SignalReader
+	*BudgetReader
 	*SmallReader
 	*SummaryReader
 }
@@ -34,6 +35,7 @@ type Readers struct {
 // ReadersOf returns the readers of a database.
 func ReadersOf(db *core.DB) Readers {
 	return Readers{&RunReader{db}, &PlanReader{db}, &JournalReader{db}, &MemoryReader{db}, &ScheduleReader{db}, &SignalReader{db},
+		&BudgetReader{db},
 		&SmallReader{db},
 		&SummaryReader{db}}
 }

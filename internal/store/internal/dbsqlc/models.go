@@ -57,6 +57,54 @@ type AuditEvent struct {
 	Mac      []byte
 }
 
+type Budget struct {
+	ID        int64
+	PublicID  string
+	Key       string
+	Scope     string
+	Period    string
+	Zone      string
+	Unit      string
+	Soft      float64
+	Degrade   float64
+	Hard      float64
+	DegradeTo string
+	Actor     string
+	Rev       int64
+	CreatedAt int64
+	UpdatedAt int64
+}
+
+type BudgetHold struct {
+	Call     string
+	BudgetID int64
+	StartAt  int64
+	EndAt    int64
+	Amount   float64
+}
+
+type BudgetWait struct {
+	RunID    int64
+	BudgetID int64
+	Since    int64
+	StartAt  int64
+	EndAt    int64
+	Least    float64
+}
+
+type BudgetWindow struct {
+	BudgetID  int64
+	StartAt   int64
+	EndAt     int64
+	Calls     int64
+	Used      float64
+	Estimated float64
+	Extra     float64
+	SoftAt    int64
+	DegradeAt int64
+	HardAt    int64
+}
+
 type Bulk struct {
 	ID        int64
 	PublicID  string

@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/kairosd/kairosd/internal/budget"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
+)
+
+// budgets connects the shared budgets with the store and the runs. A reservation is durable before its call, and ends
+// in the checkpoint of the row with the usage, so that a crash neither loses nor repeats usage. The calls that a
+// crash interrupts count with what they reserved.
+type budgets struct {
+	e      *Engine
+	ledger *budget.Ledger
+}
+
+func newBudgets(e *Engine) *budgets {
+	return &budgets{e, budget.NewLedger(e.now, func(run string) { e.post(run, callsMsg{}) })}
+}
+
+// open settles interrupted calls, and loads the budgets.
+func (b *budgets) open(ctx context.Context) error {
+	if err := b.e.store.LoseBudgetCalls(ctx); err != nil {
+		return err
+	}
+	return b.load(ctx)
+}
+
+func (b *budgets) load(ctx context.Context) error {
+	list, err := b.e.store.Budgets(ctx)
+	if err == nil {
+		b.ledger.Set(list)
+	}
+	return err
+}
+
+// hold makes reservations durable before their call.
+func (b *budgets) hold(ctx context.Context, holds []domain.BudgetHold) error {
+	if len(holds) == 0 {
+		return nil
+	}
+	err := b.e.store.HoldBudgets(context.WithoutCancel(ctx), holds)
+	failpoint.Hit("budget.held")
+	return cmp.Or(err, context.Cause(ctx))
+}
+
+// settle ends reservations that belong to no checkpoint.
+func (b *budgets) settle(charges []domain.BudgetCharge) {
+	if len(charges) == 0 {
+		return
+	}
+	for _, c := range charges {
+		b.ledger.Settle(c)
+	}
+	b.e.background(func() {
+		if err := b.e.store.ChargeBudgets(context.WithoutCancel(b.e.base), charges); err != nil {
+			b.e.log.Warn("reservations in budgets could not be ended; the next start counts them", "err", err)
+		}
+	})
+}
+
+// wokenAtOnce limits the runs that a raise of a budget wakes.
+const wokenAtOnce = 10_000
+
+// wakeAll wakes the runs whose budgets have room.
+func (b *budgets) wakeAll(ctx context.Context) {
+	list, err := b.e.store.Budgets(ctx)
+	if err != nil {
+		b.e.log.Error("budgets cannot be read", "err", err)
+		return
+	}
+	for _, x := range list {
+		if x.Waiting > 0 {
+			b.wake(ctx, x.ID)
+		}
+	}
+}
+
+// wake wakes the runs that wait for a budget and fit, oldest first.
+func (b *budgets) wake(ctx context.Context, id string) {
+	if b.e.opts.OwnRunsOnly {
+		return // the next start of a daemon wakes them, or their resume
+	}
+	waiters, err := b.e.store.BudgetWaiters(ctx, id, wokenAtOnce)
+	if err != nil {
+		b.e.log.Error("the runs that wait for a budget cannot be read", "err", err)
+		return
+	}
+	sum := 0.0
+	for _, w := range waiters {
+		if sum += w.Least; !b.ledger.HasRoom(id, w.Start, sum) {
+			return
+		}
+		b.e.post(w.Run, roomMsg{})
+	}
+}
+
+// BudgetChanged applies a new, changed, or deleted budget, and wakes the runs that wait for it and fit. waiting are runs
+// that waited for it before its deletion.
+func (t Timed) BudgetChanged(ctx context.Context, id string, waiting []domain.BudgetWait) {
+	e, b := t.e, t.e.handlers.budgets
+	ctx = context.WithoutCancel(ctx)
+	if err := b.load(ctx); err != nil {
+		e.log.Error("budgets cannot be read", "err", err)
+		return
+	}
+	b.wake(ctx, id)
+	for _, w := range waiting {
+		if !e.opts.OwnRunsOnly {
+			e.post(w.Run, roomMsg{})
+		}
+	}
+}
+
+// ReservedFromBudget returns what calls in flight have reserved from a budget.
+func (t Timed) ReservedFromBudget(id string) float64 { return t.e.handlers.budgets.ledger.Reserved(id) }
+
+type (
+	// callsMsg reports that calls that wait for reservations of other runs may fit.
+	callsMsg struct{}
+	// roomMsg reports that the shared budget that the run waits for may have room.
+	roomMsg struct{}
+)
+
+func (callsMsg) apply(a *runner) { a.startWaitingCalls() }
+
+func (roomMsg) apply(a *runner) {
+	b := a.m.State.Budget
+	if b == nil || b.Shared == nil || !a.e.handlers.budgets.ledger.HasRoom(b.Shared.ID, b.Shared.Start, b.Shared.Least) {
+		return
+	}
+	a.handle(&runstate.BudgetFreed{Budget: b.Shared.ID})
+}
+
+// reserveShared reserves the usage of a call from the shared budgets. output is the limit of the run, or 0. If a budget has
+// reached its degrade line, the call goes to the cheaper model.
+func (a *runner) reserveShared(m reserveMsg, output int64) (g granted, wait bool, err error) {
+	ledger, need, note := a.e.handlers.budgets.ledger, m.need, ""
+	if by, to := ledger.Degraded(a.sharedCall(need)); to != "" && need.Cheaper != nil {
+		if cheaper, ok := need.Cheaper(to); ok {
+			note = "budget " + by + " sent the call to " + to + " instead of provider " + need.Provider
+			need, g.degrade = cheaper, cheaper.Degrade
+		}
+	}
+	need.Output = cmp.Or(output, need.Output)
+	grant, wait, refused := ledger.Reserve(a.sharedCall(need), budget.Need{Input: need.Input, Output: need.Output,
+		InputPrice: need.InputPrice, OutputPrice: need.OutputPrice, Unpriced: need.Unpriced}, a.m.State.Walk.Finishing())
+	switch {
+	case wait:
+		return granted{}, true, nil
+	case refused != nil && refused.Unpriced:
+		return granted{}, false, &budgetError{message: refused.Message, code: runstate.CodePrice}
+	case refused != nil:
+		return granted{}, false, &budgetError{message: refused.Message, shared: &runstate.BudgetRef{ID: refused.Budget, Key: refused.Key,
+			Start: refused.Start, Until: refused.End, Least: refused.Least}}
+	}
+	g.output, g.holds = output, grant.Holds
+	if grant.Call == "" && note == "" {
+		return g, false, nil
+	}
+	if grant.Bounded {
+		g.output = grant.Output
+	}
+	a.calls.share(m.attempt, m.n, grant.Call, note, cmp.Or(g.output, need.Output), need)
+	return g, false, nil
+}
+
+// sharedCall describes a call to the shared budgets.
+func (a *runner) sharedCall(need ExpectedUsage) budget.Call {
+	run := &a.m.Run
+	return budget.Call{Run: a.id, Plan: run.PlanKey, Agent: need.Agent, Provider: need.Provider, Labels: run.Labels}
+}
+
+// settleCalls ends all reservations of an ended attempt.
+func (a *runner) settleCalls(t *attempt) (domain.Usage, []domain.BudgetCharge) {
+	used, charges := a.calls.settle(t, a.m.Run.Limits)
+	for _, c := range charges {
+		a.e.handlers.budgets.ledger.Settle(c)
+	}
+	return used, charges
+}
