@@ -49,12 +49,9 @@ func (s schedules) ChargeBudgets(_ context.Context, charges []domain.BudgetCharg
 }
 
 // LoseBudgetCalls charges the calls that a crash interrupted with what they reserved.
-func (s schedules) LoseBudgetCalls(ctx context.Context) (err error) {
-	for more := s.store.writer != nil; more && err == nil && ctx.Err() == nil; {
-		err = s.budgets("charge interrupted calls", func(tx budgets.Tx) (records []domain.AuditRecord, err error) {
-			records, more, err = tx.Lose()
-			return records, err
-		})
+func (s schedules) LoseBudgetCalls(context.Context) error {
+	if s.store.writer == nil {
+		return nil
 	}
-	return err
+	return s.budgets("charge interrupted calls", budgets.Tx.Lose)
 }

@@ -255,40 +255,20 @@ func (t Tx) charge(h dbsqlc.BudgetHoldsTakeRow, c domain.BudgetCharge) (records 
 	return records, t.q.BudgetWindowReached(t.ctx, mark)
 }
 
-// lostAtOnce limits the calls that one transaction settles at a start.
-const lostAtOnce = 1000
+// mostInFlight is more than the calls that can be in flight.
+const mostInFlight = 1_000_000
 
-// Checkpoint ends reservations, and begins or ends the wait of a run, unless wait is nil.
-func (t Tx) Checkpoint(run int64, charges []domain.BudgetCharge, wait *domain.BudgetWait) ([]domain.AuditRecord, error) {
-	records, err := t.Charge(charges)
-	if err != nil || wait == nil {
-		return records, err
-	}
-	more, err := t.Wait(run, *wait)
-	return append(records, more...), err
-}
-
-// Waiters returns the runs that wait for a budget, oldest first.
-func (t Tx) Waiters(id string) ([]domain.BudgetWait, error) {
-	return Waiters(t.ctx, t.q, id, maxWaiters)
-}
-
-// maxWaiters limits the runs that a deletion wakes.
-const maxWaiters = 10_000
-
-// Lose charges calls that a crash interrupted with what they reserved, because what they used is unknown. more
-// reports that others are left.
-func (t Tx) Lose() (records []domain.AuditRecord, more bool, err error) {
-	calls, err := t.q.BudgetCallsInFlight(t.ctx, lostAtOnce)
+// Lose charges calls that a crash interrupted with what they reserved, because what they used is unknown.
+func (t Tx) Lose() ([]domain.AuditRecord, error) {
+	calls, err := t.q.BudgetCallsInFlight(t.ctx, mostInFlight)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	list := make([]domain.BudgetCharge, len(calls))
 	for i, c := range calls {
 		list[i] = domain.BudgetCharge{Call: c, Estimated: true}
 	}
-	records, err = t.Charge(list)
-	return records, len(calls) == lostAtOnce, err
+	return t.Charge(list)
 }
 
 // Wait records that a run waits for a budget, or that its wait has ended. It returns an audit record of the hard line if the
