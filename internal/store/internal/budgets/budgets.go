@@ -271,6 +271,22 @@ func (t Tx) Lose() ([]domain.AuditRecord, error) {
 	return t.Charge(list)
 }
 
+// Checkpoint ends reservations, and begins or ends the wait of a run, unless wait is nil.
+func (t Tx) Checkpoint(run int64, charges []domain.BudgetCharge, wait *domain.BudgetWait) ([]domain.AuditRecord, error) {
+	records, err := t.Charge(charges)
+	if err != nil || wait == nil {
+		return records, err
+	}
+	more, err := t.Wait(run, *wait)
+	return append(records, more...), err
+}
+
+// Waiters returns the runs that wait for a budget, oldest first.
+func (t Tx) Waiters(id string) ([]domain.BudgetWait, error) { return Waiters(t.ctx, t.q, id, maxWaiters) }
+
+// maxWaiters limits the runs that a deletion wakes.
+const maxWaiters = 10_000
+
 // Wait records that a run waits for a budget, or that its wait has ended. It returns an audit record of the hard line if the
 // run is the first that waits in the window.
 func (t Tx) Wait(run int64, w domain.BudgetWait) ([]domain.AuditRecord, error) {
