@@ -72,6 +72,7 @@ func TestEveryActionIsRecorded(t *testing.T) {
 	s.schedules()
 	s.signals()
 	s.hooks()
+	s.budgets()
 	s.accounts()
 	s.tools()
 	s.memories()
