@@ -282,7 +282,9 @@ func (t Tx) Checkpoint(run int64, charges []domain.BudgetCharge, wait *domain.Bu
 }
 
 // Waiters returns the runs that wait for a budget, oldest first.
-func (t Tx) Waiters(id string) ([]domain.BudgetWait, error) { return Waiters(t.ctx, t.q, id, maxWaiters) }
+func (t Tx) Waiters(id string) ([]domain.BudgetWait, error) {
+	return Waiters(t.ctx, t.q, id, maxWaiters)
+}
 
 // maxWaiters limits the runs that a deletion wakes.
 const maxWaiters = 10_000
