@@ -60,6 +60,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"VersionsUnderWay",  // the active runs
 		"ScheduleAll",       // the active schedules, at a start
 		"OutcomeList",
+		"BudgetCount", "BudgetCallsInFlight", // few budgets, and the calls in flight, at a start
+		"BudgetSeed",           // as SpendList
 		"SignalNamesMatchable", // the waits for signals, at a start
 	} // a range of the index for each plan
 	for _, q := range named(t, func(file string) bool { return file != "checks.sql" }) { // queries that read everything on purpose
