@@ -140,14 +140,14 @@ func withDefaults(b domain.BudgetSpec) domain.BudgetSpec {
 }
 
 // seedOf selects the recorded usage of a scope. It returns nil if usage is not recorded by scopes of its kind.
-func seedOf(scope string) *store.BudgetSeed {
+func seedOf(scope string) *domain.BudgetSeed {
 	switch s, _ := budget.ParseScope(scope); s.Kind {
 	case budget.All:
-		return &store.BudgetSeed{}
+		return &domain.BudgetSeed{}
 	case budget.Plan:
-		return &store.BudgetSeed{Plan: s.Name}
+		return &domain.BudgetSeed{Plan: s.Name}
 	case budget.Agent:
-		return &store.BudgetSeed{Agent: s.Name}
+		return &domain.BudgetSeed{Agent: s.Name}
 	}
 	return nil
 }

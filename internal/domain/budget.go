@@ -117,3 +117,6 @@ func (b BudgetState) Limit() float64 {
 	}
 	return b.Hard + b.Window.Extra
 }
+
+// BudgetSeed selects the recorded usage with which a new budget begins. An empty name means any.
+type BudgetSeed struct{ Plan, Agent string }

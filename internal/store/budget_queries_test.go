@@ -20,7 +20,7 @@ func everyBudgetQuery(t *testing.T, s *Store, v domain.Version, must func(string
 		_, _, err := s.Do(s.by(name, domain.System), func(tx *Tx) (string, error) { return "", f(tx) })
 		must(name, err)
 	}
-	do("create", func(tx *Tx) error { return tx.Budgets().Create(b, &BudgetSeed{Plan: "none"}) })
+	do("create", func(tx *Tx) error { return tx.Budgets().Create(b, &domain.BudgetSeed{Plan: "none"}) })
 	if _, _, err := s.Do(s.by("create", domain.System), func(tx *Tx) (string, error) {
 		return "", tx.Budgets().Create(b, nil)
 	}); domain.CodeOf(err) != domain.CodeConflict {

@@ -8,17 +8,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// BudgetSeed selects recorded usage with which a new budget begins.
-type BudgetSeed = budgets.Seed
-
 // Budgets returns the budgets of the transaction.
 func (tx *Tx) Budgets() budgets.Tx { return budgets.New(tx.w.ctx, tx.w.q, tx.op.At) }
 
 // charge ends the reservations of model calls in budgets, and begins or ends the wait of the run.
 func (p *prepared) charge(w *writer) (rows []auditRow, err error) {
-	if len(p.c.Charges) == 0 && p.c.BudgetWait == nil {
-		return nil, nil
-	}
 	records, err := budgets.New(w.ctx, w.q, w.s.now()).Checkpoint(p.rowID, p.c.Charges, p.c.BudgetWait)
 	for _, r := range records {
 		rows = append(rows, auditRow{record: r})
@@ -50,8 +44,5 @@ func (s schedules) ChargeBudgets(_ context.Context, charges []domain.BudgetCharg
 
 // LoseBudgetCalls charges the calls that a crash interrupted with what they reserved.
 func (s schedules) LoseBudgetCalls(context.Context) error {
-	if s.store.writer == nil {
-		return nil
-	}
 	return s.budgets("charge interrupted calls", budgets.Tx.Lose)
 }

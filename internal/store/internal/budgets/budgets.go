@@ -128,7 +128,7 @@ func (t Tx) Get(idOrKey string) (domain.Budget, error) { return Named(t.ctx, t.q
 
 // Create stores a budget with its current window, which begins with the recorded usage of the plan and
 // agent in seed, if both are not nil. It returns CodeConflict if its key is used, or there are too many.
-func (t Tx) Create(b domain.Budget, seed *Seed) error {
+func (t Tx) Create(b domain.Budget, seed *domain.BudgetSeed) error {
 	if _, err := t.q.BudgetNamed(t.ctx, b.Key); err == nil {
 		return domain.Errorf(domain.CodeConflict, "budget %q exists", b.Key).Suggest("choose another name, or change that budget")
 	} else if !errors.Is(err, sql.ErrNoRows) {
@@ -159,9 +159,6 @@ func (t Tx) Create(b domain.Budget, seed *Seed) error {
 	return t.q.BudgetWindowAdd(t.ctx, dbsqlc.BudgetWindowAddParams{BudgetID: id, StartAt: core.Micros(b.Window.Start),
 		EndAt: core.Micros(b.Window.End), Calls: used.Calls, Used: amount})
 }
-
-// Seed selects recorded usage. An empty name means any.
-type Seed struct{ Plan, Agent string }
 
 // Change stores the lines of a budget.
 func (t Tx) Change(b domain.Budget) error {
