@@ -73,13 +73,18 @@ func newAgentFixture(t *testing.T, p llm.Provider, agents ...handler.Agent) agen
 // openEngine opens an engine on a store. The caller stops it.
 func openEngine(t *testing.T, s *store.Store, p llm.Provider, agents ...handler.Agent) *engine.Engine {
 	t.Helper()
+	return openEngineWith(t, s, map[string]llm.Provider{"script": p}, agents...)
+}
+
+func openEngineWith(t *testing.T, s *store.Store, providers map[string]llm.Provider, agents ...handler.Agent) *engine.Engine {
+	t.Helper()
 	set, err := tool.Builtin(tool.Config{Permissions: map[string]tool.Permission{"sleep": tool.Deny, "json": tool.Deny}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	registry := handler.New(set)
 	models, err := handler.NewModels(
-		handler.Config{Providers: map[string]llm.Provider{"script": p}, DefaultProvider: "script", Agents: agents,
+		handler.Config{Providers: providers, DefaultProvider: "script", Agents: agents,
 			Prices: map[string]map[string]model.Price{"script": {"scripted": {Input: 1e6, Output: 2e6}}}},
 	)
 	if err != nil {

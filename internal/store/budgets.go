@@ -44,5 +44,8 @@ func (s schedules) ChargeBudgets(_ context.Context, charges []domain.BudgetCharg
 
 // LoseBudgetCalls charges the calls that a crash interrupted with what they reserved.
 func (s schedules) LoseBudgetCalls(context.Context) error {
+	if s.store.writer == nil {
+		return nil
+	}
 	return s.budgets("charge interrupted calls", budgets.Tx.Lose)
 }

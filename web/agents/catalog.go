@@ -32,6 +32,7 @@ var catalogParts = []struct{ id, href, word string }{
 	{"providers", "/agents/providers", locale.Mark("Providers")},
 	{"tools", "/agents/tools", locale.Mark("Tools")},
 	{"spend", "/agents/spend", locale.Mark("Spend")},
+	{"budgets", "/agents/budgets", locale.Mark("Budgets")},
 }
 
 // parts returns the links of the tabs.

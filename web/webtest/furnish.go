@@ -185,6 +185,7 @@ func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded 
 		tb.Fatal(err)
 	}
 	d.events(ctx, tb, on, admin)
+	d.budgets(tb, on)
 	d.damage(tb, on, admin)
 	return d
 }

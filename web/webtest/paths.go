@@ -58,6 +58,12 @@ func (d Seeded) Paths() []string {
 		"/agents/providers",
 		"/agents/tools",
 		"/agents/spend",
+		"/agents/budgets",
+		"/agents/budgets/new",
+		"/agents/budgets/team",
+		"/agents/budgets/team/edit",
+		"/agents/budgets/team/raise",
+		"/agents/budgets/team/delete",
 		"/agents/spend?range=30d",
 	}
 	out = append(
