@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// counted passes calls to a model and records which models were asked for.
+// counted passes calls to a model and records the requested models.
 type counted struct {
 	*scriptedModel
 	mu     sync.Mutex

@@ -119,7 +119,8 @@ func (d *fixture) run(plan string, status domain.RunStatus, reason domain.WaitRe
 
 func (d *fixture) runFrom(origin, plan string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.Run {
 	d.t.Helper()
-	r := storetest.RunFrom(d.t, d.store, storetest.Plan(d.t, d.store, "id: "+plan+"\nnodes: {a: {type: set, input: 1}}\n"), "null", origin)
+	r := storetest.RunFrom(d.t, d.store, storetest.Plan(d.t, d.store, "id: "+plan+"\nnodes: {a: {type: set, input: 1}}\n"), "null",
+		origin)
 	detail, err := json.Marshal(map[string]any{"status": status, "waitReason": reason, "statusMessage": headline})
 	if err != nil {
 		d.t.Fatal(err)
@@ -424,5 +425,35 @@ func TestMail(t *testing.T) {
 		got.Status != domain.DeliveryFailed ||
 		!strings.Contains(got.Error, "no such person") {
 		t.Errorf("%+v %v", got, err)
+	}
+}
+
+// A budget sends one notification when a window reaches its soft line.
+func TestTheSoftLineOfABudgetIsOneMessage(t *testing.T) {
+	t.Parallel()
+	r, s := newReceiver(t), storetest.Open(t)
+	d := open(t, s, loopback, hook(r.URL, "budget"))
+	d.pass()
+	b := domain.Budget{ID: domain.NewID(), Key: "team", BudgetSpec: domain.BudgetSpec{Scope: "all", Period: "day", Zone: "UTC",
+		Unit: "tokens",
+		Soft: 10}}
+	if _, _, err := s.Do(store.Operation{Name: "budget", By: domain.System, At: time.Now()}, func(tx *store.Tx) (string, error) {
+		return "", tx.Budgets().Create(b, nil)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now().Truncate(24 * time.Hour)
+	for _, call := range []string{"below", "above", "further above"} {
+		if err := s.HoldBudgets(t.Context(), []domain.BudgetHold{{Call: call, Budget: b.ID, Start: start, End: start.AddDate(0, 0, 1),
+			Amount: 6}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.ChargeBudgets(t.Context(), []domain.BudgetCharge{{Call: call, Usage: domain.Usage{InputTokens: 6}}}); err != nil {
+			t.Fatal(err)
+		}
+		d.pass()
+	}
+	if got := r.take(); len(got) != 1 || got[0].Kind != "budget" || !strings.Contains(got[0].Text, "budget team reached its soft line") {
+		t.Errorf("told: %+v", got)
 	}
 }

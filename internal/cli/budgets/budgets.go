@@ -82,7 +82,8 @@ func limit(b apitypes.Budget) float64 {
 func (c commands) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show BUDGET", Short: "Show a budget", Args: cobra.ExactArgs(1),
-		Long:    "Shows a budget: its lines, the usage of its windows, a prediction, and the runs that wait for it.",
+		Long: `Shows a budget: its lines, the usage of its windows, a prediction, and the runs that wait
+for it.`,
 		Example: "  kairos budgets show team-a",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.With(cmd, func(b *client.Client) error {
@@ -184,7 +185,8 @@ func (c commands) updateCommand() *cobra.Command {
 	var l lines
 	cmd := &cobra.Command{
 		Use: "update BUDGET", Short: "Change the lines of a budget", Args: cobra.ExactArgs(1),
-		Long:    "Changes the lines of a budget that flags name; 0 removes a line. Runs that have room now continue.",
+		Long: `Changes the lines of a budget that flags name; 0 removes a line. Runs that have room now
+continue.`,
 		Example: "  kairos budgets update all --hard 20\n  kairos budgets update all --soft 0",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var e apitypes.BudgetEdit
@@ -244,7 +246,8 @@ the budget; to change that, use kairos budgets update.`,
 func (c commands) deleteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete BUDGET", Short: "Delete a budget", Args: cobra.ExactArgs(1),
-		Long:    "Deletes a budget with its usage. Runs that wait for it continue. On a terminal, it requires a confirmation.",
+		Long: `Deletes a budget with its usage. Runs that wait for it continue. On a terminal, it requires
+a confirmation.`,
 		Example: "  kairos budgets delete team-a",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.With(cmd, func(b *client.Client) error {
