@@ -24,6 +24,8 @@ type Catalog struct {
 	Types map[string]walk.Effect
 	// Schedule checks the times of a plan's schedule. Nil accepts any.
 	Schedule func(walk.Schedule) error
+	// Plan returns what is known of a stored plan, by key or key@version. Nil checks no plan.
+	Plan func(name string) (PlanInfo, bool)
 	// UntrustedInput reports that the input of runs may be untrusted, because other systems send it.
 	UntrustedInput bool
 }
@@ -77,6 +79,11 @@ type ToolInfo struct {
 	// Untrusted reports that the tool's output may contain untrusted input. Private reports that
 	// calls which are not pure read private data of the server.
 	Untrusted, Private bool
+}
+
+// PlanInfo is what validation uses of another plan.
+type PlanInfo struct {
+	Input any // the JSON Schema of its input, or nil
 }
 
 // AgentInfo is what validation uses of an agent.

@@ -108,7 +108,18 @@ func usesItem(ref *walk.Reference) bool { return ref.Root == walk.RefItem || ref
 
 // itemUse reports references to the item outside a foreach. s may be the undo of a step.
 func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
-	if n.Input == nil || k.p.Each {
+	if k.p.Each {
+		return
+	}
+	if n.Computed != nil {
+		for _, ref := range n.Computed.References() {
+			if usesItem(ref.Reference) {
+				k.r.error(k.insideText(s.field("plan"), "${"+ref.Text), s.ID, "ref.item",
+					message.New("add foreach: with the list"), "${%s} is used outside a foreach", ref.Text)
+			}
+		}
+	}
+	if n.Input == nil {
 		return
 	}
 	for _, ref := range n.Input.References() {

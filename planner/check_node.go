@@ -114,7 +114,7 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 		}
 	case walk.TypePlan:
 		if s.Do == nil {
-			k.subPlan(n, s)
+			subPlan(k, n, s)
 		}
 	case walk.TypeWait, walk.TypeApproval:
 		k.control(n, s)
@@ -128,6 +128,9 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 	}
 	if n.Type != walk.TypePlan && s.Plan != "" {
 		k.r.error(s.field("plan"), s.ID, "node.plan", message.New("write %s", "type: plan"), "plan: needs type: plan")
+	}
+	if n.Type != walk.TypePlan && len(s.Plans) > 0 {
+		k.r.error(s.field("plans"), s.ID, "node.plan", message.New("write %s", "type: plan"), "plans: needs type: plan")
 	}
 	k.metadata(n, s)
 	k.unused(n, s)
@@ -253,22 +256,6 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 	for _, p := range schema.Validate(args) {
 		k.r.warn(s.field("input").at(p.Path), s.ID, "node.input_invalid", message.Message{}, "tool %s will reject this input: %s", n.Tool,
 			p)
-	}
-}
-
-// subPlan checks a step of type plan as far as one document allows it.
-func (k *compiler) subPlan(n *walk.ProgramNode, s *spec) {
-	key, version, versioned := strings.Cut(n.Plan, "@")
-	switch {
-	case key == "":
-		k.r.error(s.field("plan"), s.ID, "node.plan_missing", message.New("add plan: with the id of a plan, or id@version"),
-			"step %s names no plan", jsonvalue.Quote(s.ID))
-	case versioned && !validVersion(version):
-		k.r.error(s.field("plan"), s.ID, "node.plan_version", message.New("write it like billing@3"), "invalid plan version %s",
-			jsonvalue.Quote(version))
-	case key == k.d.ID && !versioned:
-		k.r.warn(s.field("plan"), s.ID, "subplan.recursion", message.New("add a condition that ends it; at most 8 levels run"),
-			"the plan runs itself")
 	}
 }
 

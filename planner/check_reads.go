@@ -59,6 +59,15 @@ func (k analyzer) eachRead(f func(read)) {
 				}
 			}
 		}
+		if n.Computed != nil {
+			for _, ref := range n.Computed.References() {
+				if ref.Node() != "" {
+					at := func() *tree { return k.insideText(s.field("plan"), "${"+ref.Text) }
+					f(read{reader: i, name: ref.Node(), at: at, in: inReference, text: ref.Text, status: ref.Root == walk.RefStatus,
+						optional: ref.HasDefault()})
+				}
+			}
+		}
 		if n.Undo != nil && n.Undo.Input != nil {
 			for _, ref := range n.Undo.Input.References() {
 				if ref.Node() != "" {

@@ -144,7 +144,7 @@ func inline(plan *yaml.Node) {
 		return &yaml.Node{}
 	}
 	short := func(n *yaml.Node) {
-		for _, list := range []*yaml.Node{at(n, "needs"), at(n, "race"), at(n, "dependencies"), at(at(n, "retry"), "backoff"),
+		for _, list := range []*yaml.Node{at(n, "needs"), at(n, "race"), at(n, "plans"), at(n, "dependencies"), at(at(n, "retry"), "backoff"),
 			at(at(n, "retry"), "backoffMs")} {
 			if list.Kind == yaml.SequenceNode {
 				list.Style = yaml.FlowStyle
@@ -321,6 +321,7 @@ func nodeObject(key string, n Node) (ordered, error) {
 		{"tool", text(n.Tool)},
 		{"agent", text(n.Agent)},
 		{"plan", text(n.Plan)},
+		{"plans", list(n.Plans)},
 		{"input", input},
 		{"metadata", orNil(meta)},
 		{"retry", retryObject(n.Retry)},

@@ -53,6 +53,8 @@ type Node struct {
 	Agent string
 	// Plan is the plan that a node of type "plan" runs, as key or key@version.
 	Plan string
+	// Plans lists the plans that Plan may name if it contains references.
+	Plans []string
 	// Do is a block: the nodes that run in place of a call. Such a node has no type. Of the graph, only
 	// Start, Nodes, Edges, Finally, and Result are set.
 	Do *Graph

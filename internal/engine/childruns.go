@@ -20,8 +20,7 @@ type childRuns struct {
 
 // findChild finds the version that a plan step runs, and reports it to the machine.
 func (a *runner) findChild(k runstate.StepKey) {
-	node := &a.m.Program.Nodes[k.Node]
-	hash, failure := a.e.children.versionOf(a.m, node)
+	hash, failure := a.e.children.versionOf(a.m, k)
 	if failure != nil {
 		a.handle(&runstate.AttemptRefused{StepKey: k, Failure: failure})
 		return
@@ -30,7 +29,8 @@ func (a *runner) findChild(k runstate.StepKey) {
 }
 
 // versionOf returns the hash of the version that a plan step runs.
-func (c *childRuns) versionOf(m *runstate.Machine, node *walk.ProgramNode) (hash string, f *walk.Failure) {
+func (c *childRuns) versionOf(m *runstate.Machine, k runstate.StepKey) (hash string, f *walk.Failure) {
+	node := &m.Program.Nodes[k.Node]
 	ctx := context.WithoutCancel(c.e.base)
 	fail := func(code, format string, args ...any) (string, *walk.Failure) {
 		return "", (&walk.Failure{Code: code, Node: node.ID}).WithMessage(format, args...)
@@ -48,9 +48,13 @@ func (c *childRuns) versionOf(m *runstate.Machine, node *walk.ProgramNode) (hash
 		}
 		return hash, nil
 	}
-	if hash = m.State.Plans[node.Plan]; hash == "" {
-		if hash, err = c.e.Reader.Resolve(ctx, node.Plan); err != nil {
-			return fail(codeUnknownPlan, "node %q runs plan %q: %s", node.ID, node.Plan, err)
+	name, f := walk.ChildPlan(m.State.Walk, k.VisitKey, k.Item)
+	if f != nil {
+		return "", f
+	}
+	if hash = m.State.Plans[name]; hash == "" {
+		if hash, err = c.e.Reader.Resolve(ctx, name); err != nil {
+			return fail(codeUnknownPlan, "node %q runs plan %q: %s", node.ID, name, err)
 		}
 	}
 	return hash, nil

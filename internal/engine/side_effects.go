@@ -58,12 +58,14 @@ func (f *effectFinder) steps(ctx context.Context, p *runstate.Compiled) {
 				f.steps(ctx, runstate.NewCompiled(n.Block.Program, p.Version))
 				continue
 			}
-			sub, err := f.e.Reader.Resolve(ctx, n.Plan)
-			if err == nil {
-				err = f.read(ctx, sub)
-			}
-			if err != nil {
-				f.add(walk.EffectUnsafe, true)
+			for _, name := range n.PlanNames() {
+				sub, err := f.e.Reader.Resolve(ctx, name)
+				if err == nil {
+					err = f.read(ctx, sub)
+				}
+				if err != nil {
+					f.add(walk.EffectUnsafe, true)
+				}
 			}
 			continue
 		}

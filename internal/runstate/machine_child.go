@@ -48,7 +48,7 @@ func childTasks(m *Machine) []Task {
 			continue
 		}
 		needed = append(needed, w.Ref)
-		if hash := childVersion(m.State, &m.Program.Nodes[w.Node]); hash != "" {
+		if hash := childVersion(m.State, w); hash != "" {
 			list = append(list, startChild(m, w, hash, false))
 		}
 	}
@@ -78,7 +78,7 @@ func (ev *ChildEnded) handle(m *Machine) error {
 		return nil
 	}
 	node := &m.Program.Nodes[w.Node]
-	if hash := childVersion(m.State, node); ev.CancelledHere && ev.Err == nil && ev.Refused == nil && hash != "" &&
+	if hash := childVersion(m.State, w); ev.CancelledHere && ev.Err == nil && ev.Refused == nil && hash != "" &&
 		!m.State.StoppedWithRun(w) {
 		// The run was resumed before its cancellation had reached the child.
 		m.do(startChild(m, w, hash, true))
@@ -102,7 +102,8 @@ func (ev *ChildEnded) handle(m *Machine) error {
 			return nil
 		}
 	}
-	f := ev.failure(node, err)
+	plan, _ := walk.ChildPlan(m.State.Walk, w.VisitKey, w.Item)
+	f := ev.failure(node, plan, err)
 	m.add(e)
 	node = m.State.WithOverrides(w.VisitKey, node)
 	if most, _ := node.Retries(f.Code); f.Permanent || m.State.StoppedWithRun(w) || w.FailedAttempts+1 >= most {
@@ -114,11 +115,11 @@ func (ev *ChildEnded) handle(m *Machine) error {
 	return nil
 }
 
-// failure returns the failure of a step whose child run has not completed. err is the reason why
+// failure returns the failure of a step whose child run of a plan has not completed. err is the reason why
 // the child cannot run or be read.
-func (ev *ChildEnded) failure(node *walk.ProgramNode, err error) *domain.Failure {
+func (ev *ChildEnded) failure(node *walk.ProgramNode, name string, err error) *domain.Failure {
 	f := &domain.Failure{Code: codeChildFailed, Node: node.ID}
-	plan := domain.Messagef("plan %s", node.Plan)
+	plan := domain.Messagef("plan %s", name)
 	if node.Block != nil {
 		plan = domain.Messagef("block %s", node.ID)
 	}

@@ -93,11 +93,15 @@ func (p *Compiled) Next(i int) []int {
 }
 
 // childVersion returns the hash of the version that a plan step runs, or "" if it is not known yet.
-func childVersion(s *State, n *walk.ProgramNode) string {
-	if n.Block != nil {
-		return n.Block.Program.Hash
+func childVersion(s *State, w *Step) string {
+	if b := s.Program.Nodes[w.Node].Block; b != nil {
+		return b.Program.Hash
 	}
-	return s.Plans[n.Plan]
+	name, failure := walk.ChildPlan(s.Walk, w.VisitKey, w.Item)
+	if failure != nil {
+		return ""
+	}
+	return s.Plans[name]
 }
 
 // Builtin reports whether nodes of the type need no handler.

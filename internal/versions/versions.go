@@ -42,7 +42,27 @@ func (r *Reader) Catalog() *planner.Catalog { return r.compiler().catalog() }
 
 // CheckPlan validates a document for this server without storing it.
 func (r *Reader) CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems) {
-	return checkPlan(r.compiler().catalog(), src, f)
+	return checkPlan(r.withPlans(r.compiler().catalog()), src, f)
+}
+
+// withPlans returns a catalog that also knows the stored plans.
+func (r *Reader) withPlans(catalog *planner.Catalog) *planner.Catalog {
+	if catalog == nil {
+		return nil
+	}
+	c := *catalog
+	c.Plan = func(name string) (planner.PlanInfo, bool) {
+		hash, err := r.Resolve(context.Background(), name)
+		if err != nil { // unknown, or it cannot be read now: a run reports that
+			return planner.PlanInfo{}, domain.CodeOf(err) != domain.CodeNotFound
+		}
+		p, err := r.CompileReadOnly(context.Background(), hash)
+		if err != nil {
+			return planner.PlanInfo{}, true
+		}
+		return planner.PlanInfo{Input: p.InputSchema}, true
+	}
+	return &c
 }
 
 func checkPlan(catalog *planner.Catalog, src []byte, f planner.Format) (*planner.Document, planner.Problems) {
@@ -74,7 +94,7 @@ func (p NewPlan) By(author string) domain.NewVersion {
 // document has errors, the error is CodeInvalid.
 func (r *Reader) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan, planner.Problems, error) {
 	in := r.compiler()
-	doc, problems := checkPlan(in.catalog(), src, f)
+	doc, problems := checkPlan(r.withPlans(in.catalog()), src, f)
 	if err := problems.Err(); err != nil {
 		return NewPlan{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
 	}
@@ -266,14 +286,19 @@ func (r *Reader) Pins(ctx context.Context, p *runstate.Compiled) (map[string]str
 	plans := map[string]string{}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		if n.Type != walk.TypePlan || n.Block != nil || plans[n.Plan] != "" {
+		if n.Type != walk.TypePlan {
 			continue
 		}
-		hash, err := r.Resolve(ctx, n.Plan)
-		if err != nil {
-			return nil, fmt.Errorf("node %q runs plan %q: %w", n.ID, n.Plan, err)
+		for _, name := range n.PlanNames() {
+			if plans[name] != "" {
+				continue
+			}
+			hash, err := r.Resolve(ctx, name)
+			if err != nil {
+				return nil, fmt.Errorf("node %q runs plan %q: %w", n.ID, name, err)
+			}
+			plans[name] = hash
 		}
-		plans[n.Plan] = hash
 	}
 	return plans, nil
 }

@@ -23,9 +23,10 @@ const (
 	CodeOutputTooLarge      = "output_too_large"
 	CodeForeach             = "foreach_not_a_list"
 	CodeForeachLimit        = "foreach_limit"
-	CodePlanFailed          = "plan_failed"   // by a node of type fail without a code
-	CodeResult              = "result_failed" // the plan's result refers to nothing
-	CodeRunTimeout          = "run_timeout"   // the run has not ended within the timeout of its plan
+	CodePlanNotListed       = "plan_not_listed" // the computed name of a plan is not in the list of the node
+	CodePlanFailed          = "plan_failed"     // by a node of type fail without a code
+	CodeResult              = "result_failed"   // the plan's result refers to nothing
+	CodeRunTimeout          = "run_timeout"     // the run has not ended within the timeout of its plan
 	CodeUnknownType         = "unknown_type"
 	CodeUnknownTool         = "unknown_tool"
 	CodeInvalidInput        = "invalid_input"

@@ -1,6 +1,12 @@
 package walk
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+)
 
 // SetMemory sets the text that the memory returned for the run. Call it before the first node gets
 // its input, and before every replay.
@@ -74,21 +80,11 @@ func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (str
 		return nil, (&Failure{Code: CodeFailed, Permanent: true, NoEffect: true}).WithMessage("%s", w.p.errNotOpen(k))
 	}
 	n := &w.p.Nodes[k.Node]
-	s := w.scope(v.last)
-	s.secret = secret
-	if item >= 0 {
-		if _, err := w.Items(k); err != nil {
-			return nil, err
-		}
-		if item >= len(v.items.list) {
-			return nil, (&Failure{
-				Code:      CodeForeach,
-				Permanent: true,
-				NoEffect:  true,
-			}).WithMessage("node %q has no item %d", n.ID, item)
-		}
-		s.item, s.index = v.items.list[item], item
+	s, err := w.visitScope(v, item)
+	if err != nil {
+		return nil, err
 	}
+	s.secret = secret
 	if n.Input == nil {
 		switch {
 		case item >= 0 && n.Block != nil:
@@ -98,7 +94,7 @@ func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (str
 		}
 		return v.last, nil
 	}
-	out, err := n.Input.render(&s)
+	out, err := n.Input.render(s)
 	if err != nil {
 		err.Node = n.ID
 		return nil, err
@@ -109,4 +105,56 @@ func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (str
 		return in, nil
 	}
 	return out, nil
+}
+
+// visitScope is what references in the input of a visit, or of one item of it, can read.
+func (w *Walk) visitScope(v *visit, item int) (*scope, *Failure) {
+	s := w.scope(v.last)
+	if item < 0 {
+		return &s, nil
+	}
+	if _, err := w.Items(v.VisitKey); err != nil {
+		return nil, err
+	}
+	if item >= len(v.items.list) {
+		return nil, (&Failure{Code: CodeForeach, Permanent: true, NoEffect: true}).
+			WithMessage("node %q has no item %d", w.p.Nodes[v.Node].ID, item)
+	}
+	s.item, s.index = v.items.list[item], item
+	return &s, nil
+}
+
+// ChildPlan returns the name of the plan that an open visit of a plan node runs, or an item of it.
+func ChildPlan(w *Walk, k VisitKey, item int) (string, *Failure) {
+	n, v := &w.p.Nodes[k.Node], w.visit(k)
+	if n.Computed == nil || v == nil {
+		return n.Plan, nil
+	}
+	s, f := w.visitScope(v, item)
+	if f != nil {
+		return "", f
+	}
+	value, f := n.Computed.render(s)
+	if f != nil {
+		f.Node = n.ID
+		return "", f
+	}
+	name := jsonvalue.Text(value)
+	if !slices.Contains(n.Plans, name) {
+		f = &Failure{Code: CodePlanNotListed, Node: n.ID, Permanent: true, NoEffect: true,
+			Suggestion: "add it to plans: of the step, and fork the run with the new version"}
+		return "", f.WithMessage("plan %s is not in the list of the step: %s", jsonvalue.Quote(name), strings.Join(n.Plans, ", "))
+	}
+	return name, nil
+}
+
+// PlanNames lists the plans that a plan node may run, by key or key@version.
+func (n *ProgramNode) PlanNames() []string {
+	switch {
+	case n.Block != nil:
+		return nil
+	case n.Computed != nil:
+		return n.Plans
+	}
+	return []string{n.Plan}
 }

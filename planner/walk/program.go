@@ -75,6 +75,9 @@ type ProgramNode struct {
 	Tool     string
 	Agent    string
 	Plan     string
+	// Computed gives the name of the plan when the node starts: one of Plans. It is nil if Plan is the name.
+	Computed *Template
+	Plans    []string
 	Metadata map[string]string
 	// Block holds the steps of a node with do:. Its Type is "plan", because a child run executes them.
 	Block *Block

@@ -45,6 +45,11 @@ func (p *Program) Reads(node int) []int {
 	for _, ref := range n.Foreach.References() {
 		add(ref.Node())
 	}
+	if n.Computed != nil {
+		for _, ref := range n.Computed.References() {
+			add(ref.Node())
+		}
+	}
 	names, all := n.Foreach.Nodes()
 	expression(slices.Concat(names, n.Foreach.Statuses()), all)
 	condition(n.WhenCond)
@@ -96,6 +101,9 @@ func (p *Program) Fingerprint(node int) string {
 	for _, r := range n.Rules {
 		fields = append(fields, fmt.Sprint(r.Codes, r.MaxAttempts, r.Backoff, r.Edge, r.OnError))
 	}
+	if n.Computed != nil {
+		fields = append(fields, fmt.Sprint(n.Plans))
+	}
 	if n.Block != nil {
 		fields = append(fields, n.Block.Program.Hash)
 	}
@@ -137,7 +145,10 @@ func (p *Program) readsValues(n *ProgramNode) bool {
 // reads reports whether a node may read a value through its input, foreach, `when`, or outgoing conditions.
 func (n *ProgramNode) reads(root RefRoot) bool {
 	reads := func(c *Condition) bool { return c != nil && strings.Contains(c.Text, string(root)) }
-	return n.Input != nil && slices.ContainsFunc(n.Input.References(), func(r TemplateRef) bool { return r.Root == root }) ||
+	template := func(t *Template) bool {
+		return t != nil && slices.ContainsFunc(t.References(), func(r TemplateRef) bool { return r.Root == root })
+	}
+	return template(n.Input) || template(n.Computed) ||
 		n.Foreach != nil && strings.Contains(n.Foreach.Text, string(root)) || reads(n.WhenCond) ||
 		slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return reads(e.Cond) })
 }
