@@ -48,7 +48,7 @@ func subPlan(k *compiler, n *walk.ProgramNode, s *spec) {
 	}
 }
 
-// planName checks one plan that a step runs: its name, and as far as the server knows the plan, the input.
+// planName checks one plan that a step runs: its name, and if the plan is stored, the input.
 func planName(k *compiler, n *walk.ProgramNode, s *spec, name string, at *tree) {
 	key, version, versioned := strings.Cut(name, "@")
 	switch {
@@ -56,14 +56,16 @@ func planName(k *compiler, n *walk.ProgramNode, s *spec, name string, at *tree) 
 		k.r.error(at, s.ID, "node.plan_missing", message.New("add plan: with the id of a plan, or id@version"),
 			"step %s names no plan", jsonvalue.Quote(s.ID))
 	case versioned && !validVersion(version):
-		k.r.error(at, s.ID, "node.plan_version", message.New("write it like billing@3"), "invalid plan version %s", jsonvalue.Quote(version))
+		k.r.error(at, s.ID, "node.plan_version", message.New("write it like billing@3"), "invalid plan version %s",
+			jsonvalue.Quote(version))
 	case key == k.d.ID && !versioned:
 		k.r.warn(at, s.ID, "subplan.recursion", message.New("add a condition that ends it; at most 8 levels run"),
 			"the plan runs itself")
 	case k.c != nil && k.c.Plan != nil:
 		info, ok := k.c.Plan(name)
 		if !ok {
-			k.r.warn(at, s.ID, "subplan.unknown", message.New("store it before a run starts"), "the plan %s is not stored", jsonvalue.Quote(name))
+			k.r.warn(at, s.ID, "subplan.unknown", message.New("store it before a run starts"), "the plan %s is not stored",
+				jsonvalue.Quote(name))
 			return
 		}
 		planInput(k, n, s, name, info)

@@ -148,7 +148,8 @@ func (k *compiler) nodes(defaults Defaults) {
 	k.p.Nodes = make([]walk.ProgramNode, len(k.specs))
 	for i := range k.specs {
 		s, n := &k.specs[i], &k.p.Nodes[i]
-		*n = walk.ProgramNode{ID: s.ID, Index: i, Type: resolveType(s.Type), TypeName: s.Type, Tool: s.Tool, Agent: s.Agent, Plan: s.Plan,
+		*n = walk.ProgramNode{ID: s.ID, Index: i, Type: resolveType(s.Type), TypeName: s.Type, Tool: s.Tool, Agent: s.Agent,
+			SubPlan:  walk.SubPlan{Plan: s.Plan},
 			Metadata: s.Metadata, MaxParallel: cmp.Or(s.MaxParallel, defaultMaxParallel), MaxVisits: cmp.Or(s.MaxVisits, 1),
 			Effect: s.Effect, Finally: s.finally, EndsOK: s.Ends == endsOK,
 			Output:    walk.NodeOutput{Schema: s.OutputSchema, ForGate: s.gateSchema, Product: s.product},

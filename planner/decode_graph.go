@@ -63,8 +63,9 @@ func decodeNode(d *Document, key, t *tree, r *reporter) Node {
 	id := key.text
 	o := newObject(t, r, "node", id)
 	n := Node{ID: o.text("id"), Type: o.text("type"), Tool: o.text("tool"), Agent: o.text("agent"), Plan: o.text("plan"),
-		Plans: o.texts("plans"), Input: o.value("input"), Metadata: o.strings("metadata"), Retry: decodeRetry(o), Timeout: o.duration("timeout"),
-		OnReject: o.text("on_reject"), Effect: walk.Effect(o.text("effect")), Needs: o.texts("needs"), Race: o.texts("race"),
+		Plans: o.texts("plans"), Input: o.value("input"), Metadata: o.strings("metadata"), Retry: decodeRetry(o),
+		Timeout: o.duration("timeout"), OnReject: o.text("on_reject"), Effect: walk.Effect(o.text("effect")),
+		Needs: o.texts("needs"), Race: o.texts("race"),
 		Foreach: o.value("foreach"), MaxParallel: int(o.integer("max_parallel", 1, 10_000)),
 		MaxVisits: int(o.integer("max_visits", 1, 1_000_000)), OutputSchema: o.value("output_schema")}
 	n.After, n.When = decodeWhen(o)

@@ -144,8 +144,8 @@ func inline(plan *yaml.Node) {
 		return &yaml.Node{}
 	}
 	short := func(n *yaml.Node) {
-		for _, list := range []*yaml.Node{at(n, "needs"), at(n, "race"), at(n, "plans"), at(n, "dependencies"), at(at(n, "retry"), "backoff"),
-			at(at(n, "retry"), "backoffMs")} {
+		for _, list := range []*yaml.Node{at(n, "needs"), at(n, "race"), at(n, "plans"), at(n, "dependencies"),
+			at(at(n, "retry"), "backoff"), at(at(n, "retry"), "backoffMs")} {
 			if list.Kind == yaml.SequenceNode {
 				list.Style = yaml.FlowStyle
 			}

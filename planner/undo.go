@@ -81,7 +81,8 @@ func compileUndo(k *compiler, n *walk.ProgramNode, s *spec, defaults Defaults) {
 		return
 	}
 	c := &walk.ProgramNode{ID: s.ID, Index: n.Index, Type: resolveType(u.Type), TypeName: u.Type, Tool: u.Tool, Agent: u.Agent,
-		Plan: u.Plan, Metadata: u.Metadata, MaxVisits: 1, Effect: u.Effect, StepFacts: walk.StepFacts{Skill: u.skill, Task: u.task}}
+		SubPlan: walk.SubPlan{Plan: u.Plan}, Metadata: u.Metadata, MaxVisits: 1, Effect: u.Effect,
+		StepFacts: walk.StepFacts{Skill: u.skill, Task: u.task}}
 	k.template(c, u)
 	k.action(c, u)
 	k.attempts(c, u, Defaults{Retry: defaults.Retry, Timeout: defaults.Timeout})

@@ -45,7 +45,7 @@ func (r *Reader) CheckPlan(src []byte, f planner.Format) (*planner.Document, pla
 	return checkPlan(r.withPlans(r.compiler().catalog()), src, f)
 }
 
-// withPlans returns a catalog that also knows the stored plans.
+// withPlans returns a catalog with the stored plans.
 func (r *Reader) withPlans(catalog *planner.Catalog) *planner.Catalog {
 	if catalog == nil {
 		return nil

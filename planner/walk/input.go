@@ -80,7 +80,7 @@ func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (str
 		return nil, (&Failure{Code: CodeFailed, Permanent: true, NoEffect: true}).WithMessage("%s", w.p.errNotOpen(k))
 	}
 	n := &w.p.Nodes[k.Node]
-	s, err := w.visitScope(v, item)
+	s, err := visitScope(w, v, item)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (str
 }
 
 // visitScope is what references in the input of a visit, or of one item of it, can read.
-func (w *Walk) visitScope(v *visit, item int) (*scope, *Failure) {
+func visitScope(w *Walk, v *visit, item int) (*scope, *Failure) {
 	s := w.scope(v.last)
 	if item < 0 {
 		return &s, nil
@@ -130,7 +130,7 @@ func ChildPlan(w *Walk, k VisitKey, item int) (string, *Failure) {
 	if n.Computed == nil || v == nil {
 		return n.Plan, nil
 	}
-	s, f := w.visitScope(v, item)
+	s, f := visitScope(w, v, item)
 	if f != nil {
 		return "", f
 	}

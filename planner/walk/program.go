@@ -74,13 +74,8 @@ type ProgramNode struct {
 	TypeName string // the type as written in the document
 	Tool     string
 	Agent    string
-	Plan     string
-	// Computed gives the name of the plan when the node starts: one of Plans. It is nil if Plan is the name.
-	Computed *Template
-	Plans    []string
+	SubPlan
 	Metadata map[string]string
-	// Block holds the steps of a node with do:. Its Type is "plan", because a child run executes them.
-	Block *Block
 
 	// Input is the compiled input. It is nil if the node has none and receives `last`.
 	Input  *Template
@@ -111,6 +106,16 @@ type ProgramNode struct {
 	Undo *ProgramNode
 
 	StepFacts
+}
+
+// SubPlan is what a node of type plan runs in a child run: a plan, or a block.
+type SubPlan struct {
+	Plan string // as key or key@version
+	// Computed gives the name of the plan when the node starts: one of Plans. It is nil if Plan is the name.
+	Computed *Template
+	Plans    []string
+	// Block holds the steps of a node with do:.
+	Block *Block
 }
 
 // Join is the rule that starts a node when other nodes have ended.

@@ -1,6 +1,7 @@
 package plans_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -26,5 +27,9 @@ func TestAPlanWithABlock(t *testing.T) {
 		t.Fatalf("%d children, %v", len(children), err)
 	}
 	webtest.Has(t, b.Get("/runs/"+children[0].ID), "the run of the block", `href="/plans/orders%2Fship"`)
-	webtest.Has(t, b.Get("/plans/orders%2Fship"), "the block", "orders/ship", "label")
+	page := b.Get("/plans/orders%2Fship")
+	webtest.Has(t, page, "the block", "orders/ship", "label", `href="/plans/orders"`, "Open plan orders")
+	if strings.Contains(page.Body, "/edit?base=") || strings.Contains(page.Body, "/start") {
+		t.Error("a block can be edited or started apart from its plan")
+	}
 }

@@ -125,6 +125,11 @@ func (b *planPage) tabs() {
 // actions fills in the actions that the user may perform: the first two next to the name, the
 // others in a menu.
 func (b *planPage) actions() {
+	if b.stored.Stage == domain.StageBlock { // it changes and starts with the plan that contains it
+		plan := walk.PlanOf(b.stored.Key)
+		b.page.Actions = []kit.Link{{Text: b.T("Open plan %s", plan), Href: link.Plan(plan)}}
+		return
+	}
 	more := func(l kit.Link) { b.page.More = append(b.page.More, l) }
 	if b.Principal.Role.Includes(domain.RoleOperator) {
 		b.page.Start = kit.Link{Text: b.T("Start…"), Href: b.path + "/start", Primary: true}
