@@ -65,7 +65,7 @@ func TestQuestionsFindTheirAnswers(t *testing.T) {
 		"change port":                 "faq#how-do-i-change-the-port",
 		"reset password":              "guides/access#reset-a-password",
 		"run is in doubt what now":    "troubleshooting#a-step-is-in-doubt",
-		"limit cost":                  "guides/agents#limits",
+		"limit cost":                  "guides/budgets",
 		"disk full":                   "troubleshooting#the-disk-is-full",
 		"upgrade":                     "guides/backups#upgrade",
 		"call from Go":                "faq#how-do-i-call-kairosd-from-go-or-another-language",
