@@ -100,7 +100,7 @@ func (s *server) handlers(ctx context.Context, ln net.Listener) (handler, local 
 	}
 	perSecond := func() int { return cmp.Or(s.now().cfg.Hooks.Rate, domain.HookRate) }
 	hooks := hook.New(hook.Config{Store: s.store, Rate: perSecond, Engine: s.engine, Log: s.log, Mask: s.masks.Mask,
-		Announce: s.engine.Announce,
+		Announce:    s.engine.Announce,
 		CallbackKey: assemble.CallbackKey(s.store), Secret: func(name string) (string, bool) { return s.now().secrets.ForHook(name) }})
 	events := site.ServeEvents(hooks, s.cfg.Hooks.Listen != "", func() string { return s.now().cfg.Hooks.URL }, perSecond)
 	closeEvents, err := s.serveEvents(ctx, events)
