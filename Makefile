@@ -11,12 +11,12 @@ VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 RELEASE ?= $(shell git describe --tags --match 'v[0-9]*' 2>/dev/null || echo 0.0.0-dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/buildinfo.Version=$(VERSION)
 # Packages with concurrency, to test with the race detector.
-RACE := ./planner/... ./agent ./internal/a2aserver ./internal/app ./internal/schedule ./internal/assemble ./internal/daemon ./internal/demo ./internal/hook ./internal/auth ./internal/client ./internal/bulk ./internal/circuit ./internal/conversation \
+RACE := ./planner/... ./agent ./internal/a2aserver ./internal/mcpserver ./internal/budget ./internal/app ./internal/schedule ./internal/assemble ./internal/daemon ./internal/demo ./internal/hook ./internal/auth ./internal/client ./internal/bulk ./internal/circuit ./internal/conversation \
 	./internal/draft ./internal/events ./internal/handler ./internal/mcp ./internal/metric/... ./internal/notify ./internal/tool ./internal/api ./web/locale ./web/home ./web/approvals ./web/runs
 # Of the CLI, the tests of the daemon and its listeners: a command is one goroutine.
 RACE_CLI := Daemon|Serve|Socket|Stream|Connections|SlowClients|ServiceManager|Maintenance|SafeMode|ALog|ASecretIsRotated
 # Of the store, the tests that commit, read, and back up concurrently.
-RACE_STORE := WithoutAGap|UnderLoad|WhileWorkContinues|CommitTogether|Conformance|TheStoreIsTheModel|FullDisk|Malformed|Anchor
+RACE_STORE := WithoutAGap|UnderLoad|WhileWorkContinues|CommitTogether|Conformance|TheStoreIsTheModel|FullDisk|MalformedPage|Anchor
 # Of the dashboard the tests of what runs next to a request: event streams, logins, and people who act at once.
 RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoAuthors|DoneOnce|Home|Throttled
 
