@@ -87,13 +87,16 @@ var (
 	withinBudget = kit.Word("ok", "i-ok", locale.Mark("below its lines"), true)
 	overSoft     = kit.Word("need", "i-need", locale.Mark("above the soft line"), false)
 	degraded     = kit.Word("need", "i-need", locale.Mark("uses the cheaper model"), false)
+	runsWait     = kit.Word("need", "i-need", locale.Mark("runs wait"), false)
 	usedUp       = kit.Word("fail", "i-fail", locale.Mark("used up"), false)
 )
 
 func budgetStatus(b domain.BudgetState) kit.Status {
 	switch used := b.Window.Used; {
-	case b.Waiting > 0 || b.Hard > 0 && used >= b.Limit():
+	case b.Hard > 0 && used >= b.Limit():
 		return usedUp
+	case b.Waiting > 0:
+		return runsWait
 	case b.Degrade > 0 && used >= b.Degrade:
 		return degraded
 	case b.Soft > 0 && used >= b.Soft:

@@ -36,8 +36,10 @@ func TestABudget(t *testing.T) {
 		"id: ask\nnodes:\n  a: {type: llm, input: \"What is 6 times 7?\"}\n  b: {type: llm, input: \"And 7 times 8?\", needs: [a]}\n")
 	run := webtest.StartUntil(t, site, "ask", domain.WaitBudget)
 	page := b.Get("/agents/budgets/team")
-	webtest.HasTexts(t, page, http.StatusOK, "used up", "/runs/"+run.ID, "tokens of 12 tokens", "Windows with usage")
-	webtest.HasTexts(t, b.Get("/agents/budgets"), http.StatusOK, "team", "tokens of 12 tokens", "used up")
+	webtest.HasTexts(t, page, http.StatusOK, "runs wait", "/runs/"+run.ID, "tokens of 12 tokens", "Windows with usage")
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID), http.StatusOK, "The budget team is raised, or its next window begins",
+		"/agents/budgets/team/raise")
+	webtest.HasTexts(t, b.Get("/agents/budgets"), http.StatusOK, "team", "tokens of 12 tokens", "runs wait")
 	webtest.HasTexts(t, b.Get("/runs/"+run.ID), http.StatusOK, "budget team")
 	webtest.HasTexts(t, b.Get("/agents/budgets/team/raise"), http.StatusOK, "the oldest waiting run continues", "Waiting runs")
 	webtest.HasTexts(t, send(t, b, "/agents/budgets/team/raise", `name="amount"`, "amount", "much"), http.StatusUnprocessableEntity,

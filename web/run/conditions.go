@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"net/url"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/app"
@@ -95,6 +96,15 @@ func (b *headPart) untilOn(w *Why) {
 		if len(b.Detail.Waits) == 1 && wait.Due.IsZero() && wait.Event == "" && kit.Escape(wait.Message) == w.Headline &&
 			wait.Reason != domain.WaitBudget {
 			break // the headline shows the same
+		}
+		if wait.Budget != "" {
+			c := condition(false, b.T("The budget %s is raised, or its next window begins", kit.Escape(wait.Budget)))
+			c.Seen = append(c.Seen, b.T("until %s", b.Time(wait.Due).Text))
+			if b.May(app.RaiseBudget) {
+				c.Link = kit.Link{Text: b.T("Raise it…"), Href: "/agents/budgets/" + url.PathEscape(wait.Budget) + "/raise", Dialog: true}
+			}
+			w.Conditions = append(w.Conditions, c)
+			continue
 		}
 		if wait.Reason == domain.WaitBudget {
 			b.untilWithin(w)
