@@ -59,9 +59,6 @@ func blockTree(t *tree, n Node) *tree {
 	if n.Foreach != nil {
 		out.set("each", &tree{kind: treeBool, text: "true"})
 	}
-	if n.Timeout > 0 {
-		out.set("timeout", &tree{kind: treeString, text: n.Timeout.String()})
-	}
 	return out
 }
 
@@ -88,7 +85,7 @@ func sealBlocks(d *Document) {
 			}
 		}
 		g := *b.Graph
-		g.ID, g.Each, g.Timeout = b.ID, n.Foreach != nil, n.Timeout
+		g.ID, g.Each = b.ID, n.Foreach != nil
 		g.Values, g.Defaults, g.Strict, g.OnFailure = d.Graph.Values, d.Graph.Defaults, d.Graph.Strict, d.Graph.OnFailure
 		b.Graph = &g
 		b.seal()

@@ -73,7 +73,7 @@ func TestTheSettingsOfABlock(t *testing.T) {
 	if ship.Type != walk.TypePlan || ship.MaxAttempts != 1 || inner.MaxAttempts != 4 || inner.Timeout.String() != "30s" {
 		t.Errorf("attempts of the block: %d, of its steps: %d in %s", ship.MaxAttempts, inner.MaxAttempts, inner.Timeout)
 	}
-	if got := ship.Block.Program.Start.Timeout.String(); got != "10m0s" {
+	if got := ship.Timeout.String(); got != "10m0s" {
 		t.Errorf("timeout of the block: %s", got)
 	}
 	stored, problems := planner.Parse(ship.Block.Source, planner.WithLenientRules())

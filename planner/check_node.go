@@ -189,6 +189,9 @@ func (k *compiler) unused(n *walk.ProgramNode, s *spec) {
 	if len(s.Needs) > 0 && s.MaxVisits > 1 {
 		k.r.warn(s.field("max_visits"), s.ID, "node.max_visits_unused", message.New("remove it"), "a step with needs runs only once")
 	}
+	if s.Timeout > 0 && (n.Type == walk.TypeWait || n.Type == walk.TypeApproval) {
+		warn("timeout", message.New("write timeout: in its input"))
+	}
 	if n.Type == walk.TypeFail {
 		checkFailInput(k.r, s)
 	}

@@ -97,7 +97,7 @@ func (c *childRuns) ensure(id, hash string, input domain.RawJSON, ref domain.Par
 	ctx := context.WithoutCancel(c.e.base)
 	child, err := c.create(ctx, id, hash, input, ref)
 	if _, early := c.cancelledEarly.LoadAndDelete(id); early && err == nil {
-		c.cancel(id)
+		c.cancel(id, false)
 		return
 	}
 	if err != nil {
@@ -162,17 +162,24 @@ func (m childMsg) apply(a *runner) {
 	if ev.Child = child; ev.Err == nil {
 		ev.Err = err
 	}
-	ev.CancelledHere = ev.Err == nil && m.refused == nil && child.Status == domain.RunCancelled && a.e.children.cancelledByItsParent(m.run)
+	if ev.Err == nil && m.refused == nil && child.Status == domain.RunCancelled && a.e.children.cancelledByItsParent(m.run) {
+		v, err := a.e.View(context.WithoutCancel(a.e.base), m.run)
+		ev.CancelledHere, ev.InDoubt = true, err != nil || len(v.State.UnresolvedDoubts()) > 0
+	}
 	a.handle(ev)
 }
 
-// cancelledByItsParent reports whether cancel, and not a person, cancelled the run last.
+// cancelledByItsParent reports whether cancel, and not a person, cancelled the run last. A resume after that
+// does not count.
 func (c *childRuns) cancelledByItsParent(run string) bool {
 	rows, err := c.e.store.Journal(context.WithoutCancel(c.e.base), run, 0)
 	if err != nil {
 		return false
 	}
 	for _, r := range slices.Backward(rows) {
+		if r.Kind == domain.EntryReset {
+			return false
+		}
 		var p runstate.RunActionDecision
 		if r.Kind == domain.EntryAction && json.Unmarshal(r.Decision, &p) == nil && p.Action == runstate.RunActionCancel {
 			return r.Actor == domain.System.Name
@@ -181,15 +188,23 @@ func (c *childRuns) cancelledByItsParent(run string) bool {
 	return false
 }
 
-// cancel cancels a child run. If the child does not exist yet, ensure cancels it later.
-func (c *childRuns) cancel(id string) {
+// cancel cancels a child run. If the child does not exist yet, ensure cancels it later. A second call does
+// nothing, because a second cancellation would stop the finally steps of the child.
+func (c *childRuns) cancel(id string, overdue bool) {
 	c.cancelledEarly.Store(id, true)
 	if _, err := c.e.store.Run(c.e.base, id); domain.CodeOf(err) == domain.CodeNotFound {
 		return
 	}
 	c.cancelledEarly.Delete(id)
+	if c.cancelledByItsParent(id) {
+		return
+	}
+	reason := "the parent run no longer needs it"
+	if overdue {
+		reason = "the timeout of the step in the parent run has passed"
+	}
 	_, err := c.e.Act(context.WithoutCancel(c.e.base), domain.System,
-		domain.ActionRequest{Run: id, Action: domain.ActionCancel, Reason: "the parent run no longer needs it"})
+		domain.ActionRequest{Run: id, Action: domain.ActionCancel, Reason: reason})
 	switch domain.CodeOf(err) {
 	case "", domain.CodeConflict, domain.CodeNotFound, domain.CodeUnavailable:
 	default:
@@ -206,7 +221,7 @@ func (c *childRuns) cancelExcept(run string, needed []string) {
 	}
 	for _, id := range children {
 		if !slices.Contains(needed, id) {
-			c.e.background(func() { c.cancel(id) })
+			c.e.background(func() { c.cancel(id, false) })
 		}
 	}
 }

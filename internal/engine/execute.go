@@ -124,7 +124,7 @@ func (a *runner) execute(task runstate.Task, err error) {
 	case runstate.StartChild:
 		a.e.background(func() { a.e.children.ensure(t.ID, t.Hash, t.Input, t.Parent, t.Resume) })
 	case runstate.CancelChild:
-		a.e.background(func() { a.e.children.cancel(t.ID) })
+		a.e.background(func() { a.e.children.cancel(t.ID, t.Overdue) })
 	case runstate.CancelOtherChildren:
 		a.e.children.cancelExcept(a.id, t.Needed)
 	case runstate.FindRoom:

@@ -56,8 +56,11 @@ type (
 		Parent   domain.ParentRef
 		Resume   bool
 	}
-	// CancelChild cancels a child run.
-	CancelChild struct{ ID string }
+	// CancelChild cancels a child run. Overdue reports that the timeout of its step has passed.
+	CancelChild struct {
+		ID      string
+		Overdue bool
+	}
 	// CancelOtherChildren cancels the child runs that have not ended, except those in Needed.
 	CancelOtherChildren struct{ Needed []string }
 

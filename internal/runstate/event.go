@@ -174,8 +174,9 @@ type (
 		Err   error // it cannot be created or read
 		// Refused is the reason why an ended child cannot be resumed, or nil.
 		Refused error
-		// CancelledHere is set if this run cancelled the child.
-		CancelledHere bool
+		// CancelledHere is set if this run cancelled the child. InDoubt is then set if a step of the child is
+		// in doubt.
+		CancelledHere, InDoubt bool
 	}
 )
 

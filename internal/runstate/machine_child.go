@@ -2,6 +2,7 @@ package runstate
 
 import (
 	"errors"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -22,10 +23,20 @@ func (ev *ChildReady) handle(m *Machine) error {
 		node := &m.Program.Nodes[w.Node]
 		child := DerivedID("child", m.Run.ID, m.State.IdempotencyName(node.ID), w.Visit, w.Item, w.Retries)
 		resume := w.Attempt > 0 // an earlier opening of this visit may have created it
-		addWait(m, w, domain.WaitChild, input, func(e *domain.Entry) { e.Ref = child })
+		limit := m.State.WithOverrides(w.VisitKey, node).Timeout
+		addWait(m, w, domain.WaitChild, input, func(e *domain.Entry) {
+			if e.Ref = child; limit > 0 {
+				e.DueAt = e.At.Add(max(limit.Truncate(time.Microsecond), time.Microsecond))
+			}
+		})
 		m.doAfter(startChild(m, w, ev.Hash, resume))
 	})
 	return nil
+}
+
+// childOverdue reports whether the timeout of a step has passed that waits for its child run.
+func childOverdue(m *Machine, w *Step) bool {
+	return w.Phase == PhaseWaiting && w.Reason == domain.WaitChild && !w.Due.IsZero() && !w.Due.After(m.env.Now)
 }
 
 // startChild returns the task that creates the child run of a step.
@@ -78,8 +89,9 @@ func (ev *ChildEnded) handle(m *Machine) error {
 		return nil
 	}
 	node := &m.Program.Nodes[w.Node]
+	overdue := childOverdue(m, w) && ev.CancelledHere
 	if hash := childVersion(m.State, w); ev.CancelledHere && ev.Err == nil && ev.Refused == nil && hash != "" &&
-		!m.State.StoppedWithRun(w) {
+		!m.State.StoppedWithRun(w) && !overdue {
 		// The run was resumed before its cancellation had reached the child.
 		m.do(startChild(m, w, hash, true))
 		return nil
@@ -104,8 +116,13 @@ func (ev *ChildEnded) handle(m *Machine) error {
 	}
 	plan, _ := walk.ChildPlan(m.State.Walk, w.VisitKey, w.Item)
 	f := ev.failure(node, plan, err)
-	m.add(e)
 	node = m.State.WithOverrides(w.VisitKey, node)
+	if overdue && f.Code == walk.CodeChildCancelled {
+		f.Code, f.Permanent = walk.CodeTimeout, ev.InDoubt
+		f.WithMessage("timed out after %s; %s", node.Timeout, f.Localize())
+	}
+	m.dueDirty = true
+	m.add(e)
 	if most, _ := node.Retries(f.Code); f.Permanent || m.State.StoppedWithRun(w) || w.FailedAttempts+1 >= most {
 		m.final(w, domain.NodeFailed, nil, f, fill)
 		return nil
@@ -131,8 +148,8 @@ func (ev *ChildEnded) failure(node *walk.ProgramNode, name string, err error) *d
 		f.Code = walk.CodeChildCancelled
 		f.WithMessage("run %s of %s was cancelled", domain.ShortID(ev.ID), plan)
 	case ev.Child.Error != nil:
-		if node.Block != nil {
-			f.Code = blockCode(ev.Child.Error.Code)
+		if node.Block != nil { // rules and edges of the step refer to the failure inside the block
+			f.Code = ev.Child.Error.Code
 		}
 		f.WithMessage("run %s of %s failed: %s", domain.ShortID(ev.ID), plan, ev.Child.Error.Localize())
 	default:
@@ -147,13 +164,4 @@ func (ev *ChildEnded) failure(node *walk.ProgramNode, name string, err error) *d
 		return f.WithMessage("%s; it cannot be resumed: %s", f.Localize(), ev.Refused)
 	}
 	return f
-}
-
-// blockCode returns the code with which a step fails whose block failed with a code. Rules and edges of the
-// step refer to the failure inside the block.
-func blockCode(code string) string {
-	if code == walk.CodeRunTimeout { // the timeout of the step is that of the child run
-		return walk.CodeTimeout
-	}
-	return code
 }

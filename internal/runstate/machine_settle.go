@@ -142,7 +142,7 @@ func withdraw(m *Machine, w *Step, by string, why domain.Message) {
 	case domain.WaitApproval:
 		closeApproval(m, w, by, why)
 	case domain.WaitChild:
-		m.doAfter(CancelChild{w.Ref})
+		m.doAfter(CancelChild{ID: w.Ref})
 	case domain.WaitSignal:
 		endSignalWait(m, w, "")
 	}

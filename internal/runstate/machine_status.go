@@ -146,16 +146,23 @@ func nextWake(m *Machine) time.Time {
 	case m.State.Paused || m.State.Held || m.State.Quarantined:
 		return time.Time{}
 	}
-	return nextWaitEnd(m)
+	return waitEnd(m, func(w *Step) bool { return retriesSoon(m, w) || childOverdue(m, w) })
 }
 
-// nextWaitEnd returns the time at which the earliest wait ends, or the time of the run. A due retry in the queue needs no
-// timer, because it starts when a slot is free. A timer in the past would fire repeatedly until
-// then.
+// nextWaitEnd returns the time at which the earliest wait ends, or the time of the run. It can be in the past
+// while a child run is being cancelled, so that a restart cancels it again.
 func nextWaitEnd(m *Machine) time.Time {
-	return earlier(budgetDue(m), earlier(deadline(m), m.State.NextDue(func(w *Step) bool {
-		return w.Reason == domain.WaitRetry && !w.Due.After(m.env.Now) && m.queue.contains(w.StepKey)
-	})))
+	return waitEnd(m, func(w *Step) bool { return retriesSoon(m, w) })
+}
+
+func waitEnd(m *Machine, quiet func(*Step) bool) time.Time {
+	return earlier(budgetDue(m), earlier(deadline(m), m.State.NextDue(quiet)))
+}
+
+// retriesSoon reports whether a due retry is in the queue. It needs no timer, because it starts when a slot
+// is free. A timer in the past would fire repeatedly until then.
+func retriesSoon(m *Machine, w *Step) bool {
+	return w.Reason == domain.WaitRetry && !w.Due.After(m.env.Now) && m.queue.contains(w.StepKey)
 }
 
 // finishRun completes the patch of a run that ends.

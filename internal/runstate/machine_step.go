@@ -255,6 +255,9 @@ func endWaits(m *Machine) {
 			expireApproval(m, w)
 		case domain.WaitSignal:
 			expireSignal(m, w)
+		case domain.WaitChild:
+			// The step fails when the child run has ended, so that a retry does not overlap with it.
+			m.do(CancelChild{ID: w.Ref, Overdue: true})
 		}
 	}
 }
