@@ -99,6 +99,9 @@ func TestEveryProblemHasACase(t *testing.T) {
 // TestCatalogOfBadDocuments checks that every row of the catalog of bad documents occurs in a
 // test, or in the list of packages that cover it.
 func TestCatalogOfBadDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow with the race detector, and starts nothing concurrently")
+	}
 	t.Parallel()
 	elsewhere := map[string]string{
 		"P44": "the API: ETags of stored plans",

@@ -208,6 +208,9 @@ func TestARepeatedCallEndsTheLoop(t *testing.T) {
 // Structured output is checked. The model may correct an invalid answer once (L01, L02). Without
 // output_schema, an answer that is one JSON value becomes that value.
 func TestAnswersBecomeValues(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow with the race detector, and starts nothing concurrently")
+	}
 	t.Parallel()
 	const schema = "nodes: {ask: {type: llm, output_schema: {type: object, required: [n], properties: {n: {type: integer}}}}}"
 	bad := scripted.Answer{Turn: turnAt(0), Text: "Sure! Here it is."}

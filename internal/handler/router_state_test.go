@@ -71,6 +71,9 @@ func TestToolsTakeArgumentsByNumberOrName(t *testing.T) {
 // A state without messages, or with a field of another type, fails every node of a router graph.
 // Validation rejects a plan with such a state.
 func TestAStateWithoutMessagesIsAnError(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow with the race detector, and starts nothing concurrently")
+	}
 	t.Parallel()
 	for _, typ := range []string{"router", "tools", "generator"} {
 		for state, want := range map[string]string{
