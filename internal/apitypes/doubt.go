@@ -15,6 +15,7 @@ type Doubt struct {
 	Visit          int               `json:"visit" doc:"The iteration of the step."`
 	Item           int               `json:"item" doc:"The index in a foreach; -1: none."`
 	Attempt        int               `json:"attempt" doc:"The attempt that is in doubt."`
+	Seq            int64             `json:"seq" doc:"The number of its first checkpoint."`
 	IdempotencyKey string            `json:"idempotencyKey,omitempty" doc:"The key that the attempt sent."`
 	Input          domain.RawJSON    `json:"input,omitempty" doc:"The input of the attempt."`
 	StartedAt      time.Time         `json:"startedAt"`

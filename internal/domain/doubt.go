@@ -11,6 +11,8 @@ type Doubt struct {
 	Visit   int
 	Item    int // -1 outside a foreach
 	Attempt int
+	// Seq is the number of the first journal row of the visit, or of the item.
+	Seq int64
 	// IdempotencyKey is the key that the attempt sent.
 	IdempotencyKey string
 	Input          RawJSON
@@ -39,6 +41,9 @@ func DoubtsIn(d RunDetail, node string) []Doubt {
 			e := &d.Journal[i]
 			if e.Node != w.Node || e.Visit != w.Visit || e.Item != w.Item || e.Attempt == 0 || e.Substep != 0 {
 				continue
+			}
+			if x.Seq == 0 {
+				x.Seq = e.Seq
 			}
 			if e.Attempt != x.Attempt {
 				x.Attempt, x.StartedAt = e.Attempt, e.At

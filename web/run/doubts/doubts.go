@@ -35,83 +35,37 @@ const (
 // doubts handles the requests of the page.
 type doubts struct{ *record.Request }
 
-// inDoubt is one step execution in doubt.
-type inDoubt struct {
-	run     domain.Run
-	step    *record.Step
-	attempt *record.Attempt
-	calls   []domain.OpenCall
-}
-
 // digest returns a hash of what the page shows, so that it changes with the attempt, its input, or
 // its calls.
-func (d inDoubt) digest() string {
+func digest(d domain.Doubt) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n%d\n%d\n%d\n%s\n%s\n", d.run.ID, d.step.Node, d.step.Visit, d.step.Item, d.attempt.Number, d.attempt.Key,
-		d.attempt.Input)
-	for _, c := range d.calls {
+	fmt.Fprintf(h, "%s\n%s\n%d\n%d\n%d\n%s\n%s\n", d.Run, d.Node, d.Visit, d.Item, d.Attempt, d.IdempotencyKey, d.Input)
+	for _, c := range d.Calls {
 		fmt.Fprintf(h, "%s\n%s\n%s\n", c.Tool, c.Arguments, c.IdempotencyKey)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// address returns the name of the step execution in a form.
-func (d inDoubt) address() string {
-	return fmt.Sprintf("%s/%d/%d/%d/%s", d.run.ID, d.step.Visit, d.step.Item, d.attempt.Number, d.digest())
+// address returns the name of an attempt in a form.
+func address(d domain.Doubt) string {
+	return fmt.Sprintf("%s/%d/%d/%d/%s", d.Run, d.Visit, d.Item, d.Attempt, digest(d))
 }
 
 // Count returns the number of executions of a step that are in doubt in a run.
-func Count(d domain.RunDetail, node string) int { return len(doubtsOf(d, node)) }
-
-// doubtsOf returns the executions of a step that are in doubt in a run.
-func doubtsOf(d domain.RunDetail, node string) (out []inDoubt) {
-	for _, st := range record.StepsOf(d.Run, d.Journal) {
-		a := st.Attempt("")
-		if st.Node != node || st.Status != domain.NodeInDoubt || a == nil || st.Last.Kind == domain.EntryResolve {
-			continue
-		}
-		x := inDoubt{run: d.Run, step: st, attempt: a}
-		for _, w := range d.Waits {
-			if w.Reason == domain.WaitInDoubt && w.Node == st.Node && w.Visit == st.Visit && w.Item == st.Item {
-				x.calls = w.Calls
-			}
-		}
-		out = append(out, x)
-	}
-	return out
-}
+func Count(d domain.RunDetail, node string) int { return len(domain.DoubtsIn(d, node)) }
 
 // alike returns the executions of a step that are in doubt, in one run or in all runs of a plan.
 // more is set if there are further ones.
-func (r doubts) alike() (list []inDoubt, more bool, err error) {
-	node, plan := r.Field("node"), r.Field("plan")
-	if node == "" || plan == "" {
+func (r doubts) alike() (list []domain.Doubt, more bool, err error) {
+	f := domain.DoubtFilter{Plan: r.Field("plan"), Node: r.Field("node"), Run: r.Field("run"), Page: domain.Page{Limit: doubtRuns}}
+	if f.Node == "" || f.Plan == "" {
 		return nil, false, domain.Errorf(domain.CodeInvalid, "the plan and the step are required")
 	}
-	var runs []domain.Run
-	if id := r.Field("run"); id != "" {
-		run, err := r.Reader.FindRun(r.Context, id)
-		if err != nil {
-			return nil, false, err
-		}
-		runs = append(runs, run)
-	} else {
-		found, err := r.Reader.Runs(r.Context, domain.RunFilter{
-			WaitReasons: []domain.WaitReason{domain.WaitInDoubt}, PlanKey: plan, Page: domain.Page{Limit: doubtRuns},
-		})
-		if err != nil {
-			return nil, false, err
-		}
-		runs, more = found.Items, found.Next != ""
+	found, err := r.App.Runs.Doubts(r.Context, r.Principal.Actor(), f)
+	if err != nil {
+		return nil, false, err
 	}
-	for _, run := range runs {
-		d, err := r.Engine.Detail(r.Context, run.ID)
-		if err != nil {
-			return nil, false, err
-		}
-		list = append(list, doubtsOf(d, node)...)
-	}
-	if len(list) > doubtsMost {
+	if list, more = found.Items, found.Next != ""; len(list) > doubtsMost {
 		list, more = list[:doubtsMost], true
 	}
 	return list, more, nil
@@ -156,24 +110,24 @@ func (r doubts) show(code int, problem string, outcomes []approval.Decided) erro
 }
 
 // item returns the row of a call in doubt.
-func (r doubts) item(d inDoubt) DoubtItem {
+func (r doubts) item(d domain.Doubt) DoubtItem {
 	v := DoubtItem{
-		Address: d.address(), Step: r.stepIn(d), Run: kit.Link{Text: r.T("Run %s", domain.ShortID(d.run.ID)), Href: "/runs/" + d.run.ID},
-		Key: d.attempt.Key, Sent: r.Time(d.attempt.Started),
+		Address: address(d), Step: stepIn(d), Run: kit.Link{Text: r.T("Run %s", domain.ShortID(d.Run)), Href: "/runs/" + d.Run},
+		Key: d.IdempotencyKey, Sent: r.Time(d.StartedAt),
 	}
-	facts, whole := approval.Facts(d.attempt.Input, doubtFacts)
+	facts, whole := approval.Facts(d.Input, doubtFacts)
 	if v.Facts = facts; !whole && len(facts) == 0 {
-		v.Text = record.Brief(d.attempt.Input)
+		v.Text = record.Brief(d.Input)
 	}
-	for _, c := range d.calls {
+	for _, c := range d.Calls {
 		v.Calls = append(v.Calls, kit.Fact{Term: kit.Escape(c.Tool), Text: record.Brief(c.Arguments) + " · " + c.IdempotencyKey})
 	}
 	return v
 }
 
 // stepIn returns a link to the step on the page of its run.
-func (r doubts) stepIn(d inDoubt) kit.Link {
-	return kit.Link{Text: d.step.Label(), Href: fmt.Sprintf("/runs/%s?step=%d#inspector", d.run.ID, d.step.Seq)}
+func stepIn(d domain.Doubt) kit.Link {
+	return kit.Link{Text: record.Label(d.Node, d.Visit, d.Item), Href: fmt.Sprintf("/runs/%s?step=%d#inspector", d.Run, d.Seq)}
 }
 
 // resolvedWords are the outcomes by action.
@@ -203,7 +157,7 @@ func (r doubts) resolve() error {
 			return r.show(http.StatusUnprocessableEntity, r.Sentence(err), nil)
 		}
 	}
-	known := map[string][]inDoubt{} // by run id, before any call is resolved
+	known := map[string][]domain.Doubt{} // by run id, before any call is resolved
 	var outcomes []approval.Decided
 	refused := 0
 	for _, address := range chosen {
@@ -225,7 +179,7 @@ func (r doubts) resolve() error {
 
 // resolveOne resolves one call, if it has not changed since it was shown.
 func (r doubts) resolveOne(
-	ctx context.Context, known map[string][]inDoubt, address string, req domain.ResolveRequest,
+	ctx context.Context, known map[string][]domain.Doubt, address string, req domain.ResolveRequest,
 ) (out approval.Decided, err error) {
 	parts := strings.Split(address, "/")
 	var numbers [3]int // visit, item, and attempt
@@ -245,21 +199,21 @@ func (r doubts) resolveOne(
 	}
 	list, ok := known[id]
 	if !ok {
-		d, err := r.Engine.Detail(ctx, id)
+		found, err := r.App.Runs.Doubts(ctx, r.Principal.Actor(), domain.DoubtFilter{Run: id, Node: req.Node})
 		if err != nil {
 			return out, err
 		}
-		list = doubtsOf(d, req.Node)
+		list = found.Items
 		known[id] = list
 	}
 	meta := r.Meta()
 	if meta.Key != "" {
 		meta.Key += ":" + address
 	}
-	at := slices.IndexFunc(list, func(d inDoubt) bool { return d.step.Visit == req.Visit && d.step.Item == req.Item })
+	at := slices.IndexFunc(list, func(d domain.Doubt) bool { return d.Visit == req.Visit && d.Item == req.Item })
 	if at >= 0 {
-		out.Request = r.stepIn(list[at])
-		if list[at].digest() != parts[4] {
+		out.Request = stepIn(list[at])
+		if digest(list[at]) != parts[4] {
 			out.Problem = r.T("It has changed since it was shown.")
 			return out, nil
 		}

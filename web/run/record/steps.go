@@ -240,15 +240,17 @@ func (st *Step) Attempt(number string) *Attempt {
 	return nil
 }
 
-func (st *Step) Label() string {
-	l := st.Node
-	if st.Visit > 1 {
-		l += fmt.Sprintf(" #%d", st.Visit)
+func (st *Step) Label() string { return Label(st.Node, st.Visit, st.Item) }
+
+// Label returns the name of an execution of a step, as "pay", "pay #2", or "pay [0]".
+func Label(node string, visit, item int) string {
+	if visit > 1 {
+		node += fmt.Sprintf(" #%d", visit)
 	}
-	if st.Item >= 0 {
-		l += fmt.Sprintf(" [%d]", st.Item)
+	if item >= 0 {
+		node += fmt.Sprintf(" [%d]", item)
 	}
-	return l
+	return node
 }
 
 // Until returns when the step ended, or now if it is active.
