@@ -131,8 +131,9 @@ WHERE id = @id AND last_seq = @before;
 
 -- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, message, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at, max_attempts, origin, fingerprint
-FROM runs WHERE public_id = @public_id;
+       running_us, deleted_at, max_attempts, origin, fingerprint, parent_run,
+       CAST(EXISTS (SELECT 1 FROM plans WHERE plans.id = runs.plan_id AND plans.stage = 'block') AS INTEGER) AS block
+FROM runs WHERE runs.public_id = @public_id;
 
 -- name: RunDetailOutput :exec
 UPDATE run_details SET output = @output, error_message = @error_message, error_text = @error_text, error_node = @error_node WHERE run_id = @run_id;

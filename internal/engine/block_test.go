@@ -164,6 +164,11 @@ func TestAResumeOfABlock(t *testing.T) {
 	if run.Status != domain.RunFailed || !strings.Contains(run.Error.Message, "of block group failed: ") {
 		t.Fatalf("%s: %+v", run.Status, run.Error)
 	}
+	// It is one failure, in one run.
+	groups, err := e.Store.FailureGroups(t.Context(), 10)
+	if err != nil || len(groups) != 1 || groups[0].Plan.Key != run.PlanKey || groups[0].Runs != 1 {
+		t.Errorf("%+v, %v", groups, err)
+	}
 	down.Store(false)
 	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
 		t.Fatal(err)

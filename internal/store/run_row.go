@@ -91,8 +91,10 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	if !final {
 		next.EndedAt = 0
 	}
+	// The run that started a child run decides what follows from its failure.
+	parents := next.ParentRun != "" && next.Status == string(domain.RunFailed)
 	next.Attention = core.Flag(
-		next.Origin != domain.OriginDry &&
+		next.Origin != domain.OriginDry && !parents &&
 			(core.NeedsAttention(next.Status, next.WaitReason, next.DeletedAt) || troubled(before, next, patch)),
 	)
 	n, err := p.update(w, before, next)
@@ -119,7 +121,8 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 			return 0, err
 		}
 	}
-	if final && !domain.RunStatus(before.Status).Final() && next.Origin != domain.OriginDry && next.Origin != domain.OriginUndo {
+	if final && !domain.RunStatus(before.Status).Final() && next.Origin != domain.OriginDry && next.Origin != domain.OriginUndo &&
+		next.Block == 0 {
 		w.tally.outcomes[endedKey{next.PlanID, core.SlotOf(next.EndedAt), next.VersionID, next.Status}]++
 	}
 	return n, nil

@@ -352,6 +352,8 @@ func (n *newRun) remember(w *writer, rowID int64, v dbsqlc.VersionOfRunRow, p db
 		Path:       p.Path,
 		VersionID:  v.ID,
 		Origin:     p.Origin,
+		ParentRun:  p.ParentRun,
+		Block:      v.Block,
 	}})
 }
 

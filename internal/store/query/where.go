@@ -65,7 +65,7 @@ func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 		q.also("(runs.status <> 'waiting' OR runs.wait_reason IN ("+core.Marks(len(f.WaitingFor))+"))", values(f.WaitingFor)...)
 	}
 	if f.Acknowledged {
-		q.also("runs.attention = 0")
+		q.also("runs.attention = 0 AND runs.parent_run = ''")
 	}
 	alsoMore(q, f)
 	if f.Text != "" && !q.byWords {

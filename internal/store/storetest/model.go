@@ -366,7 +366,7 @@ func (m *Model) patched(r domain.Run, p *domain.RunPatch) (domain.Run, error) {
 	}
 	same := before.Attention && before.Status == r.Status && before.WaitReason == r.WaitReason
 	switch {
-	case !r.DeletedAt.IsZero(), r.Dry():
+	case !r.DeletedAt.IsZero(), r.Dry(), r.Status == domain.RunFailed && r.Parent != nil:
 		r.Attention = false
 	case r.Status == domain.RunRunning && p.Silent != nil:
 		r.Attention = *p.Silent

@@ -1304,8 +1304,9 @@ func (q *Queries) RunRowsByTail(ctx context.Context, low string, high string) ([
 
 const RunState = `-- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, message, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at, max_attempts, origin, fingerprint
-FROM runs WHERE public_id = ?1
+       running_us, deleted_at, max_attempts, origin, fingerprint, parent_run,
+       CAST(EXISTS (SELECT 1 FROM plans WHERE plans.id = runs.plan_id AND plans.stage = 'block') AS INTEGER) AS block
+FROM runs WHERE runs.public_id = ?1
 `
 
 type RunStateRow struct {
@@ -1331,6 +1332,8 @@ type RunStateRow struct {
 	MaxAttempts int64
 	Origin      string
 	Fingerprint string
+	ParentRun   string
+	Block       int64
 }
 
 func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, error) {
@@ -1359,6 +1362,8 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 		&i.MaxAttempts,
 		&i.Origin,
 		&i.Fingerprint,
+		&i.ParentRun,
+		&i.Block,
 	)
 	return i, err
 }
