@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// undo returns the link to the undo of an ended run, if steps with an undo have completed. Steps of child
-// runs are not read here, so a completed step that ran another plan counts, too.
+// undo returns the link to the undo of an ended run, if steps with an undo have completed. Child runs are
+// not read here, so a step that ran another plan, or a block with an undo, counts, too.
 func (b *headPart) undo(link func(text, action string, primary bool) kit.Link) []kit.Link {
 	run := b.Detail.Run
 	if b.Program == nil || run.Parent != nil || run.Dry() || !run.DeletedAt.IsZero() || !run.PurgedAt.IsZero() {
@@ -23,12 +23,21 @@ func (b *headPart) undo(link func(text, action string, primary bool) kit.Link) [
 		}
 		n := &b.Program.Nodes[i]
 		undos = undos || n.Undo != nil && st.Status == domain.NodeCompleted
-		plans = plans || n.Type == walk.TypePlan
+		plans = plans || n.Type == walk.TypePlan && (n.Block == nil || hasUndo(n.Block.Program))
 	}
 	if !undos && !plans {
 		return nil
 	}
 	return []kit.Link{link(b.T("Undo…"), "undo", false)}
+}
+
+// hasUndo reports whether a step of the program, or of a block in it, has an undo, or runs another plan.
+func hasUndo(p *walk.Program) bool {
+	has := false
+	walk.EachNode(p, func(_ string, n *walk.ProgramNode) {
+		has = has || n.Undo != nil || n.Type == walk.TypePlan && n.Block == nil
+	})
+	return has
 }
 
 // undoActions returns the actions on an ended undo run. It has no rerun and no fork, which would undo steps
