@@ -23,7 +23,7 @@ RACE_STORE := WithoutAGap|UnderLoad|WhileWorkContinues|CommitTogether|Conformanc
 # Of the dashboard the tests of what runs next to a request: event streams, logins, and people who act at once.
 RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoAuthors|DoneOnce|HomeOfA|FailedSection|Throttled
 
-.PHONY: help build run test check lint-api race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln release release-deps release-test reproducible verify fmt fuzz bench load microbench million recovery clean
+.PHONY: help build run test check lint-api race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln release release-deps release-test reproducible verify fmt fuzz bench load microbench temporal-check million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -140,6 +140,10 @@ bench: ## compare kairosd with similar engines; prints one table (BENCH="-n 1 -w
 
 load: ## run the load tests at full size: 256 listeners, 10,000 queued runs, outputs of 31 MiB, 40,000 iterations in one run (minutes)
 	KAIROS_LOAD=1 $(GO) test -v -count=1 -timeout 30m -run 'TestManyListeners|TestBurst|TestLargeOutputs|TestLongRun' ./internal/engine
+
+temporal-check: ## test the module temporal/ in the test environment of its SDK
+	$(GO) -C temporal vet ./...
+	$(GO) -C temporal test ./...
 
 microbench: ## run the benchmarks of packages
 	$(GO) test -run xxx -bench . -benchmem ./planner ./planner/walk ./internal/store ./internal/engine ./internal/diagram

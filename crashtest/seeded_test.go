@@ -213,8 +213,8 @@ var bugs = []bug{
 		"./internal/handler",
 		"TestARetryDoesNotRepeatACompletedCall",
 	),
-	seed("a new idempotency key in every attempt", "internal/engine/attempt.go", "w.Visit, w.Item)}\n\tif s, ok",
-		"w.Visit, w.Item+1000*(w.Attempt+1))}\n\tif s, ok", "./crashtest", "TestKill"),
+	seed("a new idempotency key in every attempt", "internal/engine/attempt.go", "w.Visit, w.Item)\n\treturn newAttempt(",
+		"w.Visit, w.Item+1000*(w.Attempt+1))\n\treturn newAttempt(", "./crashtest", "TestKill"),
 	seed(
 		"a backup is not examined",
 		"internal/store/recovery/restore.go",

@@ -64,45 +64,9 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 			Suggest("a person decides on the dashboard or with kairos approve")
 		return p, e.denied(ctx, actor, "approval.decide", p.Run, object, err)
 	}
-	if p.Status != "pending" {
-		by := cmp.Or(p.DecidedBy, "the system")
-		if !p.Text.IsZero() {
-			return p, domain.Errorf(domain.CodeConflict, "the approval request was already %s by %s: %s", p.Status, by, p.Text)
-		}
-		return p, domain.Errorf(domain.CodeConflict, "the approval request was already %s by %s", p.Status, by)
-	}
-	if req.Digest != "" && req.Digest != p.Digest {
-		return p, domain.Errorf(domain.CodeStale, "the request has changed since you opened it").Suggest("read it again, then retry")
-	}
-	if req.RequestChanges {
-		switch {
-		case !p.MayAsk:
-			return p, domain.Errorf(domain.CodeInvalid, "only approval requests of agents support request_changes").
-				Suggest("approve or reject")
-		case req.Answer != "" || req.Approve || len(req.Values) > 0:
-			return p, domain.Errorf(domain.CodeInvalid, "send either an answer or a request for changes")
-		case strings.TrimSpace(req.Comment) == "":
-			return p, domain.Errorf(domain.CodeInvalid, "enter the changes that you request")
-		}
-	}
-	var answer domain.Answer
-	if !req.RequestChanges {
-		if answer, err = p.AnswerOf(req); err != nil {
-			return p, err
-		}
-	}
-	if !req.RequestChanges && !answer.Rejects() && len(p.Form) > 0 {
-		if len(req.Values) == 0 {
-			req.Values = domain.RawJSON("{}") // a form without any values
-		}
-		if err := versions.CheckStored(ctx, p.Form, req.Values, "answer"); err != nil {
-			return p, err
-		}
-	}
-	if len(req.Values) > 0 {
-		if _, err := jsonvalue.Decode(req.Values); err != nil {
-			return p, domain.Errorf(domain.CodeInvalid, "values: %w", err)
-		}
+	answer, err := CheckDecision(ctx, p, &req)
+	if err != nil {
+		return p, err
 	}
 	m := decideMsg{actor, req, answer, p, newReply[domain.Approval]()}
 	decided, err := askRun(ctx, e, p.Run, m, m.reply)
@@ -110,6 +74,53 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 		return p, err
 	}
 	return decided, nil
+}
+
+// CheckDecision returns the answer that a person gives to an approval request, or the error that refuses it. It adds
+// the values of an empty form to the decision.
+func CheckDecision(ctx context.Context, p domain.Approval, req *domain.DecideRequest) (answer domain.Answer, err error) {
+	if p.Status != "pending" {
+		by := cmp.Or(p.DecidedBy, "the system")
+		if !p.Text.IsZero() {
+			return answer, domain.Errorf(domain.CodeConflict, "the approval request was already %s by %s: %s", p.Status, by, p.Text)
+		}
+		return answer, domain.Errorf(domain.CodeConflict, "the approval request was already %s by %s", p.Status, by)
+	}
+	if req.Digest != "" && req.Digest != p.Digest {
+		return answer, domain.Errorf(domain.CodeStale, "the request has changed since you opened it").
+			Suggest("read it again, then retry")
+	}
+	if req.RequestChanges {
+		switch {
+		case !p.MayAsk:
+			return answer, domain.Errorf(domain.CodeInvalid, "only approval requests of agents support request_changes").
+				Suggest("approve or reject")
+		case req.Answer != "" || req.Approve || len(req.Values) > 0:
+			return answer, domain.Errorf(domain.CodeInvalid, "send either an answer or a request for changes")
+		case strings.TrimSpace(req.Comment) == "":
+			return answer, domain.Errorf(domain.CodeInvalid, "enter the changes that you request")
+		}
+	}
+	if !req.RequestChanges {
+		var err error
+		if answer, err = p.AnswerOf(*req); err != nil {
+			return answer, err
+		}
+	}
+	if !req.RequestChanges && !answer.Rejects() && len(p.Form) > 0 {
+		if len(req.Values) == 0 {
+			req.Values = domain.RawJSON("{}") // a form without any values
+		}
+		if err := versions.CheckStored(ctx, p.Form, req.Values, "answer"); err != nil {
+			return answer, err
+		}
+	}
+	if len(req.Values) > 0 {
+		if _, err := jsonvalue.Decode(req.Values); err != nil {
+			return answer, domain.Errorf(domain.CodeInvalid, "values: %w", err)
+		}
+	}
+	return answer, nil
 }
 
 // samePerson reports whether one person may be behind both names. A person does not become two

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
@@ -46,33 +47,62 @@ type attempt struct {
 	expected map[int]ExpectedUsage
 }
 
+// Task is an attempt as values: everything that its handler needs. [Executor.Execute] can execute it in a program
+// that does not have the run.
+type Task struct {
+	runstate.Attempt
+	// Call holds the values of the call. Its functions are not set.
+	Call     Call
+	Priority int // of the run
+	// Substeps are the recorded sub-steps, and Answers the answers to consent requests, by number.
+	Substeps map[int]domain.Entry
+	Answers  map[int]runstate.ConsentAnswer
+	// Limits are the active limits of the run, and Spent is what it has used before the attempt.
+	Limits domain.Limits
+	Spent  runstate.Spent
+}
+
+// TaskOf returns the next attempt of a step. input is its resolved input.
+func TaskOf(m *runstate.Machine, w *runstate.Step, effect walk.Effect, input any, now time.Time) Task {
+	node := m.State.WithOverrides(w.VisitKey, &m.Program.Nodes[w.Node])
+	t := Task{Priority: m.Run.Priority, Substeps: maps.Clone(w.Substeps), Answers: maps.Clone(w.Answers)}
+	t.Attempt = runstate.Attempt{StepKey: w.StepKey, Spec: node, Number: w.Attempt + 1, Effect: effect, StartedAt: now}
+	previous := previousResults(m.State, node.Index)
+	t.Call = Call{
+		RunID: m.Run.ID, PlanKey: planKey(m.Run, node), Owner: m.Run.Actor, Session: cmp.Or(m.Run.Session, m.Run.ID), Node: node,
+		Visit: w.Visit, Item: w.Item, Attempt: t.Number, Input: input, Last: m.State.Walk.Last(w.VisitKey),
+		Plan: m.State.Program, Request: m.State.Request,
+		Previous: func() []PreviousResult { return previous },
+	}
+	return t
+}
+
 func (p *preparation) newAttempt(h Handler, effect walk.Effect, input any) *attempt {
 	a, m, w := p.runner, p.m, p.step
-	node := m.State.WithOverrides(w.VisitKey, p.node)
-	t := &attempt{handlers: a.e.handlers, inbox: &a.inbox, run: a.id, handler: h, priority: m.Run.Priority}
-	t.Attempt = runstate.Attempt{StepKey: w.StepKey, Spec: node, Number: w.Attempt + 1, Effect: effect, StartedAt: a.e.now(),
-		IdempotencyKey: a.e.handlers.idempotencyKey(a.id, m.State.IdempotencyName(node.ID), w.Visit, w.Item)}
+	task := TaskOf(m, w, effect, input, a.e.now())
+	task.IdempotencyKey = a.e.handlers.idempotencyKey(a.id, m.State.IdempotencyName(task.Spec.ID), w.Visit, w.Item)
+	return newAttempt(a.e.base, a.e.handlers, &a.inbox, task, h)
+}
+
+// newAttempt connects a task with its handler and with the mailbox that it reports to.
+func newAttempt(base context.Context, hs *handlers, inbox *mailbox, task Task, h Handler) *attempt {
+	t := &attempt{handlers: hs, inbox: inbox, run: task.Call.RunID, handler: h, priority: task.Priority}
+	t.Attempt, t.call = task.Attempt, task.Call
+	t.call.IdempotencyKey = t.IdempotencyKey
 	if s, ok := h.(Stepped); ok {
 		t.Stepped = s.Stepped()
 	}
-	t.ctx, t.cancel = context.WithCancelCause(a.e.base)
+	t.ctx, t.cancel = context.WithCancelCause(base)
 	t.log.t = t
 	t.touch()
-	previous := previousResults(m.State, node.Index)
-	substeps, grants := maps.Clone(w.Substeps), maps.Clone(w.Answers)
-	t.call = Call{
-		RunID: a.id, PlanKey: planKey(m.Run, node), Owner: m.Run.Actor, Session: cmp.Or(m.Run.Session, a.id), Node: node,
-		Visit: w.Visit, Item: w.Item, Attempt: t.Number, Input: input, Last: m.State.Walk.Last(w.VisitKey),
-		Plan: m.State.Program, Request: m.State.Request, IdempotencyKey: t.IdempotencyKey,
-		Previous: func() []PreviousResult { return previous },
-		Log:      t.log.line, Progress: t.log.progress,
-	}
+	substeps, grants := task.Substeps, task.Answers
+	t.call.Log, t.call.Progress = t.log.line, t.log.progress
 	t.call.Stream = func(text string) {
 		t.touch()
 		t.handlers.live(t.event("node_text", map[string]any{"text": t.handlers.current().mask(text)}))
 	}
 	t.call.RecordUse = t.recordUse
-	if node.Type == walk.TypeTool && node.Tool != "" {
+	if node := t.Spec; node.Type == walk.TypeTool && node.Tool != "" {
 		t.recordUse(domain.UseTool, node.Tool)
 	}
 	t.call.Substep = func(n int, kind, digest string, effect walk.Effect, fn func() (any, domain.Usage, error)) (any, error) {

@@ -30,32 +30,46 @@ func (a *runner) findChild(k runstate.StepKey) {
 
 // versionOf returns the hash of the version that a plan step runs.
 func (c *childRuns) versionOf(m *runstate.Machine, k runstate.StepKey) (hash string, f *walk.Failure) {
-	node := &m.Program.Nodes[k.Node]
 	ctx := context.WithoutCancel(c.e.base)
-	fail := func(code, format string, args ...any) (string, *walk.Failure) {
-		return "", (&walk.Failure{Code: code, Node: node.ID}).WithMessage(format, args...)
-	}
+	node := &m.Program.Nodes[k.Node]
 	depth, err := c.depth(ctx, m.Run)
 	if err != nil {
-		return fail(codeUnknownPlan, "node %q: %s", node.ID, err)
+		return "", (&walk.Failure{Code: codeUnknownPlan, Node: node.ID}).WithMessage("node %q: %s", node.ID, err)
+	}
+	hash, f = ChildVersion(m, k, depth, func(name string) (string, error) { return c.e.Reader.Resolve(ctx, name) })
+	if f != nil || node.Block == nil {
+		return hash, f
+	}
+	if hash, err = c.storeBlock(ctx, m, node); err != nil {
+		return "", (&walk.Failure{Code: codeUnknownPlan, Node: node.ID}).
+			WithMessage("node %q: the block cannot be stored: %s", node.ID, err)
+	}
+	return hash, nil
+}
+
+// ChildVersion returns the hash of the version that a plan step runs. depth is the number of ancestors of the run. find
+// finds the version of a plan that the run has not pinned.
+func ChildVersion(m *runstate.Machine, k runstate.StepKey, depth int, find func(name string) (string, error)) (string, *walk.Failure) {
+	node := &m.Program.Nodes[k.Node]
+	fail := func(code, format string, args ...any) (string, *walk.Failure) {
+		return "", (&walk.Failure{Code: code, Node: node.ID}).WithMessage(format, args...)
 	}
 	if depth >= maxRecursion {
 		return fail(codeRecursion, "node %q: plans are nested more than %d deep", node.ID, maxRecursion)
 	}
 	if node.Block != nil {
-		if hash, err = c.storeBlock(ctx, m, node); err != nil {
-			return fail(codeUnknownPlan, "node %q: the block cannot be stored: %s", node.ID, err)
-		}
-		return hash, nil
+		return node.Block.Program.Hash, nil
 	}
 	name, f := walk.ChildPlan(m.State.Walk, k.VisitKey, k.Item)
 	if f != nil {
 		return "", f
 	}
-	if hash = m.State.Plans[name]; hash == "" {
-		if hash, err = c.e.Reader.Resolve(ctx, name); err != nil {
-			return fail(codeUnknownPlan, "node %q runs plan %q: %s", node.ID, name, err)
-		}
+	if hash := m.State.Plans[name]; hash != "" {
+		return hash, nil
+	}
+	hash, err := find(name)
+	if err != nil {
+		return fail(codeUnknownPlan, "node %q runs plan %q: %s", node.ID, name, err)
 	}
 	return hash, nil
 }
@@ -140,7 +154,7 @@ func (c *childRuns) create(ctx context.Context, id, hash string, input domain.Ra
 	if err != nil {
 		return domain.Run{}, err
 	}
-	if input, err = validInput(ctx, p, input); err != nil {
+	if input, err = ValidInput(ctx, p, input); err != nil {
 		return domain.Run{}, err
 	}
 	origin := "child"

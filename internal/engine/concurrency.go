@@ -17,16 +17,8 @@ func (s *starter) applyPlan(ctx context.Context, p *runstate.Compiled, n *domain
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalid, "input: %w", err)
 	}
-	labels, failure := p.RunLabels(input)
-	if failure != nil {
-		return startError("labels", failure)
-	}
-	if len(labels) > 0 {
-		maps.Copy(labels, n.Labels)
-		n.Labels = labels
-		if err := domain.CheckLabels(labels); err != nil {
-			return err
-		}
+	if n.Labels, err = LabelsOf(p, input, n.Labels); err != nil {
+		return err
 	}
 	rule, err := ruleOf(p, input)
 	if err != nil {
@@ -53,6 +45,19 @@ func (s *starter) applyPlan(ctx context.Context, p *runstate.Compiled, n *domain
 		n.Concurrency = nil
 	}
 	return err
+}
+
+// LabelsOf returns the labels of a new run: those of its plan, and the given ones.
+func LabelsOf(p *runstate.Compiled, input any, given map[string]string) (map[string]string, error) {
+	labels, failure := p.RunLabels(input)
+	if failure != nil {
+		return given, startError("labels", failure)
+	}
+	if len(labels) == 0 {
+		return given, nil
+	}
+	maps.Copy(labels, given)
+	return labels, domain.CheckLabels(labels)
 }
 
 // startError is the error of a setting of the plan that refers to something that the input does not have.

@@ -51,6 +51,15 @@ func (h *handlers) idempotencyKey(run, node string, visit, item int) string {
 		m = hmac.New(sha256.New, h.instanceKey())
 	}
 	defer h.hashes.Put(m)
+	return keyOf(m, run, node, visit, item)
+}
+
+// IdempotencyKey returns the key of a visit or item that is derived from the key of an instance.
+func IdempotencyKey(instance []byte, run, node string, visit, item int) string {
+	return keyOf(hmac.New(sha256.New, instance), run, node, visit, item)
+}
+
+func keyOf(m hash.Hash, run, node string, visit, item int) string {
 	m.Reset()
 	b := make([]byte, 0, 256)
 	b = append(append(append(b, run...), 0), node...)

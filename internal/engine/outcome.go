@@ -34,31 +34,38 @@ func (t *attempt) ending(cause error) runstate.AttemptEnding {
 }
 
 func (m doneMsg) apply(a *runner) {
-	t, err := m.attempt, m.err
+	t := m.attempt
 	if !a.returned(t) {
 		return
 	}
+	ev := &a.done // the machine does not keep events
+	*ev = m.event(a.e.current())
+	ev.Unreported, ev.Charges = a.settleCalls(t)
+	a.handle(ev)
+	*ev = runstate.AttemptDone{}
+	a.startWaitingCalls()
+	a.freeNodes()
+}
+
+// event returns the end of an attempt, without what its calls have reserved.
+func (m doneMsg) event(s *setup) runstate.AttemptDone {
+	t, err := m.attempt, m.err
 	cause := context.Cause(t.ctx)
 	t.cancel(nil)
 	if errors.Is(err, ErrBudget) {
 		cause = err
 	}
-	ev := &a.done // the machine does not keep events
-	*ev = runstate.AttemptDone{AttemptEnding: t.ending(cause)}
+	ev := runstate.AttemptDone{AttemptEnding: t.ending(cause)}
 	ev.Usage, ev.Agent, ev.Uses = m.result.Usage, m.result.Agent, t.takeUses()
-	ev.Unreported, ev.Charges = a.settleCalls(t)
 	if err != nil {
-		ev.Failure = a.e.current().failureOf(t, err)
+		ev.Failure = s.failureOf(t, err)
 	} else {
-		ev.Output, ev.Raw, ev.Unstorable = a.e.current().encodeOutput(t.Spec.ID, m.result.Output)
+		ev.Output, ev.Raw, ev.Unstorable = s.encodeOutput(t.Spec.ID, m.result.Output)
 	}
 	if c, ok := t.question(); ok && errors.Is(err, ErrApprovalPending) {
 		ev.Asked = &c
 	}
-	a.handle(ev)
-	*ev = runstate.AttemptDone{}
-	a.startWaitingCalls()
-	a.freeNodes()
+	return ev
 }
 
 // apply records the end of an abandoned attempt. A later result of its handler is late.

@@ -53,9 +53,9 @@ func (p *preparation) event() runstate.Event {
 		}
 		handler = constant(out)
 	} else {
-		h, ok := p.in.Registry.Handler(node)
-		if !ok {
-			return p.refused((&walk.Failure{Code: walk.CodeUnknownType}).WithMessage("no handler for steps of type %q", node.TypeName))
+		h, failure := p.in.handlerOf(node)
+		if failure != nil {
+			return p.refused(failure)
 		}
 		handler = h
 	}
@@ -63,10 +63,10 @@ func (p *preparation) event() runstate.Event {
 	if failure != nil {
 		return p.refused(failure)
 	}
-	if p.undone(input) {
+	if p.in.skips(m.Program, node, m.Run.Dry(), m.Run.Limits.Offline, input) {
 		return &runstate.DryStep{StepKey: w.StepKey, Input: input}
 	}
-	switch asked, failure := p.gate(input); {
+	switch asked, failure := p.in.gate(planKey(m.Run, node), node, input, w.Answers); {
 	case failure != nil:
 		return p.refused(failure)
 	case asked != nil:
@@ -101,44 +101,60 @@ func (p *preparation) dispatch(input any) (any, *walk.Failure) {
 	if p.node.Type != walk.TypeTool || p.in.Secrets == nil && !p.m.Program.Callback {
 		return input, nil
 	}
-	return p.m.State.Walk.DispatchInput(p.step.VisitKey, p.step.Item, func(name string) (string, bool) {
+	return p.m.State.Walk.DispatchInput(p.step.VisitKey, p.step.Item, p.in.lookup(p.m.Run.ID, p.node, input))
+}
+
+// lookup returns a function that resolves the secrets of a call of a tool, and the callback address of the run. input has
+// unresolved secrets.
+func (s *setup) lookup(run string, node *walk.ProgramNode, input any) func(name string) (string, bool) {
+	return func(name string) (string, bool) {
 		switch {
-		case name == walk.CallbackName && p.in.Callback == nil, name != walk.CallbackName && p.in.Secrets == nil:
+		case name == walk.CallbackName && s.Callback == nil, name != walk.CallbackName && s.Secrets == nil:
 			return "", false
 		case name == walk.CallbackName:
-			return p.in.Callback(p.m.Run.ID), true
+			return s.Callback(run), true
 		}
-		return p.in.Secrets.Secret(name, p.node.Tool, input)
-	})
+		return s.Secrets.Secret(name, node.Tool, input)
+	}
 }
 
-// undone reports whether a dry run skips a step with this input.
-func (p *preparation) undone(input any) bool {
-	if !p.m.Run.Dry() || runstate.Builtin(p.node.Type) {
+// handlerOf returns the handler of a node.
+func (s *setup) handlerOf(node *walk.ProgramNode) (Handler, *walk.Failure) {
+	h, ok := s.Registry.Handler(node)
+	if !ok {
+		return nil, (&walk.Failure{Code: walk.CodeUnknownType}).WithMessage("no handler for steps of type %q", node.TypeName)
+	}
+	return h, nil
+}
+
+// skips reports whether a dry run skips a step with this input.
+func (s *setup) skips(p *runstate.Compiled, node *walk.ProgramNode, dry, offline bool, input any) bool {
+	if !dry || runstate.Builtin(node.Type) {
 		return false
 	}
-	e := effectIn(p.in.Registry, p.m.Program, p.node, input)
-	return e != walk.EffectPure && (e != walk.EffectRead || p.m.Run.Limits.Offline)
+	e := effectIn(s.Registry, p, node, input)
+	return e != walk.EffectPure && (e != walk.EffectRead || offline)
 }
 
-// gate returns the call that needs the approval of a person before the node runs, or nil.
-func (p *preparation) gate(input any) (*runstate.ConsentRequest, *walk.Failure) {
-	g, ok := p.in.Registry.(Gated)
+// gate returns the call that needs the approval of a person before the node runs, or nil. answers are the answers so far.
+func (s *setup) gate(plan string, node *walk.ProgramNode, input any, answers map[int]runstate.ConsentAnswer) (
+	*runstate.ConsentRequest, *walk.Failure) {
+	g, ok := s.Registry.(Gated)
 	if !ok {
 		return nil, nil
 	}
-	q, err := g.Gate(planKey(p.m.Run, p.node), p.node, input)
+	q, err := g.Gate(plan, node, input)
 	if err != nil {
 		return nil, walk.AsFailure(err)
 	}
 	if q == nil {
 		return nil, nil
 	}
-	c, err := p.e.current().consentTo(0, *q)
+	c, err := s.consentTo(0, *q)
 	if err != nil {
 		return nil, walk.AsFailure(err)
 	}
-	if answer, ok := p.step.Answers[0]; ok && answer.Approved && answer.Digest == c.Digest {
+	if answer, ok := answers[0]; ok && answer.Approved && answer.Digest == c.Digest {
 		return nil, nil
 	}
 	return &c, nil

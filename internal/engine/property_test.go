@@ -453,11 +453,3 @@ func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v domain.Version, n
 		return false
 	}
 }
-
-// answerOf returns the id of the answer to an approval with this message.
-func answerOf(message any) string {
-	if message == "approve" {
-		return "approve"
-	}
-	return "reject"
-}

@@ -76,7 +76,7 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 			return domain.Run{}, err
 		}
 	}
-	if r.Input, err = validInput(ctx, p, r.Input); err != nil {
+	if r.Input, err = ValidInput(ctx, p, r.Input); err != nil {
 		return domain.Run{}, err
 	}
 	if p.Callback && s.e.current().Callback == nil && !r.Dry {
@@ -120,7 +120,7 @@ func (t Timed) CheckStart(ctx context.Context, r domain.StartRequest) error {
 	if err != nil {
 		return err
 	}
-	input, err := validInput(ctx, p, r.Input)
+	input, err := ValidInput(ctx, p, r.Input)
 	if err != nil {
 		return err
 	}
@@ -139,9 +139,9 @@ func (s *starter) startedBefore(ctx context.Context, key string) (domain.Run, bo
 	return run, err == nil, err
 }
 
-// validInput returns the input of a new run, with the defaults of the plan's schema. An input that does
+// ValidInput returns the input of a new run, with the defaults of the plan's schema. An input that does
 // not match the schema is an error.
-func validInput(ctx context.Context, p *runstate.Compiled, input domain.RawJSON) (domain.RawJSON, error) {
+func ValidInput(ctx context.Context, p *runstate.Compiled, input domain.RawJSON) (domain.RawJSON, error) {
 	if p.InputSchema == nil {
 		return input, nil
 	}

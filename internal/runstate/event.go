@@ -114,6 +114,9 @@ type (
 	AttemptAbandoned struct{ AttemptEnding }
 	// AttemptNotStarted reports that the handler was not called.
 	AttemptNotStarted struct{ AttemptEnding }
+	// AttemptLost reports that the program that executed the attempt was lost before the attempt ended. The attempt
+	// may have had its effect.
+	AttemptLost struct{ Attempt *Attempt }
 	// AttemptLate contains the result of an abandoned attempt.
 	AttemptLate struct {
 		Attempt *Attempt

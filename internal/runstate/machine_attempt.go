@@ -179,6 +179,9 @@ func attemptFailed(m *Machine, ev *AttemptEnding, w *Step, f *domain.Failure) {
 			break
 		}
 		m.attemptContinues(w, domain.NodePending, f, reason, ev.fill)
+		if !limited && !m.env.Stopping {
+			m.queue.push(w.StepKey) // only the program that executed it stopped, and another one continues
+		}
 		if limited {
 			m.queue.push(w.StepKey) // for when a limit is raised
 			message, code := limitReached(m, ev)

@@ -42,12 +42,7 @@ func (ev *Recover) settle(m *Machine) {
 	m.addActionRow(RunActionDecision{Action: RunActionCrash, Nodes: nodes}, domain.System.Name, "kairosd crashed")
 	m.patch().Crashes = &crashes
 	ev.settleInFlight(m, *Interrupted("kairosd crashed while it ran"), "crash")
-	for _, w := range m.State.OpenSteps() {
-		if w.Crashes >= m.env.Options.QuarantineAfter && !m.State.Quarantined {
-			m.addActionRow(RunActionDecision{Action: RunActionQuarantine}, domain.System.Name,
-				fmt.Sprintf("kairosd crashed %d times while step %s was active", w.Crashes, m.Program.Nodes[w.Node].ID))
-		}
-	}
+	quarantineCrashing(m, "kairosd")
 	if m.State.Cancelled {
 		cancelOpen(m)
 	}
@@ -59,20 +54,56 @@ func (ev *Recover) settleInFlight(m *Machine, lost domain.Failure, reason string
 		if !w.InFlight() {
 			continue
 		}
-		lost := lost // each step has its own failure
-		f := &lost
-		fill := func(e *domain.Entry) { e.Attempt, e.Effect, e.StartedAt = w.Attempt, string(w.Effect), w.StartedAt }
-		switch LostOutcome(w, ev.Stepped[w.Node], isCancelled(m, w)) {
-		case OutcomeInDoubt:
-			m.attemptContinues(w, domain.NodeInDoubt, f, reason, fill)
-			if isCancelled(m, w) {
-				m.final(w, domain.NodeCancelled, nil, nil, fill)
-			}
-		case OutcomeCancelled:
-			m.final(w, domain.NodeCancelled, nil, f, fill)
-		default:
-			m.attemptContinues(w, domain.NodePending, f, reason, fill)
-			m.queue.push(w.StepKey)
+		settleLost(m, w, ev.Stepped[w.Node], lost, reason)
+	}
+}
+
+// settleLost settles an attempt that no process runs any more.
+func settleLost(m *Machine, w *Step, stepped bool, lost domain.Failure, reason string) {
+	f := &lost // each step has its own failure
+	fill := func(e *domain.Entry) { e.Attempt, e.Effect, e.StartedAt = w.Attempt, string(w.Effect), w.StartedAt }
+	switch LostOutcome(w, stepped, isCancelled(m, w)) {
+	case OutcomeInDoubt:
+		m.attemptContinues(w, domain.NodeInDoubt, f, reason, fill)
+		if isCancelled(m, w) {
+			m.final(w, domain.NodeCancelled, nil, nil, fill)
+		}
+	case OutcomeCancelled:
+		m.final(w, domain.NodeCancelled, nil, f, fill)
+	default:
+		m.attemptContinues(w, domain.NodePending, f, reason, fill)
+		m.queue.push(w.StepKey)
+	}
+}
+
+// quarantineCrashing quarantines a run whose steps crash their program repeatedly.
+func quarantineCrashing(m *Machine, program string) {
+	for _, w := range m.State.OpenSteps() {
+		if w.Crashes >= m.env.Options.QuarantineAfter && !m.State.Quarantined {
+			m.addActionRow(RunActionDecision{Action: RunActionQuarantine}, domain.System.Name,
+				fmt.Sprintf("%s crashed %d times while step %s was active", program, w.Crashes, m.Program.Nodes[w.Node].ID))
 		}
 	}
+}
+
+// handle settles the attempt according to its side-effect class. It counts as a crash.
+func (ev *AttemptLost) handle(m *Machine) error {
+	w := m.end(ev.Attempt)
+	if w == nil {
+		return nil
+	}
+	lost := Interrupted("its worker was lost while it ran")
+	crashes := m.Run.Crashes + 1
+	m.Run.Crashes = crashes
+	m.addActionRow(RunActionDecision{Action: RunActionCrash,
+		Nodes: []StepRef{{Node: m.Program.Nodes[w.Node].ID, Visit: w.Visit, Item: w.Item}}}, domain.System.Name, lost.Message)
+	m.patch().Crashes = &crashes
+	if w.InFlight() {
+		settleLost(m, w, ev.Attempt.Stepped, *lost, "crash")
+	} else { // a pure attempt has no row
+		m.queue.push(w.StepKey)
+	}
+	quarantineCrashing(m, "a worker")
+	closeForeach(m)
+	return nil
 }

@@ -169,7 +169,7 @@ func retriesSoon(m *Machine, w *Step) bool {
 func finishRun(m *Machine, p *domain.RunPatch) {
 	m.ended = true
 	now := m.env.Now
-	p.EndedAt = &now
+	p.EndedAt, m.Run.EndedAt = &now, now
 	out := m.State.Walk.Outcome()
 	if out.Status == walk.Completed {
 		raw, err := jsonvalue.EncodeWithin(out.Output, jsonvalue.MaxBytes)

@@ -44,6 +44,56 @@ func TestRecover(t *testing.T) {
 	}
 }
 
+// An attempt whose worker was lost is settled according to its side-effect class, and other attempts continue. A run that
+// repeatedly crashes its workers is quarantined.
+func TestAnAttemptIsLost(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		effect  walk.Effect
+		stepped bool
+		rows    string
+		again   bool
+	}{
+		{walk.EffectIdempotent, false, "intent a, action crash, result a pending", true},
+		{walk.EffectUnsafe, false, "intent a, action crash, result a in_doubt", false},
+		{walk.EffectUnsafe, true, "intent a, action crash, result a pending", true},
+		{walk.EffectPure, false, "action crash", true},
+	} {
+		f := newFixture(t, `{nodes: {a: {type: x}}}`)
+		a := f.begin(tt.effect)
+		a.Stepped = tt.stepped
+		f.do(&runstate.AttemptLost{Attempt: a})
+		f.do(&runstate.AttemptLost{Attempt: a}) // it counts once
+		f.complete()
+		name := string(tt.effect)
+		f.want(name, f.rows(), tt.rows)
+		if again := f.m.Next(f.env.Now) != nil; again != tt.again || f.m.Run.Crashes != 1 {
+			t.Errorf("%s: runs again: %v, %d crashes", name, again, f.m.Run.Crashes)
+		}
+	}
+	f := newFixture(t, `{nodes: {a: {type: x}}}`)
+	f.env.Options.QuarantineAfter = 2
+	for range 2 {
+		f.do(&runstate.AttemptLost{Attempt: f.begin(walk.EffectPure)})
+	}
+	f.complete()
+	f.want("status", string(f.m.Run.WaitReason), string(domain.WaitQuarantined))
+}
+
+// An attempt whose worker stopped regularly runs again on another worker, without the retry budget.
+func TestAWorkerStops(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, `{nodes: {a: {type: x}}}`)
+	a := f.begin(walk.EffectIdempotent)
+	f.do(&runstate.AttemptDone{AttemptEnding: runstate.AttemptEnding{Attempt: a, Cause: runstate.StopShutdown},
+		Failure: &domain.Failure{Code: walk.CodeCancelled, Message: "stopped"}})
+	f.complete()
+	f.want("rows", f.rows(), "intent a, result a pending")
+	if f.m.Next(f.env.Now) == nil || f.m.Run.Crashes != 0 {
+		t.Errorf("next %v, %d crashes", f.m.Next(f.env.Now), f.m.Run.Crashes)
+	}
+}
+
 // A run that repeatedly crashes the daemon is quarantined. A clean shutdown does not count as a
 // crash.
 func TestQuarantineAndCleanStop(t *testing.T) {

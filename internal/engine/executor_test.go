@@ -1,0 +1,132 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// rowList records the rows of sub-steps.
+type rowList struct{ rows []domain.Entry }
+
+func (l *rowList) Record(_ context.Context, r *runstate.SubstepRecorded) error {
+	l.rows = append(l.rows, r.Row)
+	return nil
+}
+
+func executorOf(t *testing.T, h engine.HandlerFunc) *engine.Executor {
+	t.Helper()
+	r := enginetest.NewRegistry().Handle("x", walk.EffectUnsafe, h)
+	x, err := engine.NewExecutor(engine.ExecutorConfig{Setup: engine.Setup{Registry: r}, StopGrace: time.Millisecond,
+		CancelGrace: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func taskOfX(limits domain.Limits) engine.Task {
+	node := &walk.ProgramNode{ID: "a", Type: "x", TypeName: "x"}
+	t := engine.Task{Limits: limits}
+	t.Attempt = runstate.Attempt{StepKey: runstate.StepKey{Item: -1}, Spec: node, Number: 1, Effect: walk.EffectUnsafe,
+		IdempotencyKey: "key", StartedAt: time.Now()}
+	t.Call = engine.Call{RunID: "run", Node: node, Item: -1, Attempt: 1}
+	return t
+}
+
+// An executor makes the rows of sub-steps durable before their handler continues, and keeps the limits of the run.
+func TestAnExecutorRecordsSubsteps(t *testing.T) {
+	t.Parallel()
+	var list rowList
+	x := executorOf(t, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		c.Expect(1, engine.ExpectedUsage{Input: 10, Output: 10})
+		model := func() (any, domain.Usage, error) { return "text", domain.Usage{InputTokens: 10, OutputTokens: 5}, nil }
+		if _, err := c.Substep(1, "model", "", walk.EffectIdempotent, model); err != nil || len(list.rows) != 1 {
+			return engine.Result{}, errors.New("the row of the model call is not durable")
+		}
+		if _, err := c.Substep(2, "tool:pay", "", walk.EffectUnsafe, func() (any, domain.Usage, error) {
+			if len(list.rows) != 2 || list.rows[1].Kind != domain.EntryIntent ||
+				list.rows[1].IdempotencyKey != engine.SubstepKey("key", 2) {
+				return nil, domain.Usage{}, errors.New("the intent of the call is not durable")
+			}
+			return "paid", domain.Usage{}, nil
+		}); err != nil {
+			return engine.Result{}, err
+		}
+		c.Expect(3, engine.ExpectedUsage{Input: 10, Output: 10})
+		_, err := c.Substep(3, "model", "", walk.EffectIdempotent, model)
+		return engine.Result{}, err
+	})
+	end := x.Execute(t.Context(), taskOfX(domain.Limits{MaxTokens: 25}), &list, nil)
+	done, ok := end.(*runstate.AttemptDone)
+	if !ok || done.Failure == nil || done.Cause != runstate.StopBudget || done.Limit.IsZero() || len(list.rows) != 3 {
+		t.Errorf("%T %+v, %d rows", end, done, len(list.rows))
+	}
+}
+
+// A cancel and a stop end the context of the handler. A handler that does not return is abandoned.
+func TestAnExecutorEndsAttempts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		stop      bool
+		returns   bool
+		cause     error
+		stopCause runstate.StopCause
+	}{
+		{"a cancel", false, true, engine.ErrCancelled, runstate.StopCancelled},
+		{"a stop", true, true, engine.ErrStopping, runstate.StopShutdown},
+		{"a cancel that the handler ignores", false, false, engine.ErrCancelled, runstate.StopCancelled},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		stopping, release := make(chan struct{}), make(chan struct{})
+		x := executorOf(t, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+			if tt.stop {
+				close(stopping)
+			} else {
+				cancel()
+			}
+			<-ctx.Done()
+			if !errors.Is(context.Cause(ctx), tt.cause) {
+				t.Errorf("%s: the context ends with %v", tt.name, context.Cause(ctx))
+			}
+			if !tt.returns {
+				<-release
+			}
+			return engine.Result{}, context.Cause(ctx)
+		})
+		switch end := x.Execute(ctx, taskOfX(domain.Limits{}), &rowList{}, stopping).(type) {
+		case *runstate.AttemptDone:
+			if !tt.returns || end.Cause != tt.stopCause || end.Failure == nil {
+				t.Errorf("%s: done %+v", tt.name, end)
+			}
+		case *runstate.AttemptAbandoned:
+			if tt.returns || end.Cause != tt.stopCause {
+				t.Errorf("%s: abandoned %+v", tt.name, end)
+			}
+		default:
+			t.Errorf("%s: %T", tt.name, end)
+		}
+		close(release)
+		cancel()
+	}
+}
+
+// An attempt of an unknown type fails without an effect.
+func TestAnExecutorWithoutAHandler(t *testing.T) {
+	t.Parallel()
+	x := executorOf(t, nil)
+	task := taskOfX(domain.Limits{})
+	task.Spec.TypeName = "other"
+	done, ok := x.Execute(t.Context(), task, &rowList{}, nil).(*runstate.AttemptDone)
+	if !ok || done.Failure == nil || done.Failure.Code != walk.CodeUnknownType || !done.Failure.NoEffect {
+		t.Errorf("%+v", done)
+	}
+}

@@ -1,0 +1,277 @@
+// Package driver runs a plan as a Temporal workflow. The workflow holds the machine of the run, as the runner of the
+// SQLite engine does: it turns what happens to a workflow into events, and executes the commands that follow. Its code
+// is deterministic: it uses the clock, the coroutines, and the order of the SDK only.
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/temporal/internal/wire"
+)
+
+// timeUnit is the precision of times in a journal.
+const timeUnit = time.Microsecond
+
+// Workflows contains the workflow of runs.
+type Workflows struct{ Programs Programs }
+
+// Run executes a run and returns it as it ended.
+func (w *Workflows) Run(ctx workflow.Context, in wire.Input) (domain.Run, error) {
+	r, err := w.newRunner(ctx, in)
+	if err != nil {
+		return domain.Run{}, applicationError(err)
+	}
+	return r.loop(ctx)
+}
+
+// runner executes one run.
+type runner struct {
+	ctx      workflow.Context // does not end with the workflow's context
+	in       wire.Input
+	programs *Programs
+	m        *runstate.Machine
+	mark     string
+	begin    time.Time
+	events   uint64 // counts environments, for random numbers
+	seed     uint64
+
+	mail     []func() // what happened, in order
+	began    bool
+	attempts map[*runstate.Attempt]*attempt
+	children children
+	timer    alarm
+	deadline alarm
+	journal  []domain.Entry
+	reports  reporter
+	leaving  bool // the run continues in another workflow run as soon as nothing is active
+}
+
+func (w *Workflows) newRunner(ctx workflow.Context, in wire.Input) (*runner, error) {
+	detached, _ := workflow.NewDisconnectedContext(ctx)
+	r := &runner{ctx: detached, in: in, programs: &w.Programs, mark: markOf(in.Key, in.Run.ID), begin: workflow.Now(ctx),
+		attempts: map[*runstate.Attempt]*attempt{}, journal: in.Journal}
+	r.children.r, r.timer.r, r.deadline.r, r.reports.r = r, r, r, r
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %d", in.Run.ID, len(in.Journal))
+	r.seed = h.Sum64()
+	prog, err := r.programs.Get(in.Versions[in.Run.Hash])
+	if err != nil {
+		return nil, err
+	}
+	input, err := runstate.Decode(in.Run.Input)
+	if err != nil {
+		return nil, domain.Errorf(domain.CodeInvalid, "input of run %s: %w", in.Run.ID, err)
+	}
+	state, err := runstate.Fold(prog.Program, runstate.Facts{Run: in.Run.ID, Slot: in.Run.Slot.String(), Input: input, KeepHistory: true},
+		in.Journal)
+	if err != nil {
+		return nil, err
+	}
+	r.m = runstate.NewMachine(in.Run, prog, state, 0)
+	r.reports.fence = state.Seq
+	return r, nil
+}
+
+// loop handles events until the run has ended and everything is reported.
+func (r *runner) loop(ctx workflow.Context) (domain.Run, error) {
+	if err := r.listen(ctx); err != nil {
+		return domain.Run{}, err
+	}
+	r.reports.start()
+	r.handle(&runstate.Recover{})
+	for _, c := range r.m.Pending() {
+		r.execute(c.Task)
+	}
+	for {
+		for len(r.mail) > 0 {
+			next := r.mail[0]
+			r.mail = r.mail[1:]
+			next()
+		}
+		r.leaving = r.leaving || workflow.GetInfo(r.ctx).GetContinueAsNewSuggested()
+		r.advance()
+		r.handle(runstate.Complete{})
+		if len(r.mail) > 0 {
+			continue
+		}
+		quiet := r.reports.done() && workflow.AllHandlersFinished(r.ctx)
+		switch {
+		case r.m.Ended() && quiet && r.children.settled():
+			return r.m.Run, nil
+		case r.leaving && quiet && len(r.attempts) == 0 && r.children.none() && !r.m.Ended():
+			return r.m.Run, r.continueAsNew(ctx)
+		}
+		if err := workflow.Await(r.ctx, func() bool { return len(r.mail) > 0 }); err != nil {
+			return r.m.Run, err
+		}
+	}
+}
+
+// post adds an event. The loop handles events one at a time, in order.
+func (r *runner) post(happened func()) { r.mail = append(r.mail, happened) }
+
+// wake makes the loop check whether it is done.
+func (r *runner) wake() { r.post(func() {}) }
+
+// continueAsNew continues the run in a new workflow run with an empty history.
+func (r *runner) continueAsNew(ctx workflow.Context) error {
+	env := r.env()
+	env.Stopping = true
+	if err := r.decideIn(runstate.Shutdown{}, env); err != nil {
+		return err
+	}
+	if err := r.decideIn(runstate.Complete{}, env); err != nil {
+		return err
+	}
+	if err := workflow.Await(r.ctx, r.reports.done); err != nil {
+		return err
+	}
+	next := r.in
+	next.Run, next.Journal = r.m.Run, r.journal
+	next.Run.RunningTime = r.m.Spent(env.Monotonic).Time
+	next.Elapsed = env.Monotonic
+	return workflow.NewContinueAsNewError(ctx, wire.RunWorkflow, next)
+}
+
+func (r *runner) now() time.Time { return workflow.Now(r.ctx).UTC().Truncate(timeUnit) }
+
+// env returns the external values of a decision. All of them are the same in a replay.
+func (r *runner) env() runstate.Env {
+	r.events++
+	return runstate.Env{Now: r.now(), Monotonic: r.in.Elapsed + workflow.Now(r.ctx).Sub(r.begin) + timeUnit,
+		Jitter: [2]float64{r.random(0), r.random(1)}, HasSlot: true, Hold: len(r.mail) > 0 || r.leaving, Options: &r.in.Options}
+}
+
+// random returns a number in [0, 1) that depends only on the run and on the number of its events.
+func (r *runner) random(n uint64) float64 {
+	x := r.seed + (2*r.events+n)*0x9e3779b97f4a7c15 // splitmix64
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return float64((x^x>>31)>>11) / (1 << 53)
+}
+
+// decide passes an event to the machine and executes the result.
+func (r *runner) decide(ev runstate.Event) error { return r.decideIn(ev, r.env()) }
+
+func (r *runner) decideIn(ev runstate.Event, env runstate.Env) error {
+	d, err := r.m.Handle(ev, env)
+	for i := range d.Checkpoints {
+		r.journal = append(r.journal, d.Checkpoints[i].Entries...)
+		r.reports.add(d.Checkpoints[i])
+	}
+	r.began = d.Began
+	// A command may lead to another event, whose commands run first. What a command depends on is in the history with it.
+	for _, c := range slices.Clone(d.Commands) {
+		r.execute(c.Task)
+	}
+	return err
+}
+
+// handle is decide for events that the machine never refuses.
+func (r *runner) handle(ev runstate.Event) {
+	if err := r.decide(ev); err != nil {
+		panic(fmt.Sprintf("driver: run %s: %T: %v", r.in.Run.ID, ev, err))
+	}
+}
+
+// advance starts everything that may start.
+func (r *runner) advance() {
+	for {
+		r.handle(runstate.Advance{})
+		if !r.began {
+			return
+		}
+	}
+}
+
+// execute executes a command.
+func (r *runner) execute(task runstate.Task) {
+	switch t := task.(type) {
+	case runstate.PrepareAttempt:
+		r.prepare(t.StepKey)
+		r.began = true
+	case runstate.StartAttempt:
+		r.startAttempt(t.Attempt)
+	case runstate.CancelAttempt:
+		if a := r.attempts[t.Attempt]; a != nil {
+			a.cause = t.Cause
+			a.cancel()
+		}
+	case runstate.FindChild:
+		r.children.find(t.StepKey)
+	case runstate.StartChild:
+		r.children.start(t)
+	case runstate.CancelChild:
+		r.children.cancel(t.ID)
+	case runstate.CancelOtherChildren:
+		r.children.cancelExcept(t.Needed)
+	case runstate.ArmTimer:
+		r.timer.arm(t.At, func() { r.handle(runstate.TimerDue{}) })
+	case runstate.ArmDeadline:
+		at := time.Time{}
+		if t.In > 0 {
+			at = r.now().Add(t.In)
+		}
+		r.deadline.arm(at, func() { r.handle(runstate.DeadlinePassed{}) })
+	}
+}
+
+// alarm is a timer that can be set again.
+type alarm struct {
+	r      *runner
+	at     time.Time
+	cancel workflow.CancelFunc
+}
+
+// arm calls fire at a time. Zero disarms the timer.
+func (a *alarm) arm(at time.Time, fire func()) {
+	if at.Equal(a.at) {
+		return
+	}
+	if a.cancel != nil {
+		a.cancel()
+		a.cancel = nil
+	}
+	if a.at = at; at.IsZero() {
+		return
+	}
+	ctx, cancel := workflow.WithCancel(a.r.ctx)
+	a.cancel = cancel
+	due := workflow.NewTimer(ctx, max(at.Sub(workflow.Now(ctx)), time.Millisecond))
+	workflow.Go(a.r.ctx, func(own workflow.Context) {
+		if due.Get(own, nil) != nil || !a.at.Equal(at) {
+			return // it was set again
+		}
+		a.at, a.cancel = time.Time{}, nil
+		a.r.post(fire)
+	})
+}
+
+// checkDecision returns the answer to an open request of the run, and the request.
+func (r *runner) checkDecision(req *domain.DecideRequest) (p domain.Approval, answer domain.Answer, err error) {
+	w := r.m.State.WaitingFor(req.Approval)
+	if w == nil || w.Reason != domain.WaitApproval {
+		return p, answer, domain.Errorf(domain.CodeConflict, "the approval is no longer pending")
+	}
+	p = runstate.ApprovalRequest(&r.m.Run, r.m.State, w)
+	answer, err = engine.CheckDecision(context.Background(), p, req)
+	return p, answer, err
+}
+
+// refusal returns the error of a domain, which callers show, or nil.
+func refusal(err error) *domain.Error {
+	if e, ok := errors.AsType[*domain.Error](err); ok {
+		return e
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package driver
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/preview"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/temporal/internal/wire"
+)
+
+// listen registers the signals, updates, and queries of the run.
+func (r *runner) listen(ctx workflow.Context) error {
+	substeps := workflow.GetSignalChannel(ctx, wire.SubstepSignal)
+	workflow.Go(r.ctx, func(own workflow.Context) {
+		for {
+			var s wire.Substep
+			substeps.Receive(own, &s)
+			r.post(func() { _ = r.recorded(s) }) // a row of an attempt that no longer counts is dropped
+		}
+	})
+	cancels := workflow.GetSignalChannel(ctx, wire.CancelSignal)
+	workflow.Go(r.ctx, func(own workflow.Context) {
+		for {
+			cancels.Receive(own, nil)
+			r.post(func() { r.cancel("the parent run no longer needs it") })
+		}
+	})
+	workflow.Go(r.ctx, func(own workflow.Context) {
+		ctx.Done().Receive(own, nil)
+		r.post(func() { r.cancel("its workflow was cancelled") })
+	})
+	queries := map[string]any{
+		wire.RunQuery:       func() (domain.Run, error) { return r.m.Run, nil },
+		wire.JournalQuery:   func() ([]domain.Entry, error) { return r.journal, nil },
+		wire.ApprovalsQuery: func() ([]domain.Approval, error) { return r.approvals(), nil },
+	}
+	for _, name := range []string{wire.RunQuery, wire.JournalQuery, wire.ApprovalsQuery} {
+		if err := workflow.SetQueryHandler(ctx, name, queries[name]); err != nil {
+			return err
+		}
+	}
+	updates := map[string]any{
+		wire.IntentUpdate: func(ctx workflow.Context, s wire.Substep) error {
+			_, err := r.update(ctx, func() error { return r.recorded(s) })
+			return err
+		},
+		wire.ActUpdate: func(ctx workflow.Context, a wire.Action) (domain.Run, error) {
+			return r.update(ctx, func() error { return r.act(a) })
+		},
+		wire.ResolveUpdate: func(ctx workflow.Context, a wire.Resolution) (domain.Run, error) {
+			return r.update(ctx, func() error {
+				r.handle(runstate.Complete{})
+				a.Request.Run, a.Request.Node = r.in.Run.ID, a.Node
+				return r.decide(&runstate.StepResolved{Actor: a.Actor, Request: a.Request})
+			})
+		},
+		wire.DecideUpdate: func(ctx workflow.Context, d wire.Decision) (domain.Run, error) {
+			return r.update(ctx, func() error { return r.decision(d) })
+		},
+	}
+	for _, name := range []string{wire.IntentUpdate, wire.ActUpdate, wire.ResolveUpdate, wire.DecideUpdate} {
+		if err := workflow.SetUpdateHandler(ctx, name, updates[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// update lets the loop handle a request, and returns the run after it.
+func (r *runner) update(ctx workflow.Context, request func() error) (run domain.Run, err error) {
+	done := false
+	r.post(func() {
+		if err = request(); err == nil {
+			r.advance()
+			r.handle(runstate.Complete{})
+		}
+		run, done = r.m.Run, true
+	})
+	if wait := workflow.Await(ctx, func() bool { return done }); wait != nil {
+		return run, wait
+	}
+	if err != nil {
+		return run, applicationError(err)
+	}
+	r.wake()
+	return run, nil
+}
+
+// recorded adds the row of a sub-step.
+func (r *runner) recorded(s wire.Substep) error {
+	begun := r.activeAttempt(s.Key, s.Number)
+	if begun == nil {
+		return domain.Errorf(domain.CodeConflict, "the attempt is no longer active")
+	}
+	ev := s.Row
+	ev.Attempt = begun
+	r.handle(&ev)
+	r.handle(runstate.Complete{})
+	return nil
+}
+
+// cancel cancels the run on behalf of the system.
+func (r *runner) cancel(reason string) {
+	r.handle(runstate.Complete{})
+	// It is refused if the run has ended.
+	_ = r.decide(&runstate.OperatorAction{Actor: domain.System,
+		Request: domain.ActionRequest{Run: r.m.Run.ID, Action: domain.ActionCancel, Reason: reason}})
+}
+
+// act carries out the action of an operator, or refuses it.
+func (r *runner) act(a wire.Action) error {
+	if err := preview.CheckRequest(a.Request); err != nil {
+		return err
+	}
+	r.handle(runstate.Complete{})
+	if err := r.m.CheckRevision(a.Request.Rev); err != nil {
+		return err
+	}
+	if a.Request.Action == domain.ActionResume {
+		if r.m.Ended() {
+			return r.m.Conflict("the run has ended")
+		}
+		if preview.HasResumeOptions(a.Request) {
+			return preview.NoOptionsError()
+		}
+	}
+	return r.decide(&runstate.OperatorAction{Actor: a.Actor, Request: a.Request})
+}
+
+// decision answers an approval request.
+func (r *runner) decision(d wire.Decision) error {
+	r.handle(runstate.Complete{})
+	d.Request.Approval = d.Approval
+	p, answer, err := r.checkDecision(&d.Request)
+	if err != nil {
+		return err
+	}
+	return r.decide(&runstate.ApprovalDecided{Actor: d.Actor, Request: d.Request, Answer: answer, Approval: p})
+}
+
+// approvals lists the open requests of the run.
+func (r *runner) approvals() (list []domain.Approval) {
+	for _, w := range r.m.State.OpenSteps() {
+		if w.Phase == runstate.PhaseWaiting && w.Reason == domain.WaitApproval {
+			list = append(list, runstate.ApprovalRequest(&r.m.Run, r.m.State, w))
+		}
+	}
+	return list
+}

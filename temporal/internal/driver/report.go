@@ -1,0 +1,72 @@
+package driver
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/temporal/internal/wire"
+)
+
+const (
+	// maxBatch is the number of checkpoints in one report.
+	maxBatch = 100
+	// reportTimeout limits one attempt to report, and reportPause the time between two attempts.
+	reportTimeout = time.Minute
+	reportPause   = time.Minute
+)
+
+// reporter sends checkpoints to kairosd, in order, until each is acknowledged.
+type reporter struct {
+	r       *runner
+	pending []domain.Checkpoint
+	sending bool
+	created bool // the first report was acknowledged
+	fence   int64
+}
+
+// done reports whether everything was acknowledged.
+func (p *reporter) done() bool { return len(p.pending) == 0 && !p.sending }
+
+func (p *reporter) add(c domain.Checkpoint) {
+	c.Run, c.Fence = p.r.in.Run.ID, p.fence
+	p.fence += int64(len(c.Entries))
+	if p.r.in.Report {
+		p.pending = append(p.pending, c)
+	}
+}
+
+// start starts to send reports.
+func (p *reporter) start() {
+	if !p.r.in.Report {
+		return
+	}
+	workflow.Go(p.r.ctx, func(ctx workflow.Context) {
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: reportTimeout,
+			RetryPolicy: &temporal.RetryPolicy{MaximumInterval: reportPause}})
+		for {
+			if workflow.Await(ctx, func() bool { return len(p.pending) > 0 }) != nil {
+				return
+			}
+			n := min(len(p.pending), maxBatch)
+			report := wire.Report{Checkpoints: p.pending[:n:n], Run: p.r.m.Run}
+			if !p.created && p.r.in.Elapsed == 0 {
+				report.Created, report.Journal = &p.r.in.Run, p.r.in.Journal
+			}
+			p.sending = true
+			err := workflow.ExecuteActivity(ctx, wire.ReportActivity, report).Get(ctx, nil)
+			p.sending = false
+			if err != nil {
+				// Only a report that kairosd refuses for good ends here. The run continues, and the record has a gap that
+				// kairosd fills from the history.
+				workflow.GetLogger(ctx).Error("kairosd refused a report", "run_id", p.r.m.Run.ID, "err", err)
+			}
+			p.pending, p.created = p.pending[n:], true
+			if len(p.pending) == 0 {
+				p.r.wake()
+			}
+		}
+	})
+}

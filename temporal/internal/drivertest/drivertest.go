@@ -1,0 +1,327 @@
+// Package drivertest runs plans in the test environment of the SDK, with the scripted handlers of the engine's tests.
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/temporal/internal/driver"
+	"github.com/kairosd/kairosd/temporal/internal/launch"
+	"github.com/kairosd/kairosd/temporal/internal/steps"
+	"github.com/kairosd/kairosd/temporal/internal/wire"
+)
+
+// Operator answers requests.
+var Operator = enginetest.Operator
+
+// TB is the part of a test that a world needs.
+type TB interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// World runs one run in the test environment.
+type World struct {
+	Env      *testsuite.TestWorkflowEnvironment
+	Registry *enginetest.Registry
+	Reports  *Reports
+	// Secrets resolves secrets, if it is not nil.
+	Secrets engine.Secrets
+	Limits  domain.Limits
+	Dry     bool
+
+	onAttempt func(wire.Attempt) error
+	tb        TB
+	versions  map[string]domain.Version
+	plans     map[string]string // hash by key
+	ID        string            // of the run, after Run
+	// Continued counts the workflow runs that continued the run in another one.
+	Continued int
+	Input     wire.Input // of the workflow, after Run
+}
+
+// New returns a world with handlers.
+func New(tb TB, r *enginetest.Registry) *World {
+	w := &World{Registry: r, Reports: &Reports{}, tb: tb, versions: map[string]domain.Version{}, plans: map[string]string{}}
+	w.renew()
+	return w
+}
+
+// renew begins another workflow run, at the time of the current one.
+func (w *World) renew() {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	before := w.Env
+	w.Env = suite.NewTestWorkflowEnvironment()
+	w.Env.SetTestTimeout(time.Minute)
+	w.Env.SetDataConverter(wire.Converter())
+	if before != nil {
+		w.Env.SetStartTime(before.Now())
+	}
+}
+
+// Save stores a plan.
+func (w *World) Save(src string) domain.Version {
+	w.tb.Helper()
+	doc, problems := planner.Parse([]byte(src), planner.WithCatalog(w.Registry.Catalog()))
+	if doc == nil || problems.Err() != nil {
+		w.tb.Fatalf("plan: %v", problems)
+	}
+	v := domain.Version{PlanID: "plan-" + doc.ID, PlanKey: doc.ID, Number: 1, Hash: doc.Hash, Semantics: walk.Semantics,
+		Kind: string(doc.Kind()), Format: string(doc.Format), Source: doc.Source, ByPerson: true, Author: Operator.Name}
+	w.Keep(v)
+	return v
+}
+
+// Keep stores a version.
+func (w *World) Keep(v domain.Version) { w.versions[v.Hash], w.plans[v.PlanKey] = v, v.Hash }
+
+// Resolve and VersionByHash find stored plans.
+func (w *World) Resolve(_ context.Context, name string) (string, error) {
+	if hash := w.plans[name]; hash != "" {
+		return hash, nil
+	}
+	return "", domain.Errorf(domain.CodeNotFound, "no plan %s", name)
+}
+
+func (w *World) VersionByHash(_ context.Context, hash string) (domain.Version, error) {
+	if v := w.versions[hash]; v.Hash != "" {
+		return v, nil
+	}
+	return domain.Version{}, domain.Errorf(domain.CodeNotFound, "no version %s", hash)
+}
+
+// Run runs a plan to its end and returns the run.
+func (w *World) Run(src, input string) domain.Run {
+	w.tb.Helper()
+	return w.RunVersion(w.Save(src), input)
+}
+
+// RunVersion runs a version to its end.
+func (w *World) RunVersion(v domain.Version, input string) domain.Run {
+	w.tb.Helper()
+	flows := &driver.Workflows{}
+	in, err := launch.Input(context.Background(), w, &flows.Programs, launch.Request{Hash: v.Hash, Input: domain.RawJSON(input),
+		Actor: Operator.Name, Origin: "test", Now: w.Env.Now(), Limits: w.Limits, Dry: w.Dry, Report: true, Key: []byte("key"),
+		Options: runstate.Options{QuarantineAfter: 3}})
+	if err != nil {
+		w.tb.Fatalf("input: %v", err)
+	}
+	return w.Execute(flows, in)
+}
+
+// Execute executes the workflow of an input.
+func (w *World) Execute(flows *driver.Workflows, in wire.Input) domain.Run {
+	w.tb.Helper()
+	x, err := engine.NewExecutor(engine.ExecutorConfig{Setup: engine.Setup{Registry: w.Registry, Secrets: w.Secrets},
+		StopGrace: time.Millisecond, CancelGrace: time.Millisecond})
+	if err != nil {
+		w.tb.Fatalf("executor: %v", err)
+	}
+	acts := &steps.Activities{Executor: x, Programs: &driver.Programs{Catalog: w.Registry.Catalog}, Send: w.send,
+		Reporter: w.Reports}
+	steps.Register(losing{w}, flows, acts)
+	w.ID, w.Input = in.Run.ID, in
+	w.Env.ExecuteWorkflow(wire.RunWorkflow, in)
+	if !w.Env.IsWorkflowCompleted() {
+		w.tb.Fatalf("the workflow has not ended")
+	}
+	var run domain.Run
+	err = w.Env.GetWorkflowError()
+	if next, ok := errors.AsType[*workflow.ContinueAsNewError](err); ok {
+		var in wire.Input
+		if err := wire.Converter().FromPayloads(next.Input, &in); err != nil {
+			w.tb.Fatalf("input of the next workflow run: %v", err)
+		}
+		w.Continued++
+		w.renew()
+		return w.Execute(flows, in)
+	}
+	if err != nil {
+		w.tb.Fatalf("workflow: %v\n%s", err, w.Reports.Text(in.Run.ID))
+	}
+	if err := w.Env.GetWorkflowResult(&run); err != nil {
+		w.tb.Fatalf("result: %v", err)
+	}
+	return run
+}
+
+// OnAttempt sets a function that is called before an attempt begins. If it returns an error, the worker is lost.
+func (w *World) OnAttempt(fn func(wire.Attempt) error) { w.onAttempt = fn }
+
+// losing is an environment whose workers may be lost.
+type losing struct{ w *World }
+
+func (l losing) RegisterWorkflowWithOptions(f any, o workflow.RegisterOptions) {
+	l.w.Env.RegisterWorkflowWithOptions(f, o)
+}
+
+func (l losing) RegisterActivityWithOptions(a any, o activity.RegisterOptions) {
+	if attempt, ok := a.(func(context.Context, wire.Attempt) (wire.Ending, error)); ok {
+		a = func(ctx context.Context, t wire.Attempt) (wire.Ending, error) {
+			if l.w.onAttempt != nil {
+				if err := l.w.onAttempt(t); err != nil {
+					return wire.Ending{}, err
+				}
+			}
+			return attempt(ctx, t)
+		}
+	}
+	l.w.Env.RegisterActivityWithOptions(a, o)
+}
+
+// send delivers the row of a sub-step, as a worker does.
+func (w *World) send(_ context.Context, id, _ string, s wire.Substep) error {
+	if s.Row.Row.Kind != domain.EntryIntent {
+		return w.Env.SignalWorkflowByID(id, wire.SubstepSignal, s)
+	}
+	done := make(chan error, 1)
+	err := w.Env.UpdateWorkflowByID(id, wire.IntentUpdate, domain.NewID(), &callbacks{done: func(_ any, err error) { done <- err }}, s)
+	if err != nil {
+		return err
+	}
+	return <-done
+}
+
+// At calls fn when the run has been running for a time on the clock of the environment.
+func (w *World) At(d time.Duration, fn func()) { w.Env.RegisterDelayedCallback(fn, d) }
+
+// Update sends an update to the run. Its error is that of the run, and nil while there is none.
+func (w *World) Update(name string, arg any) *error {
+	result := new(error)
+	w.Env.UpdateWorkflow(name, domain.NewID(), &callbacks{done: func(_ any, err error) { *result = err }}, arg)
+	return result
+}
+
+// Approvals returns the open approval requests of the run.
+func (w *World) Approvals() []domain.Approval {
+	w.tb.Helper()
+	v, err := w.Env.QueryWorkflow(wire.ApprovalsQuery)
+	if err != nil {
+		w.tb.Fatalf("query: %v", err)
+	}
+	var list []domain.Approval
+	if err := v.Get(&list); err != nil {
+		w.tb.Fatalf("query: %v", err)
+	}
+	return list
+}
+
+// Current returns the run now.
+func (w *World) Current() domain.Run {
+	w.tb.Helper()
+	v, err := w.Env.QueryWorkflow(wire.RunQuery)
+	if err != nil {
+		w.tb.Fatalf("query: %v", err)
+	}
+	var run domain.Run
+	if err := v.Get(&run); err != nil {
+		w.tb.Fatalf("query: %v", err)
+	}
+	return run
+}
+
+// callbacks receives the result of an update.
+type callbacks struct{ done func(any, error) }
+
+func (c *callbacks) Accept()                         {}
+func (c *callbacks) Reject(err error)                { c.done(nil, err) }
+func (c *callbacks) Complete(success any, err error) { c.done(success, err) }
+
+// Reports is the record that kairosd keeps of the reports of runs. It refuses a report with a gap.
+type Reports struct {
+	mu      sync.Mutex
+	journal map[string][]domain.Entry
+	runs    map[string]domain.Run
+	// Fail, if set, is called before a report is stored.
+	Fail func(r wire.Report) error
+	// After, if set, is called after a report was stored. An error makes the workflow report again.
+	After func(r wire.Report) error
+}
+
+// Report stores checkpoints, each once.
+func (p *Reports) Report(_ context.Context, r wire.Report) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.Fail != nil {
+		if err := p.Fail(r); err != nil {
+			return err
+		}
+	}
+	if p.journal == nil {
+		p.journal, p.runs = map[string][]domain.Entry{}, map[string]domain.Run{}
+	}
+	id := r.Run.ID
+	if _, known := p.runs[id]; !known {
+		if r.Created == nil {
+			return errors.New("the first report does not contain the run")
+		}
+		p.journal[id] = append([]domain.Entry{}, r.Journal...)
+	}
+	for _, c := range r.Checkpoints {
+		switch at := int64(len(p.journal[id])); {
+		case c.Fence+int64(len(c.Entries)) <= at && len(c.Entries) > 0:
+			continue // it is stored
+		case len(c.Entries) > 0 && c.Entries[0].Seq != at+1:
+			return fmt.Errorf("checkpoint %d follows %d", c.Entries[0].Seq, at)
+		}
+		p.journal[id] = append(p.journal[id], c.Entries...)
+	}
+	p.runs[id] = r.Run
+	if p.After != nil {
+		return p.After(r)
+	}
+	return nil
+}
+
+// Journal returns the reported rows of a run.
+func (p *Reports) Journal(run string) []domain.Entry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.journal[run]
+}
+
+// Runs returns the reported runs.
+func (p *Reports) Runs() map[string]domain.Run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.runs
+}
+
+// Text formats the reported rows of a run, one per line.
+func (p *Reports) Text(run string) string {
+	var b strings.Builder
+	for _, r := range p.Journal(run) {
+		final := ""
+		if r.Final {
+			final = " final"
+		}
+		failure := ""
+		if r.Failure != nil {
+			failure = r.Failure.Code + ": " + r.Failure.Message
+		}
+		fmt.Fprintf(&b, "%d %s%s %s#%d[%d] attempt %d.%d %s %s %s %s %s\n", r.Seq, r.Kind, final, r.Node, r.Visit, r.Item, r.Attempt,
+			r.Substep, r.Status, r.Reason, r.Output, r.Decision, failure)
+	}
+	return b.String()
+}
+
+var _ TB = (*testing.T)(nil)

@@ -1,0 +1,165 @@
+// Package launch builds the input of the workflow of a new run.
+package launch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/temporal/internal/driver"
+	"github.com/kairosd/kairosd/temporal/internal/wire"
+)
+
+// Plans finds versions of plans.
+type Plans interface {
+	// Resolve finds the version that `key` or `key@version` currently names.
+	Resolve(ctx context.Context, name string) (hash string, err error)
+	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
+}
+
+// Request describes a new run.
+type Request struct {
+	Hash    string // of the version to run
+	Input   domain.RawJSON
+	Actor   string
+	Origin  string
+	Session string
+	Labels  map[string]string
+	Limits  domain.Limits
+	Dry     bool
+	Now     time.Time
+	Options runstate.Options
+	Key     []byte // derives idempotency keys
+	Report  bool
+}
+
+// Input returns the input of the workflow of a new run. It contains the versions of all sub-plans, so that the run
+// needs no other program to find them.
+func Input(ctx context.Context, plans Plans, programs *driver.Programs, q Request) (wire.Input, error) {
+	c := collector{plans: plans, programs: programs, in: wire.Input{Versions: map[string]domain.Version{}, Plans: map[string]string{},
+		Options: q.Options, Key: q.Key, Report: q.Report}}
+	p, err := c.add(ctx, q.Hash)
+	if err != nil {
+		return wire.Input{}, err
+	}
+	if len(q.Input) == 0 {
+		q.Input = nil
+	}
+	input, err := engine.ValidInput(ctx, p, q.Input)
+	if err != nil {
+		return wire.Input{}, err
+	}
+	value, err := runstate.Decode(input)
+	if err != nil {
+		return wire.Input{}, domain.Errorf(domain.CodeInvalid, "input: %w", err)
+	}
+	labels, err := engine.LabelsOf(p, value, q.Labels)
+	if err != nil {
+		return wire.Input{}, err
+	}
+	if err := unsupported(c.all); err != nil {
+		return wire.Input{}, err
+	}
+	origin := q.Origin
+	if q.Dry {
+		origin = domain.OriginDry
+	}
+	v := p.Version
+	c.in.Run = domain.Run{ID: domain.NewID(), PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash,
+		Status: domain.RunQueued, Input: input, Actor: q.Actor, Origin: origin, Session: q.Session, Priority: p.Priority, Labels: labels,
+		Limits: runstate.InitialLimits(q.Limits, p.Limits), CreatedAt: q.Now.UTC().Truncate(time.Microsecond)}
+	if pins := driver.Pins(p, c.in.Plans); len(pins) > 0 {
+		c.in.Journal = []domain.Entry{runstate.PlansRow(pins, c.in.Run.CreatedAt)}
+		c.in.Run.LastSeq = 1
+	}
+	return c.in, nil
+}
+
+// collector collects the versions that a run and its descendants may need.
+type collector struct {
+	plans    Plans
+	programs *driver.Programs
+	in       wire.Input
+	all      []*runstate.Compiled
+}
+
+func (c *collector) add(ctx context.Context, hash string) (*runstate.Compiled, error) {
+	v, err := c.plans.VersionByHash(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	v.Canonical = nil // the source suffices
+	p, err := c.programs.Get(v)
+	if err != nil {
+		return nil, err
+	}
+	c.in.Versions[hash] = v
+	c.all = append(c.all, p)
+	return p, c.addPlans(ctx, p.Program)
+}
+
+// addPlans adds the plans that a program and its blocks name.
+func (c *collector) addPlans(ctx context.Context, p *walk.Program) error {
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if n.Block != nil {
+			if err := c.addPlans(ctx, n.Block.Program); err != nil {
+				return err
+			}
+			continue
+		}
+		if n.Type != walk.TypePlan {
+			continue
+		}
+		for _, name := range n.PlanNames() {
+			if c.in.Plans[name] != "" {
+				continue
+			}
+			hash, err := c.plans.Resolve(ctx, name)
+			if err != nil {
+				return domain.Errorf(domain.CodeInvalid, "%w", fmt.Errorf("node %q runs plan %q: %w", n.ID, name, err))
+			}
+			c.in.Plans[name] = hash
+			if c.in.Versions[hash].Hash == "" {
+				if _, err := c.add(ctx, hash); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// unsupported returns an error if a plan uses something that runs on Temporal do not have yet.
+func unsupported(plans []*runstate.Compiled) error {
+	for _, p := range plans {
+		if p.Replans {
+			return missing(p, "replanning")
+		}
+		if p.Start.Concurrency != nil {
+			return missing(p, "a concurrency rule")
+		}
+		if p.Callback {
+			return missing(p, "${run.callback}")
+		}
+		var event string
+		walk.EachNode(p.Program, func(_ string, n *walk.ProgramNode) {
+			if n.Type == walk.TypeWait && n.WaitsForEvent() {
+				event = n.ID
+			}
+		})
+		if event != "" {
+			return missing(p, fmt.Sprintf("a signal (step %s)", event))
+		}
+	}
+	return nil
+}
+
+func missing(p *runstate.Compiled, what string) error {
+	return domain.Errorf(domain.CodeInvalid, "plan %s uses %s, which runs on Temporal do not support yet", p.Version.PlanKey, what).
+		Suggest("run it on the SQLite engine")
+}

@@ -1,0 +1,201 @@
+// Package steps contains the activities of runs: it prepares and executes attempts with the code of the engine, and
+// reports checkpoints to kairosd.
+package steps
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/temporal/internal/driver"
+	"github.com/kairosd/kairosd/temporal/internal/wire"
+)
+
+// Activities contains the activities of a worker.
+type Activities struct {
+	Executor *engine.Executor
+	Programs *driver.Programs
+	// Send delivers the row of a sub-step to the workflow of the attempt. It returns when the row is in the history, and
+	// for an intent when the workflow has accepted it.
+	Send func(ctx context.Context, workflow, run string, s wire.Substep) error
+	// Reporter stores reports, or is nil.
+	Reporter Reporter
+}
+
+// Reporter stores the checkpoints of runs. A repeated report changes nothing.
+type Reporter interface {
+	Report(ctx context.Context, r wire.Report) error
+}
+
+// Prepare determines what happens to a step.
+func (a *Activities) Prepare(_ context.Context, p wire.Proposal) (wire.Prepared, error) {
+	plan, node, failure := a.node(p.Version, p.Node)
+	if failure != nil {
+		return wire.Prepared{Refused: runstate.FromPlanner(failure, p.Node)}, nil
+	}
+	input, err := runstate.Decode(p.Input)
+	if err != nil {
+		return wire.Prepared{}, err
+	}
+	q := engine.Proposal{Plan: plan, Node: node, Run: p.Run, PlanKey: p.PlanKey, Dry: p.Dry, Offline: p.Offline, Answers: p.Answers,
+		Input: input}
+	if p.Mark != "" {
+		dispatch, err := runstate.Decode(p.Secrets)
+		if err != nil {
+			return wire.Prepared{}, err
+		}
+		q.Resolve = func(secret func(name string) (string, bool)) (any, *walk.Failure) {
+			return driver.Unmark(dispatch, p.Mark, secret)
+		}
+	}
+	out := a.Executor.Prepare(q)
+	return wire.Prepared{Effect: string(out.Effect), Stepped: out.Stepped, Refused: runstate.FromPlanner(out.Refused, p.Node),
+		Consent: out.Consent, Skip: out.Skip}, nil
+}
+
+// node compiles a version with the configuration of this worker, and finds a node.
+func (a *Activities) node(v domain.Version, id string) (*runstate.Compiled, *walk.ProgramNode, *walk.Failure) {
+	p, err := a.Programs.Get(v)
+	if err != nil {
+		return nil, nil, (&walk.Failure{Code: walk.CodeFailed, Permanent: true, NoEffect: true}).WithMessage("%s", err)
+	}
+	i, ok := p.Index[id]
+	if !ok {
+		return nil, nil, (&walk.Failure{Code: walk.CodeFailed, Permanent: true, NoEffect: true}).WithMessage("the plan has no node %q", id)
+	}
+	return p, &p.Nodes[i], nil
+}
+
+// heartbeatPause is the time between two heartbeats.
+const heartbeatPause = driver.HeartbeatTimeout / 4
+
+// Attempt executes an attempt and returns its end. An error means that the attempt did not begin.
+func (a *Activities) Attempt(ctx context.Context, w wire.Attempt) (wire.Ending, error) {
+	task, failure := a.task(w)
+	if failure != nil {
+		return wire.Ending{Done: &runstate.AttemptDone{Failure: failure}}, nil
+	}
+	quiet, stop := context.WithCancel(ctx)
+	defer stop()
+	go heartbeat(quiet)
+	ev := a.Executor.Execute(ctx, task, recorder{a, w}, activity.GetWorkerStopChannel(ctx))
+	switch ev := ev.(type) {
+	case *runstate.AttemptDone:
+		ev.Attempt, ev.Output = nil, nil
+		return wire.Ending{Done: ev}, nil
+	case *runstate.AttemptAbandoned:
+		ev.Attempt = nil
+		return wire.Ending{Abandoned: ev}, nil
+	case *runstate.AttemptNotStarted:
+		ev.Attempt = nil
+		return wire.Ending{NotStarted: ev}, nil
+	}
+	return wire.Ending{}, temporal.NewNonRetryableApplicationError("the attempt has no end", string(domain.CodeInternal), nil)
+}
+
+// heartbeat shows the server that the worker lives, until the context ends.
+func heartbeat(ctx context.Context) {
+	tick := time.NewTicker(heartbeatPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			activity.RecordHeartbeat(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// task returns the task of an attempt, with secrets resolved.
+func (a *Activities) task(w wire.Attempt) (t engine.Task, f *domain.Failure) {
+	refuse := func(failure *walk.Failure) (engine.Task, *domain.Failure) {
+		failure.Permanent, failure.NoEffect = true, true
+		return t, runstate.FromPlanner(failure, w.Node)
+	}
+	plan, node, failure := a.node(w.Version, w.Node)
+	if failure != nil {
+		return refuse(failure)
+	}
+	own := *node
+	own.Timeout = w.Timeout
+	var values [3]any
+	for i, raw := range []domain.RawJSON{w.Input, w.Last, w.Request} {
+		v, err := runstate.Decode(raw)
+		if err != nil {
+			return refuse((&walk.Failure{Code: walk.CodeInvalidInput}).WithMessage("a value of the step cannot be read: %s", err))
+		}
+		values[i] = v
+	}
+	input := values[0]
+	if w.Mark != "" {
+		plain, err := runstate.Decode(w.Plain)
+		if err != nil {
+			return refuse((&walk.Failure{Code: walk.CodeInvalidInput}).WithMessage("a value of the step cannot be read: %s", err))
+		}
+		input, failure = a.Executor.Resolve(engine.Proposal{Node: node, Run: w.Run, Input: plain,
+			Resolve: func(secret func(name string) (string, bool)) (any, *walk.Failure) {
+				return driver.Unmark(values[0], w.Mark, secret)
+			}})
+		if failure != nil {
+			return refuse(failure)
+		}
+	}
+	t = engine.Task{Priority: w.Priority, Answers: w.Answers, Limits: w.Limits, Spent: w.Spent}
+	t.Attempt = runstate.Attempt{StepKey: w.Key, Spec: &own, Number: w.Number, Effect: walk.Effect(w.Effect), Stepped: w.Stepped,
+		Input: w.Input, IdempotencyKey: w.IdempotencyKey, StartedAt: w.StartedAt}
+	t.Call = engine.Call{RunID: w.Run, PlanKey: w.PlanKey, Owner: w.Owner, Session: w.Session, Node: &own, Visit: w.Key.Visit,
+		Item: w.Key.Item, Attempt: w.Number, Input: input, Last: values[1], Request: values[2], Plan: plan.Program,
+		Previous: func() []engine.PreviousResult { return previous(w.Previous) }}
+	if len(w.Substeps) > 0 {
+		t.Substeps = map[int]domain.Entry{}
+		for _, s := range w.Substeps {
+			t.Substeps[s.Substep] = s
+		}
+	}
+	return t, nil
+}
+
+func previous(list []wire.Previous) []engine.PreviousResult {
+	var out []engine.PreviousResult
+	for _, p := range list {
+		v, err := jsonvalue.Decode(p.Output)
+		if err != nil {
+			v = nil // the workflow encoded it
+		}
+		out = append(out, engine.PreviousResult{Number: p.Number, Node: p.Node, Task: p.Task, Agent: p.Agent, Output: v})
+	}
+	return out
+}
+
+// recorder sends the rows of sub-steps to the workflow.
+type recorder struct {
+	a *Activities
+	w wire.Attempt
+}
+
+func (r recorder) Record(ctx context.Context, row *runstate.SubstepRecorded) error {
+	s := wire.Substep{Key: r.w.Key, Number: r.w.Number, Row: *row}
+	s.Row.Attempt = nil
+	err := r.a.Send(ctx, r.w.Workflow, r.w.WorkflowRun, s)
+	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok && refused.Type() == string(domain.CodeConflict) {
+		return engine.ErrFenced
+	}
+	return err
+}
+
+// Report stores checkpoints.
+func (a *Activities) Report(ctx context.Context, r wire.Report) error {
+	if a.Reporter == nil {
+		return errors.New("this worker stores no reports")
+	}
+	return a.Reporter.Report(ctx, r)
+}

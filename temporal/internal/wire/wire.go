@@ -1,0 +1,147 @@
+// Package wire defines the values in the histories of workflows: inputs, results, signals, and updates. Old histories
+// contain them, so a field keeps its meaning.
+package wire
+
+import (
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/runstate"
+)
+
+// Names in histories.
+const (
+	RunWorkflow     = "kairosd.run"
+	PrepareActivity = "kairosd.prepare"
+	AttemptActivity = "kairosd.attempt"
+	ReportActivity  = "kairosd.report"
+
+	SubstepSignal = "substep" // the row of a sub-step that has ended
+	CancelSignal  = "cancel"  // from the parent run
+
+	IntentUpdate  = "intent" // a non-idempotent sub-step is about to start
+	ActUpdate     = "act"
+	ResolveUpdate = "resolve"
+	DecideUpdate  = "decide"
+
+	RunQuery       = "run"
+	JournalQuery   = "journal"
+	ApprovalsQuery = "approvals"
+)
+
+// Input starts the workflow of a run.
+type Input struct {
+	Run domain.Run
+	// Versions are the versions of the run and of its sub-plans, with their sources, by hash.
+	Versions map[string]domain.Version
+	// Plans names the versions of all sub-plans that the run or its descendants may start, by the name in the plan.
+	Plans map[string]string
+	// Journal holds the rows so far: those of a new run, or all rows if the run continues.
+	Journal []domain.Entry
+	Options runstate.Options
+	// Key is the key from which idempotency keys are derived.
+	Key []byte
+	// Depth is the number of ancestors of the run.
+	Depth int
+	// Report sends each checkpoint to kairosd.
+	Report bool
+	// Elapsed is the reading of the monotonic clock at the start, if the run continues.
+	Elapsed time.Duration
+}
+
+// Proposal is a step that is about to run.
+type Proposal struct {
+	Version        domain.Version
+	Node           string
+	Run, PlanKey   string
+	Dry, Offline   bool
+	Answers        map[int]runstate.ConsentAnswer
+	Input, Secrets domain.RawJSON // Secrets is the input with marks in place of secrets, if it has any
+	Mark           string
+}
+
+// Prepared is the answer to a proposal; see the engine's type with the same name.
+type Prepared struct {
+	Effect  string                   `json:",omitempty"`
+	Stepped bool                     `json:",omitempty"`
+	Refused *domain.Failure          `json:",omitempty"`
+	Consent *runstate.ConsentRequest `json:",omitempty"`
+	Skip    bool                     `json:",omitempty"`
+}
+
+// Attempt is an attempt that a worker executes.
+type Attempt struct {
+	Workflow, WorkflowRun string
+	Version               domain.Version
+	Node                  string
+	Key                   runstate.StepKey
+	Number                int
+	Effect                string
+	Stepped               bool
+	IdempotencyKey        string
+	StartedAt             time.Time
+	Timeout               time.Duration `json:",omitempty"`
+
+	Run, PlanKey, Owner, Session string
+	Priority                     int            `json:",omitempty"`
+	Input, Last, Request         domain.RawJSON `json:",omitempty"`
+	// Mark begins the marks of secrets in Input, or is empty.
+	Mark     string                         `json:",omitempty"`
+	Plain    domain.RawJSON                 `json:",omitempty"` // Input with references to secrets in place of marks
+	Previous []Previous                     `json:",omitempty"`
+	Substeps []domain.Entry                 `json:",omitempty"`
+	Answers  map[int]runstate.ConsentAnswer `json:",omitempty"`
+	Limits   domain.Limits
+	Spent    runstate.Spent
+}
+
+// Previous is a completed step for context messages.
+type Previous struct {
+	Number            int
+	Node, Task, Agent string
+	Output            domain.RawJSON
+}
+
+// Ending is the end of an attempt. Its events have no Attempt, and no Output beside Raw.
+type Ending struct {
+	Done       *runstate.AttemptDone       `json:",omitempty"`
+	Abandoned  *runstate.AttemptAbandoned  `json:",omitempty"`
+	NotStarted *runstate.AttemptNotStarted `json:",omitempty"`
+}
+
+// Substep is the row of a sub-step.
+type Substep struct {
+	Key    runstate.StepKey
+	Number int
+	Row    runstate.SubstepRecorded // without Attempt
+}
+
+// Action is an action of an operator.
+type Action struct {
+	Actor   domain.Actor
+	Request domain.ActionRequest
+}
+
+// Resolution settles an attempt in doubt. Node is that of the request, whose JSON lacks it.
+type Resolution struct {
+	Actor   domain.Actor
+	Node    string
+	Request domain.ResolveRequest
+}
+
+// Decision answers an approval request. Approval is that of the request, whose JSON lacks it.
+type Decision struct {
+	Actor    domain.Actor
+	Approval string
+	Request  domain.DecideRequest
+}
+
+// Report contains checkpoints in order. The last fence plus its entries is the position of the run.
+type Report struct {
+	// Created is the run as it was created, in its first report.
+	Created     *domain.Run
+	Journal     []domain.Entry // rows of Created
+	Checkpoints []domain.Checkpoint
+	// Run is the run after the last checkpoint.
+	Run domain.Run
+}
