@@ -112,7 +112,9 @@ func compileBlock(k *compiler, n *walk.ProgramNode, s *spec) {
 		return // reported when it was read
 	}
 	b.semantics = k.d.semantics
-	p := b.compile(k.c, k.first, k.r)
+	inner := compileDocument(b, k.c, k.first, k.r)
+	k.blocks[n.Index] = inner
+	p := inner.p
 	n.Block = &walk.Block{Program: p, Source: b.canonical}
 	k.p.Callback = k.p.Callback || p.Callback
 }

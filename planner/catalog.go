@@ -84,6 +84,8 @@ type ToolInfo struct {
 // PlanInfo is what validation uses of another plan.
 type PlanInfo struct {
 	Input any // the JSON Schema of its input, or nil
+	// Program is the compiled plan. Nil means that its steps are not known.
+	Program *walk.Program
 }
 
 // AgentInfo is what validation uses of an agent.

@@ -4,15 +4,11 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/kairosd/kairosd/planner/internal/trust"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
-
-// A run should combine at most two of these: untrusted input, private data of the server, and a way
-// to change other systems. If it combines all three, an approval should come between the untrusted
-// input and the change. The reason is that text which a model or a tool reads can control what it
-// does next.
 
 // untrusted reports whether the output of a step may contain untrusted input. The memory of a
 // session counts as untrusted, because it holds unchecked answers of models.
@@ -71,110 +67,63 @@ func (c *Catalog) actor(n *walk.ProgramNode) string {
 	return n.Agent
 }
 
-// ruleOfTwo warns of steps that may change other systems after the run read untrusted input,
-// without an approval between, in a plan with private data.
+// trustFacts describes the steps of plans to package trust.
+type trustFacts struct{ *Catalog }
+
+func (f trustFacts) Untrusted(n *walk.ProgramNode) bool            { return f.untrusted(n) }
+func (f trustFacts) Private(n *walk.ProgramNode) message.Message   { return f.private(n) }
+func (f trustFacts) Changes(n *walk.ProgramNode, plan string) bool { return f.changes(n, plan) }
+func (f trustFacts) Plan(name string) *walk.Program {
+	if f.Catalog.Plan == nil {
+		return nil
+	}
+	info, _ := f.Catalog.Plan(name)
+	return info.Program
+}
+
+// ruleOfTwo warns of steps that may change other systems after the run read untrusted input, without an
+// approval between, in a run with private data. The steps of blocks and of stored sub-plans belong to the
+// run.
 func (k analyzer) ruleOfTwo() {
-	if k.c == nil {
+	if k.c == nil || k.d.outer != nil {
 		return
 	}
-	private := message.Message{}
-	for i := range k.p.Nodes {
-		if private = k.c.private(&k.p.Nodes[i]); !private.IsZero() {
-			break
+	for _, f := range trust.RuleOfTwo(k.p, trustFacts{k.c}, k.c.UntrustedInput) {
+		s, inside := k.specOf(f.Path)
+		step, advice := message.New("step %s", jsonvalue.Quote(f.Step().ID)), message.New(
+			"add an approval before it, set the permission of its tool to ask, or remove one of the three")
+		if !inside {
+			step = message.New("step %s of plan %s", jsonvalue.Quote(f.Step().ID), jsonvalue.Quote(f.Plan))
 		}
-		if undo := k.p.Nodes[i].Undo; undo != nil {
-			if private = k.c.private(undo); !private.IsZero() {
-				break
-			}
+		from, at := message.New("untrusted input"), cmp.Or(s.keyTree, s.tree)
+		if n := f.From(); n != nil && (n != f.Step() || f.Undo) {
+			from = message.New("the output of step %s, which may be untrusted input", jsonvalue.Quote(n.ID))
 		}
-	}
-	if private.IsZero() {
-		return
-	}
-	sources := k.untrustedSources()
-	for i := range k.p.Nodes {
-		n := &k.p.Nodes[i]
-		if from := k.undoReadsUntrusted(i, sources); from >= 0 && k.c.changes(n.Undo, walk.PlanOf(k.p.ID)) {
-			k.r.warn(k.specs[i].undo.tree, n.ID, "plan.rule_of_two",
-				message.New("remove the reference, or set the permission of its tool to ask"),
-				"the undo of step %s may change other systems after reading the output of step %s, which may be untrusted input, "+
-					"in a run with private data (%s)", jsonvalue.Quote(n.ID), jsonvalue.Quote(k.p.Nodes[from].ID), private)
-		}
-		if sources[i] < 0 || !k.c.changes(n, walk.PlanOf(k.p.ID)) {
+		if !f.Undo {
+			k.r.warn(at, s.ID, "plan.rule_of_two", advice,
+				"%s may change other systems after reading %s, in a run with private data (%s), and no approval comes first",
+				step, from, f.Private)
 			continue
 		}
-		from := message.New("the output of step %s, which may be untrusted input", jsonvalue.Quote(k.p.Nodes[sources[i]].ID))
-		if sources[i] == i {
-			from = message.New("untrusted input")
+		if inside {
+			at = s.undo.tree
 		}
-		k.r.warn(cmp.Or(k.specs[i].keyTree, k.specs[i].tree), n.ID, "plan.rule_of_two",
-			message.New("add an approval before it, set the permission of its tool to ask, or remove one of the three"),
-			"step %s may change other systems after reading %s, in a run with private data (%s), and no approval comes first",
-			jsonvalue.Quote(n.ID), from, private)
+		k.r.warn(at, s.ID, "plan.rule_of_two", message.New("remove the reference, or set the permission of its tool to ask"),
+			"the undo of %s may change other systems after reading %s, in a run with private data (%s)", step, from, f.Private)
 	}
 }
 
-// undoReadsUntrusted returns a step whose output the undo of a step reads, if that may contain untrusted
-// input, and -1 otherwise.
-func (k analyzer) undoReadsUntrusted(i int, sources []int) int {
-	n := &k.p.Nodes[i]
-	if n.Undo == nil {
-		return -1
-	}
-	for _, ref := range n.UndoReferences() {
-		from := i
-		if ref.Root != walk.RefLast {
-			j, ok := k.p.Index[ref.Node()]
-			if ref.Root != walk.RefOutput || !ok {
-				continue
-			}
-			from = j
+// specOf returns the step of the document that leads to a step: the step itself, if the document or one of
+// its blocks contains it, or else the step that runs a sub-plan.
+func (k analyzer) specOf(path []*walk.ProgramNode) (s *spec, inside bool) {
+	in := k.compiler
+	for i, n := range path {
+		at := in.p.Index[n.ID]
+		s = &in.specs[at]
+		if n.Block == nil {
+			return s, i == len(path)-1
 		}
-		if k.c.untrusted(&k.p.Nodes[from]) || from != i && sources[from] >= 0 {
-			return from
-		}
+		in = in.blocks[at]
 	}
-	return -1
-}
-
-// untrustedSources finds, for every step, the nearest step whose output may contain untrusted input
-// and reaches it without an approval between. A step may be its own source; -1 means none.
-func (k analyzer) untrustedSources() []int {
-	from := make([]int, len(k.p.Nodes))
-	var next []int
-	for i := range k.p.Nodes {
-		from[i] = -1
-		if k.c.untrusted(&k.p.Nodes[i]) || k.c.UntrustedInput && readsInput(k.p, i) {
-			from[i] = i
-			next = append(next, i)
-		}
-	}
-	for len(next) > 0 {
-		at := next[0]
-		next = next[1:]
-		for i := 0; ; i++ {
-			to, ok := successor(k.p, at, i)
-			if !ok {
-				break
-			}
-			if from[to] < 0 && k.p.Nodes[to].Type != walk.TypeApproval {
-				from[to] = from[at]
-				next = append(next, to)
-			}
-		}
-	}
-	return from
-}
-
-// readsInput reports whether a step reads the input of the run. A first step without an input of its
-// own receives it.
-func readsInput(p *walk.Program, i int) bool {
-	n := &p.Nodes[i]
-	switch {
-	case n.Type == walk.TypeApproval:
-		return false
-	case n.Input == nil:
-		return slices.Contains(p.Roots, i)
-	}
-	return slices.ContainsFunc(n.Input.References(), func(r walk.TemplateRef) bool { return r.Root == walk.RefInput })
+	return s, true
 }

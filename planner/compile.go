@@ -60,6 +60,8 @@ type compiler struct {
 	p     *walk.Program
 	specs []spec
 	names map[string]int // node id or map key → position; -1: ambiguous
+	// blocks holds the compiled blocks of steps, by their position.
+	blocks map[int]*compiler
 	// toolSchemas holds the compiled schemas of tools; nil for an invalid one.
 	toolSchemas map[string]*jsonschema.Schema
 	// first is set while the document is parsed. Checks whose result does not depend on the catalog
@@ -73,7 +75,13 @@ type compiler struct {
 // compile reports everything that cannot be compiled. The program is meaningful only if no error
 // was reported.
 func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
-	k := &compiler{d: d, c: c, r: r, names: map[string]int{}, toolSchemas: map[string]*jsonschema.Schema{}, first: first, broken: r.broken}
+	return compileDocument(d, c, first, r).p
+}
+
+// compileDocument is compile, and also returns the positions of the steps.
+func compileDocument(d *Document, c *Catalog, first bool, r *reporter) *compiler {
+	k := &compiler{d: d, c: c, r: r, names: map[string]int{}, blocks: map[int]*compiler{},
+		toolSchemas: map[string]*jsonschema.Schema{}, first: first, broken: r.broken}
 	k.p = &walk.Program{ID: d.ID, Name: d.Name, Description: d.Description, Kind: d.Kind(), Hash: d.Hash, Index: map[string]int{}}
 	var defaults Defaults
 	start := ""
@@ -117,7 +125,7 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 	if first && d.outer == nil {
 		checkDocumentSecrets(d.tree, r)
 	}
-	return k.p
+	return k
 }
 
 func (k *compiler) graphSpecs(g *Graph) {

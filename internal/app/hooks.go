@@ -8,7 +8,6 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/hook"
 	"github.com/kairosd/kairosd/internal/store"
-	"github.com/kairosd/kairosd/planner"
 )
 
 // Hooks are the operations on hooks: addresses to which other systems deliver events. Package hook
@@ -59,13 +58,9 @@ func (h *Hooks) Warnings(ctx context.Context, by domain.Actor, x domain.Hook) ([
 	if err != nil {
 		return out, err
 	}
-	untrusted := *h.engine.Catalog()
-	untrusted.UntrustedInput = true
-	if doc, _ := planner.Parse(v.Source); doc != nil {
-		for _, p := range doc.Check(&untrusted) {
-			if p.Code == "plan.rule_of_two" {
-				out = append(out, p.Message)
-			}
+	for _, p := range h.engine.CheckUntrusted(v.Source) {
+		if p.Code == "plan.rule_of_two" {
+			out = append(out, p.Message)
 		}
 	}
 	return out, nil

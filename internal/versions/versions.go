@@ -45,6 +45,16 @@ func (r *Reader) CheckPlan(src []byte, f planner.Format) (*planner.Document, pla
 	return checkPlan(r.withPlans(r.compiler().catalog()), src, f)
 }
 
+// CheckUntrusted validates a stored document whose input other systems send.
+func (r *Reader) CheckUntrusted(src []byte) planner.Problems {
+	catalog := r.withPlans(r.compiler().catalog())
+	if doc, _ := planner.Parse(src); doc != nil && catalog != nil {
+		catalog.UntrustedInput = true
+		return doc.Check(catalog)
+	}
+	return nil
+}
+
 // withPlans returns a catalog with the stored plans.
 func (r *Reader) withPlans(catalog *planner.Catalog) *planner.Catalog {
 	if catalog == nil {
@@ -60,7 +70,7 @@ func (r *Reader) withPlans(catalog *planner.Catalog) *planner.Catalog {
 		if err != nil {
 			return planner.PlanInfo{}, true
 		}
-		return planner.PlanInfo{Input: p.InputSchema}, true
+		return planner.PlanInfo{Input: p.InputSchema, Program: p.Program}, true
 	}
 	return &c
 }
