@@ -55,8 +55,8 @@ func TestRuleOfTwoAcrossBlocks(t *testing.T) {
 		{"a block that ends with an approval", "a: " + block("b: "+page+", q: "+needs(ask, "b")) + ", c: " + needs(signed, "a"), ""},
 		{"an approval on one of two branches", "a: " + block("b: "+page+", q: "+needs(ask, "b")+", r: "+needs("{type: noop}", "b")) +
 			", c: " + needs(signed, "a"), "c"},
-		{"an approval that may be skipped", "a: " + block("b: "+page+", q: "+needs(strings.Replace(ask, "{", `{when: "expr: input.x", `, 1), "b")) +
-			", c: " + needs(signed, "a"), "c"},
+		{"an approval that may be skipped", "a: " + block("b: "+page+", q: "+
+			needs(strings.Replace(ask, "{", `{when: "expr: input.x", `, 1), "b")) + ", c: " + needs(signed, "a"), "c"},
 		{"a failure before the approval", "a: {on_error: continue, do: {nodes: {b: " + page + ", q: " + needs(ask, "b") + "}}}, c: " +
 			needs(signed, "a"), "c"},
 		{"a failure before the approval, by a rule", "a: {on_error: [{code: x, to: continue}], do: {nodes: {b: " + page + ", q: " +
