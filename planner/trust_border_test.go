@@ -61,8 +61,8 @@ func TestRuleOfTwoAcrossBlocks(t *testing.T) {
 			needs(signed, "a"), "c"},
 		{"a failure before the approval, by a rule", "a: {on_error: [{code: x, to: continue}], do: {nodes: {b: " + page + ", q: " +
 			needs(ask, "b") + "}}}, c: " + needs(signed, "a"), "c"},
-		{"a failure that leads on", "a: " + block("b: "+page+", q: "+needs(ask, "b")) + ", c: {type: pay, needs: [a], when: failure, input: " +
-			`"${secret.BANK}"}`, "c"},
+		{"a failure that leads on", "a: " + block("b: "+page+", q: "+needs(ask, "b")) + ", c: " +
+			strings.Replace(needs(signed, "a"), "{", "{when: failure, ", 1), "c"},
 		// At most two of the three.
 		{"no private data", "a: " + page + ", b: " + needs(block("c: "+pay), "a"), ""},
 		{"the change comes first", "a: " + block("b: "+signed) + ", c: " + needs(page, "a"), ""},
