@@ -5,14 +5,19 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -35,8 +40,53 @@ func OpenExamining(tb testing.TB, rows int) *store.Store {
 	return open(tb, filepath.Join(tb.TempDir(), "kairos.db"), store.Options{}.Examining(rows))
 }
 
+// schema returns a database file that has only the schema, as a crash during the first start leaves it.
+// To create the schema takes longer than most tests.
+var schema = sync.OnceValues(func() (file []byte, err error) {
+	if err := core.DriverSetup(); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "schema")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "kairos.db")
+	pool, err := sql.Open("sqlite", core.FileURL(path)+"?_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)")
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(1)
+	p, err := core.Provider(pool, db.Migrations())
+	if err == nil {
+		_, err = p.Up(context.Background())
+	}
+	if err == nil {
+		_, err = pool.Exec(fmt.Sprintf("PRAGMA application_id = %d", core.ApplicationID))
+	}
+	if err = errors.Join(err, pool.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// create writes a database file with the schema, unless there is a file.
+func create(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := schema()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, file, 0o600)
+}
+
 func open(tb testing.TB, path string, o store.Options) *store.Store {
 	tb.Helper()
+	if err := create(path); err != nil {
+		tb.Fatalf("create store: %v", err)
+	}
 	s, err := store.Open(context.Background(), path, o)
 	if err != nil {
 		tb.Fatalf("open store: %v", err)
