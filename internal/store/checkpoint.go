@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/store/internal/spend"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
@@ -46,7 +47,7 @@ func (s *Store) prepare(ctx context.Context, c domain.Checkpoint) (*prepared, er
 	if s.writer == nil {
 		return nil, errReadOnly()
 	}
-	p := &prepared{c: c, steps: make([]core.StepRow, len(c.Entries)), spend: spendOf(c.Entries)}
+	p := &prepared{c: c, steps: make([]core.StepRow, len(c.Entries)), spend: spend.Of(c.Entries)}
 	var err error
 	if p.rowID, err = s.db.RowID(ctx, c.Run); err != nil {
 		return nil, err
@@ -209,7 +210,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.tally.spent(&next, p.spend)
+	w.tally.spend.Add(next.PlanID, p.spend)
 	*st = next
 	if domain.RunStatus(next.Status).Final() {
 		w.s.db.Forget(c.Run)

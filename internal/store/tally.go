@@ -6,6 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/store/internal/spend"
 )
 
 // tally collects the changes of the active transaction to the counters of runs. Only the writer's
@@ -13,7 +14,7 @@ import (
 type tally struct {
 	counts   map[countKey]int64
 	outcomes map[endedKey]int64 // runs of the batch that ended
-	spend    map[spendKey]dbsqlc.SpendAddParams
+	spend    spend.Sums
 	failures bool // the active transaction changed whether a run is failed
 }
 
@@ -24,13 +25,8 @@ type endedKey struct {
 	status              string
 }
 
-type spendKey struct {
-	plan, slot   int64
-	agent, model string
-}
-
 func newTally() tally {
-	return tally{counts: map[countKey]int64{}, outcomes: map[endedKey]int64{}, spend: map[spendKey]dbsqlc.SpendAddParams{}}
+	return tally{counts: map[countKey]int64{}, outcomes: map[endedKey]int64{}, spend: spend.Sums{}}
 }
 
 func (t *tally) clear() {
@@ -80,11 +76,5 @@ func (t *tally) write(ctx context.Context, q *dbsqlc.Queries) error {
 		}
 	}
 	clear(t.outcomes)
-	for _, add := range t.spend {
-		if err := q.SpendAdd(ctx, add); err != nil {
-			return err
-		}
-	}
-	clear(t.spend)
-	return nil
+	return t.spend.Write(ctx, q)
 }

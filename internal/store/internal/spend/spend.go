@@ -1,7 +1,9 @@
-package store
+// Package spend adds up the usage of model calls.
+package spend
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -9,9 +11,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// spendOf returns the usage of the model calls in a checkpoint. A row that ends the wait for a
-// child run repeats the usage of the child, and is left out.
-func spendOf(entries []domain.Entry) []dbsqlc.SpendAddParams {
+// Of returns the usage of the model calls in a checkpoint. A row that ends the wait for a child run
+// repeats the usage of the child, and is left out.
+func Of(entries []domain.Entry) []dbsqlc.SpendAddParams {
 	var out []dbsqlc.SpendAddParams
 	for _, e := range entries {
 		if e.Usage.Zero() || e.Kind == domain.EntryResult && e.Ref != "" {
@@ -34,14 +36,33 @@ func calledModel(e domain.Entry) (agent, model string) {
 	return cmp.Or(e.Agent, request.Agent), cmp.Or(answer.Model, request.Model)
 }
 
-// spent adds the usage of a run's calls.
-func (t *tally) spent(st *runState, list []dbsqlc.SpendAddParams) {
+// Sums collects the usage of the active transaction. Only the writer's goroutine uses it.
+type Sums map[key]dbsqlc.SpendAddParams
+
+type key struct {
+	plan, slot   int64
+	agent, model string
+}
+
+// Add adds the usage of a plan's calls.
+func (s Sums) Add(plan int64, list []dbsqlc.SpendAddParams) {
 	for _, add := range list {
-		add.PlanID = st.PlanID
-		k := spendKey{add.PlanID, add.Slot, add.Agent, add.Model}
-		sum := t.spend[k]
+		add.PlanID = plan
+		k := key{plan, add.Slot, add.Agent, add.Model}
+		sum := s[k]
 		add.Calls, add.Cost = add.Calls+sum.Calls, add.Cost+sum.Cost
 		add.InputTokens, add.OutputTokens = add.InputTokens+sum.InputTokens, add.OutputTokens+sum.OutputTokens
-		t.spend[k] = add
+		s[k] = add
 	}
+}
+
+// Write adds the collected usage to the stored sums.
+func (s Sums) Write(ctx context.Context, q *dbsqlc.Queries) error {
+	for _, add := range s {
+		if err := q.SpendAdd(ctx, add); err != nil {
+			return err
+		}
+	}
+	clear(s)
+	return nil
 }
