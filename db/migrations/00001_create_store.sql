@@ -190,7 +190,7 @@ CREATE TABLE run_labels (
     PRIMARY KEY (key, value, run_id)
 ) STRICT, WITHOUT ROWID;
 
--- Serves Runs, RunLabelDrop.
+-- Serves Runs, RunLabelDrop, LabelsOfRun.
 CREATE INDEX run_labels_by_run ON run_labels (run_id);
 
 -- Words of runs, by the id of their row: of the headlines of failed runs, and of
@@ -231,18 +231,39 @@ CREATE TABLE run_outcomes (
     PRIMARY KEY (plan_id, slot, status, version_id)
 ) STRICT, WITHOUT ROWID;
 
--- Usage and cost of model calls per half hour, plan, agent, and model. The calls
--- of a child run count for its own plan only.
+-- Usage and cost of model calls per period, plan, agent, provider, and model. The
+-- calls of a child run count for its own plan only.
+-- Serves SpendCut, SpendList, SpendSeed, SpendPrune.
 CREATE TABLE spend (
+    grain         INTEGER NOT NULL CHECK (grain IN (0, 1)), -- 0: half hours, 1: days in UTC
+    slot          INTEGER NOT NULL, -- half hours or days since 1970
     plan_id       INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
-    slot          INTEGER NOT NULL, -- half hours since 1970
     agent         TEXT    NOT NULL,
+    provider      TEXT    NOT NULL,
     model         TEXT    NOT NULL,
     calls         INTEGER NOT NULL,
     input_tokens  INTEGER NOT NULL,
     output_tokens INTEGER NOT NULL,
     cost          REAL    NOT NULL,
-    PRIMARY KEY (plan_id, slot, agent, model)
+    PRIMARY KEY (grain, slot, plan_id, agent, provider, model)
+) STRICT, WITHOUT ROWID;
+
+-- The same for each label that a run had at the time of the call.
+-- Serves SpendLabelCut, SpendLabelList, SpendLabelSeed, SpendLabelPrune.
+CREATE TABLE spend_labels (
+    grain         INTEGER NOT NULL CHECK (grain IN (0, 1)),
+    slot          INTEGER NOT NULL,
+    key           TEXT    NOT NULL,
+    value         TEXT    NOT NULL,
+    plan_id       INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
+    agent         TEXT    NOT NULL,
+    provider      TEXT    NOT NULL,
+    model         TEXT    NOT NULL,
+    calls         INTEGER NOT NULL,
+    input_tokens  INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cost          REAL    NOT NULL,
+    PRIMARY KEY (grain, slot, key, value, plan_id, agent, provider, model)
 ) STRICT, WITHOUT ROWID;
 
 -- Acknowledged failure groups: a plan, a node, a code, and a fingerprint (empty:
@@ -1074,6 +1095,7 @@ DROP TRIGGER step_results_are_kept;
 DROP TABLE step_results;
 DROP TABLE run_notes;
 DROP TABLE failure_acks;
+DROP TABLE spend_labels;
 DROP TABLE spend;
 DROP TABLE run_outcomes;
 DROP TABLE run_uses;

@@ -86,9 +86,8 @@ FROM budget_waits AS w JOIN runs AS r ON r.id = w.run_id JOIN plans AS p ON p.id
 WHERE w.budget_id = (SELECT b.id FROM budgets AS b WHERE b.public_id = @budget)
 ORDER BY w.run_id LIMIT @max;
 
--- Recorded usage since a slot. An empty plan or agent means any.
--- name: BudgetSeed :one
-SELECT CAST(total(spend.calls) AS INTEGER) AS calls, CAST(total(spend.input_tokens + spend.output_tokens) AS REAL) AS tokens,
-CAST(total(spend.cost) AS REAL) AS cost
-FROM plans CROSS JOIN spend ON spend.plan_id = plans.id AND spend.slot >= @since
-WHERE (cast(@plan AS text) = '' OR plans.key = @plan) AND (cast(@agent AS text) = '' OR spend.agent = @agent);
+-- Windows that are no longer kept: those of hours and of days that ended before a time.
+-- name: BudgetWindowPrune :execrows
+DELETE FROM budget_windows WHERE (budget_id, start_at) IN (
+    SELECT w.budget_id, w.start_at FROM budgets AS b CROSS JOIN budget_windows AS w ON w.budget_id = b.id
+    WHERE w.end_at < CASE b.period WHEN 'hour' THEN @hours WHEN 'day' THEN @days ELSE 0 END LIMIT @max);

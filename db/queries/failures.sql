@@ -73,20 +73,6 @@ UPDATE runs SET attention = @attention WHERE id = @id AND status = 'failed' AND 
 INSERT INTO run_outcomes (plan_id, slot, status, version_id, n) VALUES (@plan_id, @slot, @status, @version_id, @n)
 ON CONFLICT (plan_id, slot, status, version_id) DO UPDATE SET n = n + excluded.n;
 
--- name: SpendAdd :exec
-INSERT INTO spend (plan_id, slot, agent, model, calls, input_tokens, output_tokens, cost)
-VALUES (@plan_id, @slot, @agent, @model, @calls, @input_tokens, @output_tokens, @cost)
-ON CONFLICT (plan_id, slot, agent, model) DO UPDATE SET calls = calls + excluded.calls,
-input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens, cost = cost + excluded.cost;
-
--- Usage and cost of model calls since a slot, per plan, agent, model, and period of a number of slots.
--- name: SpendList :many
-SELECT plans.key, CAST(spend.slot / @slots AS INTEGER) AS part, spend.agent, spend.model, CAST(sum(spend.calls) AS INTEGER) AS calls,
-CAST(sum(spend.input_tokens) AS INTEGER) AS input_tokens, CAST(sum(spend.output_tokens) AS INTEGER) AS output_tokens, CAST(sum(spend.cost) AS REAL) AS cost
-FROM plans CROSS JOIN spend ON spend.plan_id = plans.id AND spend.slot >= @since
-GROUP BY plans.key, part, spend.agent, spend.model
-LIMIT @max;
-
 -- How runs ended since a slot, per plan, slot and status.
 -- name: OutcomeList :many
 SELECT plans.key, run_outcomes.slot, run_outcomes.status, run_outcomes.n

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Spend is returned by plan, agent, and model, per period, in pages, and as CSV.
+// Spend is returned by plan, agent, model, and label, per period, in pages, and as CSV.
 func TestSpend(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -26,7 +26,7 @@ func TestSpend(t *testing.T) {
 			Usage: domain.Usage{InputTokens: 10, OutputTokens: 5, Cost: cost}}, err
 	})
 	for _, plan := range []string{
-		"{id: alpha, nodes: {a: {type: call, input: {agent: clerk, model: large, cost: 3}}, " +
+		"{id: alpha, labels: {team: ops, env: prod}, nodes: {a: {type: call, input: {agent: clerk, model: large, cost: 3}}, " +
 			"b: {type: call, needs: [a], input: {agent: writer, model: small, cost: 1}}}}",
 		"{id: beta, nodes: {a: {type: call, input: {agent: clerk, model: small, cost: 1.5}}}}",
 	} {
@@ -54,6 +54,12 @@ func TestSpend(t *testing.T) {
 		"?by=agent&period=day":            {"agent", "clerk writer"},
 		"?since=2190-01-01T00:00:00Z":     {"plan", ""},
 		"?by=agent&since=24h&format=json": {"agent", "clerk writer"},
+		"?by=plan&period=month":           {"plan", "alpha beta"},
+		"?by=plan&since=400d":             {"plan", "alpha beta"},
+		"?by=label":                       {"label", "env=prod team=ops"},
+		"?by=label&label=team":            {"label", "team=ops "},
+		"?by=label,plan&label=team":       {"plan", "alpha beta"},
+		"?by=label&label=color":           {"label", ""},
 	} {
 		if got := names(query, want[0]); got != want[1] {
 			t.Errorf("%s: %q, want %q", query, got, want[1])
@@ -69,7 +75,7 @@ func TestSpend(t *testing.T) {
 			t.Errorf("%d %v %s: %v\n%s", a.status, err, a.header.Get("Content-Type"), rows, a.text)
 		}
 	}
-	for _, query := range []string{"?by=run", "?period=week", "?since=yesterday", "?format=xml"} {
+	for _, query := range []string{"?by=run", "?label=team", "?period=week", "?since=yesterday", "?format=xml"} {
 		if a := s.ask(t, "viewer", "GET /spend"+query, ""); a.status != 400 && a.status != 422 {
 			t.Errorf("%s: %d %s", query, a.status, a.text)
 		}

@@ -99,8 +99,8 @@ type NewBudget struct {
 	domain.BudgetSpec
 }
 
-// Create creates a budget. A budget of all calls, a plan, or an agent begins with the recorded usage of the
-// current window. Other budgets count from now on.
+// Create creates a budget. It begins with the recorded usage of its scope in the current window, and with the calls in
+// flight.
 //
 // Errors: invalid (a setting, or a model without a price), conflict (the key is used), forbidden.
 func (s *Budgets) Create(ctx context.Context, req NewBudget) (domain.BudgetState, error) {
@@ -139,17 +139,19 @@ func withDefaults(b domain.BudgetSpec) domain.BudgetSpec {
 	return b
 }
 
-// seedOf selects the recorded usage of a scope. It returns nil if usage is not recorded by scopes of its kind.
+// seedOf selects the recorded usage of a scope.
 func seedOf(scope string) *domain.BudgetSeed {
 	switch s, _ := budget.ParseScope(scope); s.Kind {
-	case budget.All:
-		return &domain.BudgetSeed{}
 	case budget.Plan:
 		return &domain.BudgetSeed{Plan: s.Name}
 	case budget.Agent:
 		return &domain.BudgetSeed{Agent: s.Name}
+	case budget.Provider:
+		return &domain.BudgetSeed{Provider: s.Name}
+	case budget.Label:
+		return &domain.BudgetSeed{Label: s.Name, Value: s.Value}
 	}
-	return nil
+	return &domain.BudgetSeed{}
 }
 
 // check checks the settings of a budget against the configured models.

@@ -111,7 +111,7 @@ func (s *system) schedule(ctx context.Context, wg *sync.WaitGroup) {
 		}
 		return err
 	})
-	job("expire signals", after(time.Hour), always(time.Hour), func() error { return s.store.ExpireSignals(ctx) })
+	job("delete expired records", after(time.Hour), always(time.Hour), func() error { return s.store.Expire(ctx) })
 	job("test a restore", func() time.Duration { return s.untilRestoreTest(ctx) }, always(restoreTestEvery),
 		func() error { return s.testRestore(ctx) })
 	job("check the database", func() time.Duration { return s.untilCheck(ctx) }, always(checkEvery), func() error { return s.check(ctx) })

@@ -118,5 +118,12 @@ func (b BudgetState) Limit() float64 {
 	return b.Hard + b.Window.Extra
 }
 
-// BudgetSeed selects the recorded usage with which a new budget begins. An empty name means any.
-type BudgetSeed struct{ Plan, Agent string }
+// BudgetSeed selects the recorded usage with which a new budget begins. An empty name means any. Label is the key of a
+// label, and Value its value.
+type BudgetSeed struct{ Plan, Agent, Provider, Label, Value string }
+
+// How long the windows of a budget are kept after their end, by period. Months are kept for good.
+const (
+	BudgetHoursKept = 31 * 24 * time.Hour
+	BudgetDaysKept  = 400 * 24 * time.Hour
+)

@@ -55,6 +55,8 @@ type Entry struct {
 	Failure  *Failure `json:"failure,omitempty"`
 	Usage    Usage    `json:"usage,omitzero"`
 	Agent    string   `json:"agent,omitempty"`
+	// Provider answered the model call of a new row. The journal does not store it; the sums of spend do.
+	Provider string `json:"-"`
 	// DueAt is the time at which a wait ends automatically.
 	DueAt time.Time `json:"dueAt,omitzero"`
 	// Ref is the ID of the approval or child run of a wait.

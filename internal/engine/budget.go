@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -153,9 +154,7 @@ func (a *runner) callOver(m *substepMsg) []domain.BudgetCharge {
 		a.e.log.Warn("a model call used more than was reserved", "run_id", a.id, "node", m.entry.Node,
 			"used", used.InputTokens+used.OutputTokens, "reserved", r.tokens)
 	}
-	if m.entry.Reason == "" {
-		m.entry.Reason = r.note
-	}
+	m.entry.Provider, m.entry.Reason = r.provider, cmp.Or(m.entry.Reason, r.note)
 	if r.call == "" {
 		return nil
 	}

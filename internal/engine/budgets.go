@@ -176,10 +176,10 @@ func (a *runner) sharedCall(need ExpectedUsage) budget.Call {
 }
 
 // settleCalls ends all reservations of an ended attempt.
-func (a *runner) settleCalls(t *attempt) (domain.Usage, []domain.BudgetCharge) {
-	used, charges := a.calls.settle(t, a.m.Run.Limits)
+func (a *runner) settleCalls(t *attempt) (used domain.Usage, provider string, charges []domain.BudgetCharge) {
+	used, provider, charges = a.calls.settle(t, a.m.Run.Limits)
 	for _, c := range charges {
 		a.e.handlers.budgets.ledger.Settle(c)
 	}
-	return used, charges
+	return used, provider, charges
 }

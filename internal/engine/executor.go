@@ -177,7 +177,8 @@ func (a *attemptHost) handle(ctx context.Context, m message) runstate.Event {
 	switch m := m.(type) {
 	case substepMsg:
 		if m.entry.Kind == domain.EntrySubstep {
-			a.calls.close(a.t, m.entry.Substep, a.task.Limits, m.unreported, &m.entry)
+			r, _ := a.calls.close(a.t, m.entry.Substep, a.task.Limits, m.unreported, &m.entry)
+			m.entry.Provider = r.provider
 			a.spent = a.spent.Add(m.entry.Usage)
 		}
 		m.answer(a.recorder.Record(context.WithoutCancel(ctx), &runstate.SubstepRecorded{Attempt: &a.t.Attempt, Row: m.entry,
@@ -190,11 +191,11 @@ func (a *attemptHost) handle(ctx context.Context, m message) runstate.Event {
 		a.startWaitingCalls()
 	case doneMsg:
 		ev := m.event(a.t.handlers.current())
-		ev.Unreported, _ = a.calls.settle(a.t, a.task.Limits)
+		ev.Unreported, ev.Provider, _ = a.calls.settle(a.t, a.task.Limits)
 		return &ev
 	case abandonMsg:
 		ev := &runstate.AttemptAbandoned{AttemptEnding: a.t.ending(context.Cause(a.t.ctx))}
-		ev.Unreported, _ = a.calls.settle(a.t, a.task.Limits)
+		ev.Unreported, ev.Provider, _ = a.calls.settle(a.t, a.task.Limits)
 		return ev
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 type reservation struct {
 	tokens int64
 	usage  domain.Usage
+	// provider makes the call.
+	provider string
 	// call is the reservation in shared budgets, or empty. note explains the row if a budget degraded the call.
 	call, note string
 	// lost is set if the call ended without reporting its usage. Its reservation counts in full,
@@ -71,6 +73,8 @@ func (c *ledger) reserve(t *attempt, n int, need ExpectedUsage, l domain.Limits,
 	r := reservation{
 		tokens: need.Input + output,
 		usage:  domain.Usage{InputTokens: need.Input, OutputTokens: output, Cost: need.cost(output)},
+
+		provider: need.Provider,
 	}
 	if l.MaxTokens > 0 && s.Tokens()+lost.tokens+live.tokens+r.tokens > l.MaxTokens ||
 		l.MaxCost > 0 && s.Usage.Cost+lost.usage.Cost+live.usage.Cost+r.usage.Cost > l.MaxCost && live.usage.Cost > 0 {
@@ -130,7 +134,7 @@ func (c *ledger) close(t *attempt, n int, l domain.Limits, unreported bool, row 
 // share records what a call has reserved from shared budgets, which may allow fewer output tokens.
 func (c *ledger) share(t *attempt, n int, call, note string, output int64, need ExpectedUsage) {
 	r := c.reserved[t][n]
-	r.call, r.note, r.tokens = call, note, need.Input+output
+	r.call, r.note, r.provider, r.tokens = call, note, need.Provider, need.Input+output
 	r.usage = domain.Usage{InputTokens: need.Input, OutputTokens: output, Cost: need.cost(output)}
 	c.reserved[t][n] = r
 }
@@ -152,17 +156,17 @@ func (c *ledger) lose(t *attempt, n int, spent bool) (r reservation, ok bool) {
 
 // settle ends all reservations of an ended attempt. If there is a limit, the reservations of lost
 // calls count as used. charges end what the calls have reserved from shared budgets.
-func (c *ledger) settle(t *attempt, l domain.Limits) (u domain.Usage, charges []domain.BudgetCharge) {
+func (c *ledger) settle(t *attempt, l domain.Limits) (u domain.Usage, provider string, charges []domain.BudgetCharge) {
 	for _, r := range c.reserved[t] {
 		if l.MaxTokens > 0 || l.MaxCost > 0 || r.call != "" {
-			u = u.Add(r.usage)
+			u, provider = u.Add(r.usage), r.provider
 		}
 		if r.call != "" {
 			charges = append(charges, domain.BudgetCharge{Call: r.call, Usage: r.usage, Estimated: true})
 		}
 	}
 	c.drop(t)
-	return u, charges
+	return u, provider, charges
 }
 
 // shared returns charges for all calls of the run that have reserved from shared budgets.

@@ -71,7 +71,7 @@ func TestLedgerCountsUnreportedCalls(t *testing.T) {
 	if live, lost := c.sums(); live.tokens != 0 || lost.tokens != 30 {
 		t.Errorf("live %d, lost %d", live.tokens, lost.tokens)
 	}
-	if u, _ := c.settle(at, limits); u.InputTokens != 10 || u.OutputTokens != 20 || len(c.reserved) != 0 {
+	if u, _, _ := c.settle(at, limits); u.InputTokens != 10 || u.OutputTokens != 20 || len(c.reserved) != 0 {
 		t.Errorf("settled with %+v", u)
 	}
 }

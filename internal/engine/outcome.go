@@ -40,7 +40,7 @@ func (m doneMsg) apply(a *runner) {
 	}
 	ev := &a.done // the machine does not keep events
 	*ev = m.event(a.e.current())
-	ev.Unreported, ev.Charges = a.settleCalls(t)
+	ev.Unreported, ev.Provider, ev.Charges = a.settleCalls(t)
 	a.handle(ev)
 	*ev = runstate.AttemptDone{}
 	a.startWaitingCalls()
@@ -75,7 +75,7 @@ func (m abandonMsg) apply(a *runner) {
 		return
 	}
 	ev := &runstate.AttemptAbandoned{AttemptEnding: t.ending(context.Cause(t.ctx))}
-	ev.Unreported, ev.Charges = a.settleCalls(t)
+	ev.Unreported, ev.Provider, ev.Charges = a.settleCalls(t)
 	a.handle(ev)
 	a.startWaitingCalls()
 	a.freeNodes()

@@ -256,7 +256,7 @@ func TestAnExpiredSignal(t *testing.T) {
 		t.Errorf("%s", s.Status)
 	}
 	waits(e, e.Run(`{nodes: {a: {wait: {event: gone}}}}`, "").ID)
-	if err := e.Store.ExpireSignals(t.Context()); err != nil {
+	if err := e.Store.Expire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := e.Store.Signals(t.Context(), domain.SignalFilter{Status: domain.SignalUnmatched}); err != nil || len(list.Items) != 1 {

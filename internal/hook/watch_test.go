@@ -149,7 +149,7 @@ func TestADeliveredFileIsNotForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.tick(time.Second)
-	if err := w.Store.ExpireSignals(t.Context()); err != nil {
+	if err := w.Store.Expire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.want(h, "")

@@ -88,8 +88,9 @@ type (
 		Log     domain.RawJSON
 		Uses    []domain.Use
 		Usage   domain.Usage
-		// Unreported is the estimated usage of calls without a row.
+		// Unreported is the estimated usage of calls without a row, and Provider that of the last of them.
 		Unreported domain.Usage
+		Provider   string
 		// Limit is the limit that ended the attempt. LimitCode is the signal that ends the wait for
 		// it.
 		Limit     domain.Message

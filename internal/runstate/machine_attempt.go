@@ -104,6 +104,7 @@ func (ev *AttemptDone) handle(m *Machine) error {
 func (ev *AttemptEnding) fill(e *domain.Entry) {
 	t := ev.Attempt
 	e.Attempt, e.StartedAt, e.Effect, e.Usage = t.Number, t.StartedAt, string(t.Effect), ev.Usage.Add(ev.Unreported)
+	e.Provider = ev.Provider
 	e.Agent, e.IdempotencyKey, e.Log = cmp.Or(ev.Agent, t.Spec.Agent), t.IdempotencyKey, ev.Log
 	if t.Effect == walk.EffectPure {
 		e.Input, e.IdempotencyKey = t.Input, ""

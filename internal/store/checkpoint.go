@@ -210,7 +210,9 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.tally.spend.Add(next.PlanID, p.spend)
+	if err := w.tally.spend.Add(w.ctx, w.q, p.rowID, next.PlanID, p.spend); err != nil {
+		return nil, err
+	}
 	*st = next
 	if domain.RunStatus(next.Status).Final() {
 		w.s.db.Forget(c.Run)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
@@ -109,14 +108,7 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 	if must("times of the group", err); len(times) != 1 {
 		t.Errorf("the group's runs failed at %v", times)
 	}
-	must("add to the spend", s.writer.perform(func(w *writer) ([]auditRow, error) {
-		return nil, w.q.SpendAdd(w.ctx, dbsqlc.SpendAddParams{PlanID: 1, Slot: core.SlotOf(time.Now().UnixMicro()), Agent: "writer",
-			Model: "m", Calls: 1, InputTokens: 3, OutputTokens: 4, Cost: 0.5})
-	}))
-	spend, err := s.Spend(ctx, time.Now().Add(-time.Hour), time.Hour)
-	if must("spend", err); len(spend) != 1 || spend[0].Agent != "writer" || spend[0].Usage.Cost != 0.5 {
-		t.Errorf("%+v", spend)
-	}
+	everySpendQuery(t, s, failed, must)
 	out, err := s.Outcomes(ctx, time.Now().Add(-time.Hour))
 	if must("outcomes", err); len(out) != 1 || out[0].Runs != 1 || out[0].Status != domain.RunFailed {
 		t.Errorf("%+v", out)

@@ -83,7 +83,7 @@ func everyHookQuery(t *testing.T, s *Store, v domain.Version, must func(string, 
 		x.ReceivedAt = now.Add(-domain.HookRetention - time.Hour)
 		do("record an old one", func(tx *Tx) error { return tx.Incoming().Record(x, 0) })
 	}
-	must("expire", s.ExpireSignals(ctx))
+	must("expire", s.Expire(ctx))
 	page, err = s.HookDeliveries(ctx, domain.DeliveryFilter{Hook: h.ID, Page: domain.Page{Limit: 200}})
 	if must("deliveries that are left", err); len(page.Items) != 2 {
 		t.Errorf("%d deliveries are left, want 2", len(page.Items))

@@ -83,7 +83,7 @@ func everySignalQuery(t *testing.T, s *Store, v domain.Version, must func(string
 		}
 	}
 	must("drop", s.DropWait(ctx, "w"))
-	must("expire", s.ExpireSignals(ctx))
+	must("expire", s.Expire(ctx))
 	list, err := s.Signals(ctx, domain.SignalFilter{Text: "N", Page: domain.Page{Limit: 1}})
 	if must("list", err); len(list.Items) != 1 || list.Items[0].ID != gone.ID || list.Items[0].Status != domain.SignalUnmatched {
 		t.Errorf("%+v", list)

@@ -6,24 +6,34 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/incoming"
+	"github.com/kairosd/kairosd/internal/store/internal/spend"
 )
 
 // Incoming returns what arrives from other systems in the transaction.
 func (tx *Tx) Incoming() incoming.Tx { return incoming.New(tx.w.ctx, tx.w.q, tx.op.At) }
 
-// deletedAtOnce limits the signals and the deliveries that one transaction deletes.
+// deletedAtOnce limits the rows of each kind that one transaction deletes.
 const deletedAtOnce = 1000
 
-// ExpireSignals marks signals that expired as unmatched, and deletes old signals and deliveries.
-func (s schedules) ExpireSignals(ctx context.Context) error {
+// Expire marks signals that expired as unmatched. It deletes old signals and deliveries, and windows of budgets and sums
+// of spend that are no longer kept.
+func (s schedules) Expire(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
-		_, _, err := s.store.Do(s.store.by("expire signals", domain.System), func(tx *Tx) (string, error) {
-			var err error
-			more, err = tx.Incoming().Expire(tx.op.At.Add(-domain.SignalRetention), tx.op.At.Add(-domain.HookRetention), deletedAtOnce)
+		_, _, err := s.store.Do(s.store.by("expire", domain.System), func(tx *Tx) (string, error) {
+			signals, err := tx.Incoming().Expire(tx.op.At.Add(-domain.SignalRetention), tx.op.At.Add(-domain.HookRetention), deletedAtOnce)
+			if err != nil {
+				return "", err
+			}
+			windows, err := tx.Budgets().Prune(deletedAtOnce)
+			if err != nil {
+				return "", err
+			}
+			sums, err := spend.Prune(tx.w.ctx, tx.w.q, tx.op.At, deletedAtOnce)
+			more = signals || windows || sums
 			return "", err
 		})
 		if err != nil {
-			return core.Translate(err, "expire signals")
+			return core.Translate(err, "delete expired records")
 		}
 	}
 	return nil

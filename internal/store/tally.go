@@ -26,13 +26,13 @@ type endedKey struct {
 }
 
 func newTally() tally {
-	return tally{counts: map[countKey]int64{}, outcomes: map[endedKey]int64{}, spend: spend.Sums{}}
+	return tally{counts: map[countKey]int64{}, outcomes: map[endedKey]int64{}, spend: spend.NewSums()}
 }
 
 func (t *tally) clear() {
 	clear(t.counts)
 	clear(t.outcomes)
-	clear(t.spend)
+	t.spend.Clear()
 }
 
 // countOf returns the counter of a run.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/outcome"
@@ -175,7 +176,7 @@ func p95(runs []domain.Run) time.Duration {
 // spendFigure returns the cost of model calls in the last 24 hours, compared with the 24 hours
 // before.
 func (s *section) spendFigure(c *ui.Context, from time.Time) (Figure, error) {
-	list, err := s.Reader.Spend(c, from.Add(-stripSlots*domain.OutcomeSlot), domain.OutcomeSlot)
+	list, err := s.spend(c, from.Add(-stripSlots*domain.OutcomeSlot), domain.SpendKeys{})
 	if err != nil {
 		return Figure{}, err
 	}
@@ -197,6 +198,12 @@ func (s *section) spendFigure(c *ui.Context, from time.Time) (Figure, error) {
 		f.Good, f.Bad = false, false // neither better nor worse
 	}
 	return f, nil
+}
+
+// spend returns the usage of model calls per half hour since a time.
+func (s *section) spend(c *ui.Context, since time.Time, by domain.SpendKeys) ([]domain.Spend, error) {
+	sums, err := s.App.Providers.Spend(c, c.Principal.Actor(), app.SpendQuery{Since: since, Period: domain.OutcomeSlot, By: by})
+	return sums.Items, err
 }
 
 // trend sets the change of a figure, and whether it is good.

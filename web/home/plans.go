@@ -85,7 +85,7 @@ func (s *section) strips(c *ui.Context, p *DaySection) error {
 	for _, run := range runs {
 		took[run.PlanKey] = append(took[run.PlanKey], run)
 	}
-	spend, err := s.Reader.Spend(c, from, domain.OutcomeSlot)
+	spend, err := s.spend(c, from, domain.SpendKeys{Plan: true})
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,6 @@ type Reader interface {
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	// RunsCount counts matching runs up to cap. whole is false if there may be more.
 	RunsCount(ctx context.Context, f domain.RunFilter, cap int) (n int, whole bool, err error)
-	// Spend returns the usage of model calls since a time, by period.
-	Spend(ctx context.Context, since time.Time, period time.Duration) ([]domain.Spend, error)
 	// FailureTimes returns the times at which the newest runs of a failure group failed.
 	FailureTimes(ctx context.Context, ref domain.FailureRef) ([]time.Time, error)
 	// Outcomes counts by plan and half hour the runs that ended since a time.

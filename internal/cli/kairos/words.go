@@ -29,7 +29,7 @@ var flagWords = map[string][]string{
 	"kairos runs status": texts(domain.RunStatuses), "kairos runs list status": texts(domain.RunStatuses),
 	"kairos approvals status": approvalStates, "kairos approvals list status": approvalStates,
 	"kairos server logs level": {"DEBUG", "INFO", "WARN", "ERROR"}, "kairos runs steps sort": {"took"},
-	"kairos spend by": apitypes.SpendBy, "kairos spend period": spendPeriods,
+	"kairos spend by": apitypes.SpendBy, "kairos spend period": apitypes.SpendPeriods,
 	"kairos schedules status": incoming.ScheduleStates, "kairos schedules list status": incoming.ScheduleStates,
 	"kairos budgets create period": domain.BudgetPeriods, "kairos budgets create unit": domain.BudgetUnits,
 	"kairos plans graph format": {"mermaid", "dot", "svg"}, "kairos plans convert to": {"yaml", "json"},

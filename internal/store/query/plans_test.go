@@ -53,7 +53,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"PayloadTotals",
 		"PayloadBytes",
 		"StepsWithoutAudit", // the newest 100,000 rows, for a check
-		"SpendList",         // a range of the index for each plan, summed
+		"SpendList",         // a range of the index, summed
+		"SpendLabelList",    // as SpendList
 		"FailureGroups",     // it sorts groups, of which there are few
 		"PlannedRuns",       // the versions of all plans, for metrics
 		"PlansWithText",     // the newest versions of all plans
@@ -61,7 +62,7 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"ScheduleAll",       // the active schedules, at a start
 		"OutcomeList",
 		"BudgetCount", "BudgetCallsInFlight", // few budgets, and the calls in flight, at a start
-		"BudgetSeed",           // as SpendList
+		"SpendSeed", "SpendLabelSeed", // as SpendList
 		"SignalNamesMatchable", // the waits for signals, at a start
 	} // a range of the index for each plan
 	for _, q := range named(t, func(file string) bool { return file != "checks.sql" }) { // queries that read everything on purpose

@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/store/internal/spend"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
@@ -126,8 +127,8 @@ func windowOf(r dbsqlc.BudgetWindow) domain.BudgetWindow {
 // Get finds a budget by key or ID. It returns CodeNotFound.
 func (t Tx) Get(idOrKey string) (domain.Budget, error) { return Named(t.ctx, t.q, idOrKey) }
 
-// Create stores a budget with its current window, which begins with the recorded usage of the plan and
-// agent in seed, if both are not nil. It returns CodeConflict if its key is used, or there are too many.
+// Create stores a budget with its current window, which begins with the recorded usage of the scope in
+// seed, unless that is nil. It returns CodeConflict if its key is used, or there are too many.
 func (t Tx) Create(b domain.Budget, seed *domain.BudgetSeed) error {
 	if _, err := t.q.BudgetNamed(t.ctx, b.Key); err == nil {
 		return domain.Errorf(domain.CodeConflict, "budget %q exists", b.Key).Suggest("choose another name, or change that budget")
@@ -148,16 +149,15 @@ func (t Tx) Create(b domain.Budget, seed *domain.BudgetSeed) error {
 	if err != nil || seed == nil {
 		return err
 	}
-	used, err := t.q.BudgetSeed(t.ctx, core.SlotOf(core.Micros(b.Window.Start)), seed.Plan, seed.Agent)
-	if err != nil || used.Calls == 0 {
+	calls, amount, cost, err := spend.Since(t.ctx, t.q, b.Window.Start, *seed)
+	if err != nil || calls == 0 {
 		return err
 	}
-	amount := used.Cost
-	if b.Unit == domain.UnitTokens {
-		amount = used.Tokens
+	if b.Unit == domain.UnitCost {
+		amount = cost
 	}
 	return t.q.BudgetWindowAdd(t.ctx, dbsqlc.BudgetWindowAddParams{BudgetID: id, StartAt: core.Micros(b.Window.Start),
-		EndAt: core.Micros(b.Window.End), Calls: used.Calls, Used: amount})
+		EndAt: core.Micros(b.Window.End), Calls: calls, Used: amount})
 }
 
 // Change stores the lines of a budget.
@@ -178,6 +178,13 @@ func (t Tx) Raise(id string, start, end time.Time, amount float64) error {
 	return t.q.BudgetWindowRaise(t.ctx, dbsqlc.BudgetWindowRaiseParams{BudgetID: row, StartAt: core.Micros(start),
 		EndAt: core.Micros(end),
 		Extra: amount})
+}
+
+// Prune deletes windows that are no longer kept, at most max. more reports that there may be others.
+func (t Tx) Prune(max int64) (more bool, err error) {
+	n, err := t.q.BudgetWindowPrune(t.ctx, core.Micros(t.at.Add(-domain.BudgetHoursKept)),
+		core.Micros(t.at.Add(-domain.BudgetDaysKept)), max)
+	return n == max, err
 }
 
 // Delete removes a budget with its usage.

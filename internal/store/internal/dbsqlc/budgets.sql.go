@@ -305,27 +305,6 @@ func (q *Queries) BudgetRow(ctx context.Context, id int64) (Budget, error) {
 	return i, err
 }
 
-const BudgetSeed = `-- name: BudgetSeed :one
-SELECT CAST(total(spend.calls) AS INTEGER) AS calls, CAST(total(spend.input_tokens + spend.output_tokens) AS REAL) AS tokens,
-CAST(total(spend.cost) AS REAL) AS cost
-FROM plans CROSS JOIN spend ON spend.plan_id = plans.id AND spend.slot >= ?1
-WHERE (cast(?2 AS text) = '' OR plans.key = ?2) AND (cast(?3 AS text) = '' OR spend.agent = ?3)
-`
-
-type BudgetSeedRow struct {
-	Calls  int64
-	Tokens float64
-	Cost   float64
-}
-
-// Recorded usage since a slot. An empty plan or agent means any.
-func (q *Queries) BudgetSeed(ctx context.Context, since int64, plan string, agent string) (BudgetSeedRow, error) {
-	row := q.db.QueryRowContext(ctx, BudgetSeed, since, plan, agent)
-	var i BudgetSeedRow
-	err := row.Scan(&i.Calls, &i.Tokens, &i.Cost)
-	return i, err
-}
-
 const BudgetTouch = `-- name: BudgetTouch :exec
 UPDATE budgets SET rev = rev + 1, updated_at = ?1 WHERE id = ?2
 `
@@ -468,6 +447,21 @@ func (q *Queries) BudgetWindowGet(ctx context.Context, budgetID int64, startAt i
 		&i.HardAt,
 	)
 	return i, err
+}
+
+const BudgetWindowPrune = `-- name: BudgetWindowPrune :execrows
+DELETE FROM budget_windows WHERE (budget_id, start_at) IN (
+    SELECT w.budget_id, w.start_at FROM budgets AS b CROSS JOIN budget_windows AS w ON w.budget_id = b.id
+    WHERE w.end_at < CASE b.period WHEN 'hour' THEN ?1 WHEN 'day' THEN ?2 ELSE 0 END LIMIT ?3)
+`
+
+// Windows that are no longer kept: those of hours and of days that ended before a time.
+func (q *Queries) BudgetWindowPrune(ctx context.Context, hours int64, days int64, max int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, BudgetWindowPrune, hours, days, max)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const BudgetWindowRaise = `-- name: BudgetWindowRaise :exec

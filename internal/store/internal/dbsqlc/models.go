@@ -605,9 +605,26 @@ type SkillRun struct {
 }
 
 type Spend struct {
-	PlanID       int64
+	Grain        int64
 	Slot         int64
+	PlanID       int64
 	Agent        string
+	Provider     string
+	Model        string
+	Calls        int64
+	InputTokens  int64
+	OutputTokens int64
+	Cost         float64
+}
+
+type SpendLabel struct {
+	Grain        int64
+	Slot         int64
+	Key          string
+	Value        string
+	PlanID       int64
+	Agent        string
+	Provider     string
 	Model        string
 	Calls        int64
 	InputTokens  int64
