@@ -114,6 +114,9 @@ func (c *childRuns) ensure(id, hash string, input domain.RawJSON, ref domain.Par
 		c.cancel(id, false)
 		return
 	}
+	if err != nil && c.e.runs.isStopping() {
+		return // the next start of the engine creates it
+	}
 	if err != nil {
 		c.e.post(ref.Run, childMsg{run: id, err: err})
 		return
