@@ -30,6 +30,11 @@ func marked(name, file, mark, line, pkg, run string, also ...string) bug {
 }
 
 var bugs = []bug{
+	marked("a call reserves nothing from budgets", "internal/budget/ledger.go", "budget-hold",
+		"\t\tg.Holds = append(g.Holds, domain.BudgetHold{Call: g.Call, Budget: a.b.ID, Start: a.b.Window.Start, End: a.b.Window.End})",
+		"./internal/budget", "TestNoLineIsExceeded|TestCallsShareBudgets"),
+	marked("the usage of a call does not count in budgets", "internal/budget/ledger.go", "budget-reserve", "",
+		"./internal/budget", "TestCallsShareBudgets|TestARaiseAndANewWindowMakeRoom"),
 	seed(
 		"acknowledge before the commit",
 		"internal/store/writer.go",

@@ -22,6 +22,7 @@ type Budget struct {
 	Reserved    float64      `json:"reserved" doc:"What calls in flight have reserved."`
 	Predicted   float64      `json:"predicted" doc:"The usage at the end of the window, at the pace so far."`
 	ExhaustedAt time.Time    `json:"exhaustedAt,omitzero" doc:"When the hard line is reached, at the pace so far; absent: not in this window."`
+	Unpriced    []string     `json:"unpriced" nullable:"false" doc:"Settings of prices that models in the scope lack; runs that call them wait."`
 	Waiting     int          `json:"waiting" doc:"The number of runs that wait for the budget."`
 	Actor       string       `json:"actor" doc:"Principal that created the budget or changed it last."`
 	Rev         int64        `json:"rev" doc:"The revision, which the ETag is made of."`
@@ -88,7 +89,8 @@ type BudgetRaise struct {
 func BudgetOf(b domain.BudgetState) Budget {
 	return Budget{ID: b.ID, Key: b.Key, Scope: b.Scope, Period: b.Period, TimeZone: b.Zone, Unit: b.Unit, Soft: b.Soft, Degrade: b.Degrade,
 		DegradeTo: b.DegradeTo, Hard: b.Hard, Window: BudgetWindowOf(b.Window), Reserved: b.Reserved, Predicted: b.Predicted,
-		ExhaustedAt: b.Exhausted, Waiting: b.Waiting, Actor: b.Actor, Rev: b.Rev, CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt}
+		ExhaustedAt: b.Exhausted, Unpriced: append([]string{}, b.Unpriced...),
+		Waiting: b.Waiting, Actor: b.Actor, Rev: b.Rev, CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt}
 }
 
 // BudgetWindowOf is a window as the API returns it.

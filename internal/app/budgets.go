@@ -20,11 +20,11 @@ type budgetStore interface {
 }
 
 // state returns a budget in its current window.
-func (s *Budgets) state(b domain.Budget) domain.BudgetState {
+func (s *Budgets) state(b domain.Budget, m budget.Models) domain.BudgetState {
 	now := s.engine.Timed().Now()
 	out := domain.BudgetState{Budget: b, Reserved: s.engine.Timed().ReservedFromBudget(b.ID), Predicted: budget.Predicted(b, now)}
 	out.Exhausted, _ = budget.Exhausted(b, now)
-	out.Window = budget.Current(b, now)
+	out.Window, out.Unpriced = budget.Current(b, now), budget.Unpriced(b.BudgetSpec, m)
 	return out
 }
 
@@ -36,9 +36,13 @@ func (s *Budgets) List(ctx context.Context, by domain.Actor) ([]domain.BudgetSta
 		return nil, err
 	}
 	list, err := s.store.Budgets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.models(ctx)
 	out := make([]domain.BudgetState, len(list))
 	for i, b := range list {
-		out[i] = s.state(b)
+		out[i] = s.state(b, m)
 	}
 	return out, err
 }
@@ -58,7 +62,8 @@ func (s *Budgets) find(ctx context.Context, idOrKey string) (domain.BudgetState,
 	if err != nil {
 		return domain.BudgetState{}, err
 	}
-	return s.state(b), nil
+	m, err := s.models(ctx)
+	return s.state(b, m), err
 }
 
 // shownWindows and shownWaiters limit the windows and the runs that are listed.
@@ -159,15 +164,20 @@ func (s *Budgets) check(ctx context.Context, b domain.BudgetSpec) error {
 	if err := budget.Check(b); err != nil {
 		return err
 	}
-	agents, err := s.tools().Agents(ctx)
+	m, err := s.models(ctx)
 	if err != nil {
 		return err
 	}
-	providers, err := s.tools().Providers(ctx)
-	if err != nil {
-		return err
+	return budget.CheckModels(b, m)
+}
+
+// models returns the configured agents and providers.
+func (s *Budgets) models(ctx context.Context) (m budget.Models, err error) {
+	if m.Agents, err = s.tools().Agents(ctx); err != nil {
+		return m, err
 	}
-	return budget.CheckModels(b, budget.Models{Agents: agents, Providers: providers})
+	m.Providers, err = s.tools().Providers(ctx)
+	return m, err
 }
 
 // BudgetEdit changes the lines of a budget. Nil leaves a setting as it is.
@@ -293,7 +303,7 @@ func (s *Budgets) Delete(ctx context.Context, req BudgetDelete) (domain.BudgetSt
 	if err != nil {
 		return domain.BudgetState{}, err
 	}
-	was := s.state(b)
+	was := s.state(b, budget.Models{})
 	var waiting []domain.BudgetWait
 	_, err = perform(ctx, s.kernel, DeleteBudget, req.Meta, req, gone, func(tx *store.Tx) (domain.BudgetState, error) {
 		if err := unchanged(tx, b, req.Rev); err != nil {

@@ -112,6 +112,31 @@ func CheckModels(s domain.BudgetSpec, m Models) error {
 	return m.check(s.Unit, provider, model)
 }
 
+// Unpriced returns the settings to add so that every agent in the scope of a budget of cost has a price. A run that calls
+// a model without a price waits.
+func Unpriced(s domain.BudgetSpec, m Models) (settings []string) {
+	scope, err := ParseScope(s.Scope)
+	if err != nil || s.Unit != domain.UnitCost {
+		return nil
+	}
+	for _, a := range m.Agents {
+		if a.System || scope.Kind == Agent && scope.Name != a.ID || scope.Kind == Provider && scope.Name != a.Provider {
+			continue
+		}
+		i := slices.IndexFunc(m.Providers, func(p domain.ProviderInfo) bool { return p.Name == a.Provider })
+		if i < 0 {
+			continue
+		}
+		model := cmp.Or(a.Model, m.Providers[i].Model)
+		if model != "" && slices.Contains(m.Providers[i].Priced, model) || model == "" && len(m.Providers[i].Priced) > 0 {
+			continue
+		}
+		settings = append(settings, "providers."+a.Provider+".prices."+cmp.Or(model, "MODEL"))
+	}
+	slices.Sort(settings)
+	return slices.Compact(settings)
+}
+
 // check checks that a provider exists, and that its model has a price. An empty model is the provider's own.
 func (m Models) check(unit, provider, model string) error {
 	i := slices.IndexFunc(m.Providers, func(p domain.ProviderInfo) bool { return p.Name == provider })

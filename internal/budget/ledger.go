@@ -2,6 +2,7 @@ package budget
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ func (n Need) amount(unit string, output int64) float64 {
 
 // Grant is the permission for a call.
 type Grant struct {
-	// Call identifies the reservation. Empty means that no budget covers the call.
+	// Call identifies the call. Holds are empty if no budget covers it.
 	Call  string
 	Holds []domain.BudgetHold
 	// Output is the maximum number of output tokens. Bounded reports that the call may not use more.
@@ -55,6 +56,8 @@ type Ledger struct {
 	order    []*account          // by key
 	calls    map[string]*call
 	waiting  map[string]bool // runs with calls that wait for reservations to end
+	// early holds the charges of calls that ended while their holds in new budgets were not durable.
+	early map[string]domain.BudgetCharge
 }
 
 // account is a budget in its current window.
@@ -65,15 +68,24 @@ type account struct {
 }
 
 // call is a call in flight.
-type call struct{ holds []domain.BudgetHold }
+type call struct {
+	of     Call
+	need   Need
+	output int64 // maximum number of output tokens
+	holds  []domain.BudgetHold
+	// adopting is set while the holds of new budgets are not durable.
+	adopting bool
+}
 
 // NewLedger returns an empty ledger. wake is called for each run whose calls may fit now.
 func NewLedger(now func() time.Time, wake func(run string)) *Ledger {
-	return &Ledger{now: now, wake: wake, accounts: map[string]*account{}, calls: map[string]*call{}, waiting: map[string]bool{}}
+	return &Ledger{now: now, wake: wake, accounts: map[string]*account{}, calls: map[string]*call{}, waiting: map[string]bool{},
+		early: map[string]domain.BudgetCharge{}}
 }
 
-// Set replaces the settings of the budgets. A budget that is known keeps its usage, except for a raise.
-func (l *Ledger) Set(list []domain.Budget) {
+// Set replaces the settings of the budgets. A budget that is known keeps its usage, except for a raise. A new budget also
+// counts the calls in flight: adopted are their reservations. The caller stores them, and then calls [Ledger.Adopted].
+func (l *Ledger) Set(list []domain.Budget) (adopted []domain.BudgetHold) {
 	l.mu.Lock()
 	known := l.accounts
 	l.accounts, l.order = map[string]*account{}, nil
@@ -91,6 +103,8 @@ func (l *Ledger) Set(list []domain.Budget) {
 			} else if !at.IsZero() && at.After(a.b.Window.Start) { // a raise of a window without usage
 				a.live, a.b.Window = 0, domain.BudgetWindow{Start: at, End: b.Window.End, Extra: extra}
 			}
+		} else {
+			adopted = append(adopted, l.adopt(a)...)
 		}
 		l.accounts[b.ID] = a
 		l.order = append(l.order, a)
@@ -98,6 +112,45 @@ func (l *Ledger) Set(list []domain.Budget) {
 	woken := l.wokenLocked()
 	l.mu.Unlock()
 	l.wakeAll(woken)
+	return adopted
+}
+
+// adopt reserves from a new budget what the calls in flight in its scope may use.
+func (l *Ledger) adopt(a *account) (holds []domain.BudgetHold) {
+	for id, c := range l.calls {
+		known := slices.ContainsFunc(c.holds, func(h domain.BudgetHold) bool { return h.Budget == a.b.ID })
+		if known || !a.scope.Covers(c.of) {
+			continue
+		}
+		a.roll(l.now())
+		h := a.hold(id, c.need.amount(a.b.Unit, c.output))
+		c.holds, c.adopting = append(c.holds, h), true
+		holds = append(holds, h)
+	}
+	return holds
+}
+
+// hold reserves an amount for a call in the current window.
+func (a *account) hold(call string, amount float64) domain.BudgetHold {
+	a.live += amount
+	return domain.BudgetHold{Call: call, Budget: a.b.ID, Start: a.b.Window.Start, End: a.b.Window.End, Amount: amount}
+}
+
+// Adopted reports that the holds of [Ledger.Set] are durable. It returns charges for the calls that have ended since: their
+// rows were written before the holds.
+func (l *Ledger) Adopted(holds []domain.BudgetHold) (charges []domain.BudgetCharge) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, h := range holds {
+		if c := l.calls[h.Call]; c != nil {
+			c.adopting = false
+		}
+		if charge, ok := l.early[h.Call]; ok {
+			charges = append(charges, charge)
+			delete(l.early, h.Call)
+		}
+	}
+	return charges
 }
 
 func (l *Ledger) wokenLocked() []string {
@@ -157,9 +210,6 @@ func (l *Ledger) Reserve(c Call, n Need, always bool) (g Grant, wait bool, refus
 		}
 		g.Output, g.Bounded = min(g.Output, n.fitting(a.b.Unit, free)), true
 	}
-	if len(covering) == 0 {
-		return Grant{}, false, nil
-	}
 	for _, a := range covering {
 		if a.b.Hard > 0 && !always && a.live > 0 && a.b.Window.Used+a.live+n.amount(a.b.Unit, g.Output) > a.limit()+epsilon {
 			l.waiting[c.Run] = true
@@ -168,12 +218,9 @@ func (l *Ledger) Reserve(c Call, n Need, always bool) (g Grant, wait bool, refus
 	}
 	g.Call = domain.NewID()
 	for _, a := range covering {
-		amount := n.amount(a.b.Unit, g.Output)
-		a.live += amount
-		g.Holds = append(g.Holds, domain.BudgetHold{Call: g.Call, Budget: a.b.ID, Start: a.b.Window.Start, End: a.b.Window.End,
-			Amount: amount})
+		g.Holds = append(g.Holds, a.hold(g.Call, n.amount(a.b.Unit, g.Output))) //seed:budget-hold
 	}
-	l.calls[g.Call] = &call{g.Holds} //seed:budget-reserve
+	l.calls[g.Call] = &call{of: c, need: n, output: g.Output, holds: slices.Clone(g.Holds)} //seed:budget-reserve
 	return g, false, nil
 }
 
@@ -220,7 +267,7 @@ func unpriced(a *account, n Need) *Refusal {
 		"budget %s cannot be applied: no price is known for the next model call; set %s, then resume the run", a.b.Key, n.Unpriced)}
 }
 
-// Settle ends the reservation of a call, and adds its usage. It returns false if the call is not known.
+// Settle ends a call, and adds its usage. It returns false if the call is not known, or no budget covers it.
 func (l *Ledger) Settle(c domain.BudgetCharge) bool {
 	l.mu.Lock()
 	known := l.calls[c.Call]
@@ -229,6 +276,9 @@ func (l *Ledger) Settle(c domain.BudgetCharge) bool {
 		return false
 	}
 	delete(l.calls, c.Call)
+	if known.adopting {
+		l.early[c.Call] = c
+	}
 	for _, h := range known.holds {
 		a := l.accounts[h.Budget]
 		if a == nil || !a.b.Window.Start.Equal(h.Start) {
@@ -251,7 +301,7 @@ func (l *Ledger) Settle(c domain.BudgetCharge) bool {
 	woken := l.wokenLocked()
 	l.mu.Unlock()
 	l.wakeAll(woken)
-	return true
+	return len(known.holds) > 0
 }
 
 // HasRoom reports whether a call that needs an amount may run: the budget has room, is in another window, or does not

@@ -110,7 +110,40 @@ func TestARaiseAndANewWindowMakeRoom(t *testing.T) {
 	}
 }
 
-// A budget of cost refuses a call of a model without a price, and names the setting.
+// A new budget counts the calls in flight in its scope. The charge of a call that ends before its reservation is durable is
+// returned, because its row was written first.
+func TestANewBudgetCountsCallsInFlight(t *testing.T) {
+	t.Parallel()
+	l, _, _ := ledger()
+	first, _, _ := l.Reserve(budget.Call{Run: "a", Plan: "report"}, budget.Need{Input: 10, Output: 50}, false)
+	second, _, _ := l.Reserve(budget.Call{Run: "b", Plan: "report"}, budget.Need{Input: 5, Output: 20}, false)
+	other, _, _ := l.Reserve(budget.Call{Run: "c", Plan: "other"}, budget.Need{Input: 10, Output: 50}, false)
+	if len(first.Holds) != 0 || first.Call == "" {
+		t.Fatalf("%+v", first)
+	}
+	b := tokens("report", "plan:report", 100)
+	holds := l.Set([]domain.Budget{b})
+	if len(holds) != 2 || l.Reserved("report") != 85 {
+		t.Fatalf("%+v, %v reserved", holds, l.Reserved("report"))
+	}
+	early := domain.BudgetCharge{Call: first.Call, Usage: domain.Usage{InputTokens: 10, OutputTokens: 20}}
+	if !l.Settle(early) || l.Settle(domain.BudgetCharge{Call: other.Call}) {
+		t.Error("only calls in its scope count")
+	}
+	if charges := l.Adopted(holds); len(charges) != 1 || charges[0].Call != first.Call {
+		t.Errorf("%+v", charges)
+	}
+	l.Settle(domain.BudgetCharge{Call: second.Call, Usage: domain.Usage{InputTokens: 5, OutputTokens: 5}})
+	if again := l.Set([]domain.Budget{b}); len(again) != 0 || len(l.Adopted(holds)) != 0 {
+		t.Errorf("counted again: %+v", again)
+	}
+	if g, _, refusal := l.Reserve(budget.Call{Run: "d", Plan: "report"}, budget.Need{Input: 10, Output: 80}, false); refusal != nil ||
+		g.Output != 50 || l.Reserved("report") != 60 {
+		t.Errorf("40 of 100 are used: %+v %+v", g, refusal)
+	}
+}
+
+// A budget of cost refuses a call of a model without a price, and names the setting (L20).
 func TestABudgetOfCostNeedsAPrice(t *testing.T) {
 	t.Parallel()
 	b := tokens("all", "all", 0)

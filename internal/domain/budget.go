@@ -108,6 +108,8 @@ type BudgetState struct {
 	Exhausted time.Time
 	// Predicted is the usage at the end of the window at that pace.
 	Predicted float64
+	// Unpriced are the settings of prices that models of its scope lack. A run that calls such a model waits.
+	Unpriced []string
 }
 
 // Limit is the hard line of the current window, or 0 if there is none.

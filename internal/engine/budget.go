@@ -159,7 +159,9 @@ func (a *runner) callOver(m *substepMsg) []domain.BudgetCharge {
 		return nil
 	}
 	charge := domain.BudgetCharge{Call: r.call, Usage: m.entry.Usage, Estimated: m.unreported}
-	a.e.handlers.budgets.ledger.Settle(charge)
+	if !a.e.handlers.budgets.ledger.Settle(charge) {
+		return nil
+	}
 	return []domain.BudgetCharge{charge}
 }
 

@@ -3,6 +3,8 @@ package engine
 import (
 	"cmp"
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/kairosd/kairosd/internal/budget"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -14,12 +16,13 @@ import (
 // in the checkpoint of the row with the usage, so that a crash neither loses nor repeats usage. The calls that a
 // crash interrupts count with what they reserved.
 type budgets struct {
-	e      *Engine
-	ledger *budget.Ledger
+	e       *Engine
+	ledger  *budget.Ledger
+	loading sync.Mutex // so that an older list never replaces a newer one
 }
 
 func newBudgets(e *Engine) *budgets {
-	return &budgets{e, budget.NewLedger(e.now, func(run string) { e.post(run, callsMsg{}) })}
+	return &budgets{e: e, ledger: budget.NewLedger(e.now, func(run string) { e.post(run, callsMsg{}) })}
 }
 
 // open settles interrupted calls, and loads the budgets.
@@ -30,10 +33,22 @@ func (b *budgets) open(ctx context.Context) error {
 	return b.load(ctx)
 }
 
+// load applies the stored budgets. Calls in flight count in new ones. A call whose row commits between the creation of a
+// budget and this load is missed: it is neither in the recorded usage nor in flight.
 func (b *budgets) load(ctx context.Context) error {
+	b.loading.Lock()
+	defer b.loading.Unlock()
 	list, err := b.e.store.Budgets(ctx)
-	if err == nil {
-		b.ledger.Set(list)
+	if err != nil {
+		return err
+	}
+	adopted := b.ledger.Set(list)
+	if len(adopted) == 0 {
+		return nil
+	}
+	err = b.e.store.HoldBudgets(ctx, adopted)
+	if charges := b.ledger.Adopted(adopted); err == nil && len(charges) > 0 {
+		err = b.e.store.ChargeBudgets(ctx, charges)
 	}
 	return err
 }
@@ -50,11 +65,9 @@ func (b *budgets) hold(ctx context.Context, holds []domain.BudgetHold) error {
 
 // settle ends reservations that belong to no checkpoint.
 func (b *budgets) settle(charges []domain.BudgetCharge) {
+	charges = slices.DeleteFunc(charges, func(c domain.BudgetCharge) bool { return !b.ledger.Settle(c) })
 	if len(charges) == 0 {
 		return
-	}
-	for _, c := range charges {
-		b.ledger.Settle(c)
 	}
 	b.e.background(func() {
 		if err := b.e.store.ChargeBudgets(context.WithoutCancel(b.e.base), charges); err != nil {
@@ -159,13 +172,10 @@ func (a *runner) reserveShared(m reserveMsg, output int64) (g granted, wait bool
 			Start: refused.Start, Until: refused.End, Least: refused.Least}}
 	}
 	g.output, g.holds = output, grant.Holds
-	if grant.Call == "" && note == "" {
-		return g, false, nil
-	}
 	if grant.Bounded {
 		g.output = grant.Output
 	}
-	a.calls.share(m.attempt, m.n, grant.Call, note, cmp.Or(g.output, need.Output), need)
+	a.calls.share(m.attempt, m.n, grant, note, cmp.Or(g.output, need.Output), need)
 	return g, false, nil
 }
 
@@ -178,8 +188,6 @@ func (a *runner) sharedCall(need ExpectedUsage) budget.Call {
 // settleCalls ends all reservations of an ended attempt.
 func (a *runner) settleCalls(t *attempt) (used domain.Usage, provider string, charges []domain.BudgetCharge) {
 	used, provider, charges = a.calls.settle(t, a.m.Run.Limits)
-	for _, c := range charges {
-		a.e.handlers.budgets.ledger.Settle(c)
-	}
-	return used, provider, charges
+	ledger := a.e.handlers.budgets.ledger
+	return used, provider, slices.DeleteFunc(charges, func(c domain.BudgetCharge) bool { return !ledger.Settle(c) })
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kairosd/kairosd/internal/budget"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 )
@@ -14,8 +15,10 @@ type reservation struct {
 	usage  domain.Usage
 	// provider makes the call.
 	provider string
-	// call is the reservation in shared budgets, or empty. note explains the row if a budget degraded the call.
+	// call identifies the call in shared budgets, and shared reports that one covers it. note explains the row if a
+	// budget degraded the call.
 	call, note string
+	shared     bool
 	// lost is set if the call ended without reporting its usage. Its reservation counts in full,
 	// and becomes usage in the last row of its attempt.
 	lost bool
@@ -117,7 +120,7 @@ func (c *ledger) close(t *attempt, n int, l domain.Limits, unreported bool, row 
 		return r, false
 	}
 	delete(c.reserved[t], n)
-	if l.MaxTokens == 0 && l.MaxCost == 0 && r.call == "" {
+	if l.MaxTokens == 0 && l.MaxCost == 0 && !r.shared {
 		return r, false
 	}
 	switch used := row.Usage.InputTokens + row.Usage.OutputTokens; {
@@ -132,9 +135,9 @@ func (c *ledger) close(t *attempt, n int, l domain.Limits, unreported bool, row 
 }
 
 // share records what a call has reserved from shared budgets, which may allow fewer output tokens.
-func (c *ledger) share(t *attempt, n int, call, note string, output int64, need ExpectedUsage) {
+func (c *ledger) share(t *attempt, n int, g budget.Grant, note string, output int64, need ExpectedUsage) {
 	r := c.reserved[t][n]
-	r.call, r.note, r.provider, r.tokens = call, note, need.Provider, need.Input+output
+	r.call, r.shared, r.note, r.provider, r.tokens = g.Call, len(g.Holds) > 0, note, need.Provider, need.Input+output
 	r.usage = domain.Usage{InputTokens: need.Input, OutputTokens: output, Cost: need.cost(output)}
 	c.reserved[t][n] = r
 }
@@ -158,7 +161,7 @@ func (c *ledger) lose(t *attempt, n int, spent bool) (r reservation, ok bool) {
 // calls count as used. charges end what the calls have reserved from shared budgets.
 func (c *ledger) settle(t *attempt, l domain.Limits) (u domain.Usage, provider string, charges []domain.BudgetCharge) {
 	for _, r := range c.reserved[t] {
-		if l.MaxTokens > 0 || l.MaxCost > 0 || r.call != "" {
+		if l.MaxTokens > 0 || l.MaxCost > 0 || r.shared {
 			u, provider = u.Add(r.usage), r.provider
 		}
 		if r.call != "" {

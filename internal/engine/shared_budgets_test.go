@@ -252,3 +252,43 @@ func TestRunsTogetherStayBelowTheLine(t *testing.T) {
 		t.Errorf("%d calls used %d; window %+v", calls.Load(), used.Load(), w)
 	}
 }
+
+// A call that is in flight when a budget is created counts in it, also after the end of the daemon.
+func TestACallInFlightCountsInANewBudget(t *testing.T) {
+	t.Parallel()
+	s := storetest.Open(t)
+	began, release := make(chan struct{}), make(chan struct{})
+	reg := enginetest.NewRegistry()
+	reg.Add("ask", walk.EffectIdempotent, substepFunc(func(c *engine.Call) (engine.Result, error) {
+		c.Expect(1, engine.ExpectedUsage{Input: 10, Output: 90, Provider: "p"})
+		_, err := c.Substep(1, "model", "", walk.EffectIdempotent, func() (any, domain.Usage, error) {
+			close(began)
+			<-release
+			return "said", domain.Usage{InputTokens: 10, OutputTokens: 30}, nil
+		})
+		return engine.Result{Output: "said"}, err
+	}))
+	e := enginetest.OpenOn(t, s, reg, engine.Options{})
+	run := e.Run(`{nodes: {a: {type: ask}}}`, "").ID
+	<-began
+	b := share(t, e, 250)
+	if got := e.Timed().ReservedFromBudget(b.ID); got != 100 {
+		t.Errorf("%v reserved, want 100", got)
+	}
+	close(release)
+	e.Until(run, domain.RunCompleted, "")
+	if w := window(t, e, b.ID); w.Used != 40 || w.Calls != 1 || w.Estimated != 0 || e.Timed().ReservedFromBudget(b.ID) != 0 {
+		t.Errorf("window %+v", w)
+	}
+	list, _, err := s.Spend(t.Context(), domain.SpendRead{Since: time.Now().Add(-time.Hour), Period: domain.OutcomeSlot})
+	if err != nil || len(list) != 1 || list[0].Provider != "p" || list[0].Usage.OutputTokens != 30 {
+		t.Errorf("the recorded usage: %+v, %v", list, err)
+	}
+}
+
+// substepFunc is a handler whose side effects are all sub-steps.
+type substepFunc func(c *engine.Call) (engine.Result, error)
+
+func (substepFunc) Stepped() bool { return true }
+
+func (f substepFunc) Handle(_ context.Context, c *engine.Call) (engine.Result, error) { return f(c) }

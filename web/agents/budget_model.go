@@ -30,6 +30,7 @@ type BudgetPage struct {
 	Facts            []kit.Fact
 	Used, Limit, Bar string
 	Prediction       string
+	Unpriced         string // empty if all models in the scope have prices
 	Lines            []BudgetLine
 	Windows          []BudgetWindow
 	Runs             []BudgetRun

@@ -130,6 +130,10 @@ func (s budgetPages) budget(c *ui.Context) error {
 	}
 	p := BudgetPage{Shell: c.Shell("agents", b.Key), Crumbs: budgetCrumbs(c, b), Heading: kit.Escape(b.Key), Status: budgetStatus(b),
 		Prediction: prediction(c, b), Used: budgetAmount(c, b.Unit, b.Window.Used), Limit: limitText(c, b), Bar: usedBar(b)}
+	if len(b.Unpriced) > 0 {
+		p.Unpriced = c.T("Models without a price: runs that call them wait. Add %s to the configuration.",
+			kit.Escape(strings.Join(b.Unpriced, ", ")))
+	}
 	p.Facts = []kit.Fact{{Icon: "i-tag", Term: c.T("Model calls"), Text: kit.Escape(b.Scope), Mono: true},
 		{Icon: "i-clock", Term: c.T("Window"), Text: c.T("one %s, in the time zone %s", c.T(periodNames[b.Period]), kit.Escape(b.Zone))},
 		{Icon: "i-user", Term: c.T("Changed by"), Text: kit.Escape(b.Actor)}}

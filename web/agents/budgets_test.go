@@ -38,7 +38,10 @@ func TestABudget(t *testing.T) {
 	page := b.Get("/agents/budgets/team")
 	webtest.HasTexts(t, page, http.StatusOK, "runs wait", "/runs/"+run.ID, "tokens of 12 tokens", "Windows with usage")
 	webtest.HasTexts(t, b.Get("/runs/"+run.ID), http.StatusOK, "The budget team is raised, or its next window begins",
-		"/agents/budgets/team/raise")
+		"/agents/budgets/team/raise", "Raise budget team…")
+	if strings.Contains(b.Get("/runs/"+run.ID).Body, "Raise limits…") {
+		t.Error("the limits of the run are not what it waits for")
+	}
 	webtest.HasTexts(t, b.Get("/agents/budgets"), http.StatusOK, "team", "tokens of 12 tokens", "runs wait")
 	webtest.HasTexts(t, b.Get("/runs/"+run.ID), http.StatusOK, "budget team")
 	webtest.HasTexts(t, b.Get("/agents/budgets/team/raise"), http.StatusOK, "the oldest waiting run continues", "Waiting runs")

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/web/kit"
 	part "github.com/kairosd/kairosd/web/part/run"
 
@@ -69,7 +70,11 @@ func (b *headPart) actions() []kit.Link {
 	case run.WaitReason == domain.WaitQuarantined || run.WaitReason == domain.WaitHeld:
 		add(b.T("Release…"), "release")
 	case run.WaitReason == domain.WaitBudget:
-		add(b.T("Raise limits…"), "limits")
+		if l, shared := b.raiseBudget(); shared {
+			out = append(out, l...)
+		} else {
+			add(b.T("Raise limits…"), "limits")
+		}
 	case run.WaitReason == domain.WaitRetry:
 		add(b.T("Retry now"), "retry-now")
 		pausable = true
@@ -86,6 +91,22 @@ func (b *headPart) actions() []kit.Link {
 		out = append(out, link(b.T("Fork…"), "fork", false))
 	}
 	return append(out, link(b.T("Cancel…"), "cancel", false))
+}
+
+// raiseBudget returns the link that raises the shared budget that the run waits for, if the user may. shared is false if the
+// run waits at a limit of its own.
+func (b *headPart) raiseBudget() (out []kit.Link, shared bool) {
+	for _, wait := range b.Detail.Waits {
+		if wait.Budget == "" {
+			continue
+		}
+		if b.May(app.RaiseBudget) {
+			out = append(out, kit.Link{Text: b.T("Raise budget %s…", kit.Escape(wait.Budget)), Primary: true, Dialog: true,
+				Href: "/agents/budgets/" + url.PathEscape(wait.Budget) + "/raise"})
+		}
+		return out, true
+	}
+	return nil, false
 }
 
 // instead returns the actions for a run that cannot be resumed: the decision about a call in doubt,

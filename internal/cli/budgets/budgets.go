@@ -120,7 +120,8 @@ func (c commands) print(x apitypes.BudgetDetail) {
 	c.Facts("budget "+x.Key, [][2]string{{"scope", x.Scope}, {"period", x.Period + " (" + x.TimeZone + ")"}, {"soft", line(x.Unit,
 		x.Soft)},
 		{"degrade", degrade}, {"hard", line(x.Unit, limit(x.Budget))}, {"raised", raised}, {"used", amount(x.Unit, x.Window.Used)},
-		{"reserved", line(x.Unit, x.Reserved)}, {"prediction", prediction}, {"next window", cli.Stamp(x.Window.To)}, {"actor", x.Actor}})
+		{"reserved", line(x.Unit, x.Reserved)}, {"prediction", prediction}, {"next window", cli.Stamp(x.Window.To)}, {"actor", x.Actor},
+		{"unpriced", strings.Join(x.Unpriced, ", ")}})
 	rows := [][]string{}
 	for _, w := range x.Windows {
 		rows = append(rows, []string{cli.Stamp(w.From), strconv.FormatInt(w.Calls, 10), amount(x.Unit, w.Used), line(x.Unit, w.Estimated),
@@ -167,6 +168,9 @@ in the currency of the configured prices, or in tokens with --unit tokens.`,
 				out, err := b.CreateBudget(cmd.Context(), x)
 				if err != nil {
 					return err
+				}
+				if len(out.Unpriced) > 0 {
+					c.Notef("runs that call models without a price wait; add to the configuration: %s\n", strings.Join(out.Unpriced, ", "))
 				}
 				return c.Done(out, "budget %s created; used in this window: %s", out.Key, amount(out.Unit, out.Window.Used))
 			})

@@ -22,7 +22,9 @@ func (c runCommands) resumeCommand() *cobra.Command {
   failed, cancelled     runs the failed and unfinished steps again
   paused                ends the pause
   waiting for a retry   starts the next attempt now
-  waiting for budget    prints the limit; raise it with "kairos runs limits"
+  waiting for budget    tries again if a shared budget is used up: it continues if the
+                        budget has room now; at a limit of the run, prints the limit;
+                        raise them with "kairos budgets raise" and "kairos runs limits"
   scheduled             starts now, with --now
   quarantined, held     releases the run, with --release
   in doubt, approval    changes nothing, and prints the command to use
