@@ -70,6 +70,8 @@ func TestExamplesDoWhatTheirDescriptionsSay(t *testing.T) {
 		{"order-triage.yaml", `{"amount": 10}`, 0, "accepted"}, {"order-triage.yaml", `{"amount": 5000}`, 3, ""},
 		{"batch.yaml", `{"items": [3, 4]}`, 0, "16"}, {"poll.yaml", `{"url": "` + server.URL + `"}`, 0, "it answers"},
 		{"first-answer.yaml", `{"url": "` + server.URL + `"}`, 0, `{"ask":"completed","deadline":"cancelled"}`},
+		{"parcels.yaml", `{}`, 0, `["order 7, 900 g",{"code":"too_heavy","error":`},
+		{"server-checks.yaml", `{"site": "` + server.URL + `", "shop": "` + server.URL + `"}`, 0, `{"shop":"completed","site":"completed"}`},
 	} {
 		out, stderr, code := runKairos(t, dir, "run", "--plan", c.file, "--input", c.input, "--config", config, "--json")
 		var r struct{ Outputs map[string]json.RawMessage }

@@ -37,6 +37,7 @@ const (
 	ShapeWait     Shape = "wait"     // half-round ends
 	ShapeQuiet    Shape = "quiet"    // set, log, noop: rectangle with a thin outline
 	ShapeGroup    Shape = "group"    // several nodes in one box: stacked
+	ShapeBlock    Shape = "block"    // a block with its steps inside: rounded
 )
 
 // Node is a drawn node. X and Y are its upper left corner.
@@ -56,6 +57,9 @@ type Node struct {
 	Unsafe          bool // the node is non-idempotent
 	// Members are the nodes that the box represents: the node itself, or the nodes folded into it.
 	Members []string
+	// Inside is the drawing of the steps of a block, or nil. Its upper left corner is at InsideX and InsideY.
+	Inside           *Drawing
+	InsideX, InsideY float64
 }
 
 // Edge is a drawn edge or need.
@@ -94,13 +98,21 @@ type Options struct {
 
 const (
 	compactFrom = 60
+	// openTo is the number of steps, with those of blocks, up to which blocks are drawn with their steps.
+	openTo = 300
 	// readable is the scale below which small nodes are preferred to a small picture.
 	readable = 0.7
 )
 
 // Layout draws a plan.
 func Layout(p *walk.Program, o Options) *Drawing {
-	d := o.draw(len(p.Nodes), func(s sizes) picture { return pictureOf(p, s) })
+	all := 0
+	walk.EachNode(p, func(string, *walk.ProgramNode) { all++ })
+	open := all <= openTo && (o.Most == 0 || all <= o.Most)
+	if !open {
+		all = len(p.Nodes)
+	}
+	d := o.draw(all, func(s sizes) picture { return pictureOf(p, s, open) })
 	d.Title = p.Name
 	if d.Title == "" {
 		d.Title = p.ID
@@ -135,7 +147,7 @@ func sizesFor(nodes int, o Options) (sizes, bool) {
 		nodes = min(n, o.Most)
 	}
 	if o.Compact || nodes > compactFrom {
-		return sizes{nodeW: 110, nodeH: 26, gap: 10, lane: 8, margin: 12, radius: 4, channel: 26, chars: 14, mark: 3}, true
+		return sizes{nodeW: 110, nodeH: 26, gap: 10, lane: 8, margin: 12, radius: 4, channel: 26, chars: 14, mark: 3, compact: true}, true
 	}
 	return sizes{nodeW: 150, nodeH: 46, gap: 20, lane: 10, margin: 16, radius: 5, channel: 34, chars: 18, mark: 2}, false
 }
@@ -169,6 +181,7 @@ var Shapes = []Shape{
 	ShapeWait,
 	ShapeQuiet,
 	ShapeGroup,
+	ShapeBlock,
 }
 
 // sizes are the dimensions of a drawing, in CSS pixels unless noted.
@@ -180,5 +193,6 @@ type sizes struct {
 	radius       float64
 	channel      float64 // minimum distance between two ranks
 	chars        int     // maximum length of a label, in characters
+	compact      bool    // one line of text per node
 	mark         int     // characters of the label that the side-effect mark replaces
 }

@@ -51,6 +51,9 @@ func build(pic picture, s sizes) *graph {
 	g := &graph{pic: pic, s: s, n: len(pic.boxes), v: make([]vertex, len(pic.boxes)), links: pic.links}
 	for i := range pic.boxes {
 		g.v[i] = vertex{node: i, link: -1, partner: -1, w: s.nodeW, h: s.nodeH}
+		if b := &pic.boxes[i]; b.Inside != nil {
+			g.v[i].w, g.v[i].h = b.W, b.H
+		}
 	}
 	return g
 }

@@ -15,12 +15,16 @@ type picture struct {
 	left int
 }
 
-// pictureOf returns the picture of a plan as written: one box per node.
-func pictureOf(p *walk.Program, s sizes) picture {
+// pictureOf returns the picture of a plan as written: one box per node. If open is set, the box of a block
+// contains the picture of its steps.
+func pictureOf(p *walk.Program, s sizes, open bool) picture {
 	pic := picture{boxes: make([]Node, len(p.Nodes)), roots: p.Roots}
 	for i := range p.Nodes {
 		pic.boxes[i] = boxOf(&p.Nodes[i], s)
 		pic.boxes[i].Root = slices.Contains(p.Roots, i)
+		if b := p.Nodes[i].Block; b != nil && open {
+			pic.boxes[i].open(pictureOf(b.Program, s, open).draw(s, s.compact, Room{}), s)
+		}
 		if p.Nodes[i].Finally {
 			pic.boxes[i].Note = cut(visible(remark(&p.Nodes[i])), s.chars+4)
 		}
@@ -57,6 +61,13 @@ func pictureOf(p *walk.Program, s sizes) picture {
 		}
 	}
 	return pic
+}
+
+// open makes a box large enough for the drawing inside.
+func (n *Node) open(inside *Drawing, s sizes) {
+	n.Shape, n.Inside = ShapeBlock, inside
+	n.W, n.H = max(s.nodeW, inside.Width), s.nodeH-s.margin/2+inside.Height
+	n.InsideX, n.InsideY = (n.W-inside.Width)/2, s.nodeH-s.margin/2
 }
 
 // remark returns the note of a node, with a mark for finally steps.

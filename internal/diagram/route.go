@@ -209,7 +209,7 @@ func (g *graph) edge(i int, turns []turn, c *columns) Edge {
 	a, z := c.move(from.rank), c.move(to.rank)
 	tip := point{c.left[to.rank] + z.x, to.y + z.y}
 	const head = 7
-	path := []point{{c.left[from.rank] + g.s.nodeW + a.x, from.y + a.y}}
+	path := []point{{c.left[from.rank] + from.w + a.x, from.y + a.y}}
 	// A step of a few pixels looks like a mistake. An edge that is alone at its node therefore
 	// meets the side slightly off the middle.
 	near := g.s.nodeH / 5
@@ -247,6 +247,7 @@ func (g *graph) node(i int, c *columns) Node {
 	at := c.move(v.rank)
 	d.X, d.Y, d.W, d.H, d.Rank = c.left[v.rank]+at.x, v.y-v.h/2+at.y, v.w, v.h, v.rank
 	d.Outline, d.Detail = outline(d.Shape, d.X, d.Y, d.W, d.H)
+	d.InsideX, d.InsideY = d.X+d.InsideX, d.Y+d.InsideY
 	return d
 }
 

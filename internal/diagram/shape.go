@@ -114,6 +114,8 @@ func outline(s Shape, x, y, w, h float64) (closed, detail string) {
 			num(h/2),
 			num(h/2),
 		), ""
+	case ShapeBlock:
+		return box(8), ""
 	case ShapePlan, ShapeGroup:
 		return box(2), fmt.Sprintf("M%s %sv-3h%sv%sh-3", num(x+3), num(y), num(w), num(h))
 	}

@@ -71,15 +71,22 @@ func RunSVG(d *Drawing, node func(*Node) StepState, edge func(*Edge) Passage) []
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`,
 		num(d.Width), num(d.Height))
 	fmt.Fprintf(&b, "<title>%s</title><style>%s</style>\n", escape(title), style)
+	writeDrawing(&b, d, node, edge)
+	b.WriteString("</svg>\n")
+	return b.Bytes()
+}
+
+// writeDrawing writes edges and nodes. The steps inside a block have no state of their own.
+func writeDrawing(b *bytes.Buffer, d *Drawing, node func(*Node) StepState, edge func(*Edge) Passage) {
 	passages := make([]Passage, len(d.Edges))
 	for i := range d.Edges {
 		if edge != nil {
 			passages[i] = edge(&d.Edges[i])
 		}
-		writeEdge(&b, &d.Edges[i], passages[i])
+		writeEdge(b, &d.Edges[i], passages[i])
 	}
 	for i := range d.Edges { // above all lines
-		writeEdgeLabel(&b, &d.Edges[i], passages[i])
+		writeEdgeLabel(b, &d.Edges[i], passages[i])
 	}
 	for i := range d.Nodes {
 		var state *StepState
@@ -87,10 +94,14 @@ func RunSVG(d *Drawing, node func(*Node) StepState, edge func(*Edge) Passage) []
 			st := node(&d.Nodes[i])
 			state = &st
 		}
-		writeNode(&b, d, d.Nodes[i], state)
+		n := &d.Nodes[i]
+		writeNode(b, d, *n, state)
+		if n.Inside != nil {
+			fmt.Fprintf(b, `<g transform="translate(%s %s)">`+"\n", num(n.InsideX), num(n.InsideY))
+			writeDrawing(b, n.Inside, nil, nil)
+			b.WriteString("</g>\n")
+		}
 	}
-	b.WriteString("</svg>\n")
-	return b.Bytes()
 }
 
 func writeEdge(b *bytes.Buffer, e *Edge, p Passage) {
@@ -144,6 +155,12 @@ func writeNode(b *bytes.Buffer, d *Drawing, n Node, state *StepState) {
 		fmt.Fprintf(b, `<path class="b" d="%s"/>`, Bolt(n.X, n.Y, n.W, d.Compact))
 	}
 	x, y := n.X+n.W/2, n.Y+n.H/2
+	if n.Inside != nil { // its name is above its steps
+		y = n.Y + 22
+		if d.Compact {
+			y = n.Y + 12
+		}
+	}
 	if d.Compact {
 		fmt.Fprintf(b, `<text x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n", num(x), num(y+4), escape(n.Label))
 		return

@@ -2,18 +2,32 @@ package diagram
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Mermaid returns the plan as a Mermaid flowchart. Nodes are numbered and every text is quoted, so
-// that a name in a plan cannot add statements to the chart.
+// that a name in a plan cannot add statements to the chart. A block is a subgraph.
 func Mermaid(p *walk.Program) string {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n")
+	mermaid(&b, p, "n", "  ")
+	return b.String()
+}
+
+// mermaid writes the nodes and links of a program. Names of nodes begin with prefix.
+func mermaid(b *strings.Builder, p *walk.Program, prefix, indent string) {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
+		text := mermaidText(n.ID) + "<br/>" + mermaidText(remark(n))
+		if n.Block != nil {
+			fmt.Fprintf(b, "%ssubgraph %s%d[\"%s\"]\n%s  direction LR\n", indent, prefix, i, text, indent)
+			mermaid(b, n.Block.Program, fmt.Sprintf("%s%d_", prefix, i), indent+"  ")
+			fmt.Fprintf(b, "%send\n", indent)
+			continue
+		}
 		open, end := `["`, `"]`
 		switch shapeOf(n) {
 		case ShapeAgent:
@@ -27,11 +41,11 @@ func Mermaid(p *walk.Program) string {
 		case ShapeWait:
 			open, end = `(["`, `"])`
 		}
-		fmt.Fprintf(&b, "  n%d%s%s<br/>%s%s\n", i, open, mermaidText(n.ID), mermaidText(remark(n)), end)
+		fmt.Fprintf(b, "%s%s%d%s%s%s\n", indent, prefix, i, open, text, end)
 	}
-	pic := pictureOf(p, sizes{chars: 3})
+	pic := pictureOf(p, sizes{chars: 3}, false)
 	if len(pic.boxes) > len(p.Nodes) {
-		fmt.Fprintf(&b, "  n%d([\"%s\"])\n", len(p.Nodes), mermaidText(walk.EndName))
+		fmt.Fprintf(b, "%s%s%d([\"%s\"])\n", indent, prefix, len(p.Nodes), mermaidText(walk.EndName))
 	}
 	for _, l := range pic.links {
 		arrow := "-->"
@@ -44,9 +58,8 @@ func Mermaid(p *walk.Program) string {
 		if l.text != "" {
 			arrow += `|"` + mermaidText(cut(visible(l.text), 80)) + `"|`
 		}
-		fmt.Fprintf(&b, "  n%d %s n%d\n", l.from, arrow, l.to)
+		fmt.Fprintf(b, "%s%s%d %s %s%d\n", indent, prefix, l.from, arrow, prefix, l.to)
 	}
-	return b.String()
 }
 
 // mermaidText replaces every character with a meaning in Mermaid, HTML, or Markdown by a numeric
@@ -65,12 +78,29 @@ func mermaidText(s string) string {
 }
 
 // DOT returns the plan in the Graphviz language. Nodes are numbered, and every text is a quoted
-// string.
+// string. A block is a cluster.
 func DOT(p *walk.Program) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %s {\n  rankdir=LR;\n  node [shape=box];\n", dotText(p.Name))
+	fmt.Fprintf(&b, "digraph %s {\n  rankdir=LR;\n", dotText(p.Name))
+	if slices.ContainsFunc(p.Nodes, func(n walk.ProgramNode) bool { return n.Block != nil }) {
+		b.WriteString("  compound=true;\n") // edges may end at a cluster
+	}
+	b.WriteString("  node [shape=box];\n")
+	dot(&b, p, "n", "  ")
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// dot writes the nodes and edges of a program. Names of nodes begin with prefix.
+func dot(b *strings.Builder, p *walk.Program, prefix, indent string) {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
+		if n.Block != nil {
+			fmt.Fprintf(b, "%ssubgraph cluster_%s%d {\n%s  label=%s;\n", indent, prefix, i, indent, dotText(n.ID, remark(n)))
+			dot(b, n.Block.Program, fmt.Sprintf("%s%d_", prefix, i), indent+"  ")
+			fmt.Fprintf(b, "%s}\n", indent)
+			continue
+		}
 		attributes := ""
 		switch shapeOf(n) {
 		case ShapeAgent, ShapeWait:
@@ -84,11 +114,11 @@ func DOT(p *walk.Program) string {
 		case ShapeModel:
 			attributes = ", peripheries=2"
 		}
-		fmt.Fprintf(&b, "  n%d [label=%s%s];\n", i, dotText(n.ID, remark(n)), attributes)
+		fmt.Fprintf(b, "%s%s%d [label=%s%s];\n", indent, prefix, i, dotText(n.ID, remark(n)), attributes)
 	}
-	pic := pictureOf(p, sizes{chars: 3})
+	pic := pictureOf(p, sizes{chars: 3}, false)
 	if len(pic.boxes) > len(p.Nodes) {
-		fmt.Fprintf(&b, "  n%d [label=%s, shape=plaintext];\n", len(p.Nodes), dotText(walk.EndName))
+		fmt.Fprintf(b, "%s%s%d [label=%s, shape=plaintext];\n", indent, prefix, len(p.Nodes), dotText(walk.EndName))
 	}
 	for _, l := range pic.links {
 		var attributes []string
@@ -98,14 +128,30 @@ func DOT(p *walk.Program) string {
 		if l.failed {
 			attributes = append(attributes, "arrowhead=empty", "style=dashed")
 		}
-		fmt.Fprintf(&b, "  n%d -> n%d", l.from, l.to)
+		from, out := dotEnd(p, prefix, l.from)
+		to, in := dotEnd(p, prefix, l.to)
+		if out != "" {
+			attributes = append(attributes, "ltail="+out)
+		}
+		if in != "" {
+			attributes = append(attributes, "lhead="+in)
+		}
+		fmt.Fprintf(b, "%s%s -> %s", indent, from, to)
 		if len(attributes) > 0 {
-			fmt.Fprintf(&b, " [%s]", strings.Join(attributes, ", "))
+			fmt.Fprintf(b, " [%s]", strings.Join(attributes, ", "))
 		}
 		b.WriteString(";\n")
 	}
-	b.WriteString("}\n")
-	return b.String()
+}
+
+// dotEnd returns the node at which an edge ends. For a block, that is a step in its cluster.
+func dotEnd(p *walk.Program, prefix string, i int) (node, cluster string) {
+	node = fmt.Sprintf("%s%d", prefix, i)
+	if i < len(p.Nodes) && p.Nodes[i].Block != nil {
+		inner, _ := dotEnd(p.Nodes[i].Block.Program, node+"_", 0)
+		return inner, "cluster_" + node
+	}
+	return node, ""
 }
 
 // dotText returns lines of text as one quoted string.

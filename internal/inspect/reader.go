@@ -263,11 +263,20 @@ func (in *Inspector) Effects(ctx context.Context, hash string) ([]walk.Effect, e
 	if err != nil {
 		return nil, err
 	}
-	out := make([]walk.Effect, len(p.Nodes))
+	return effectsOf(in, p, nil), nil
+}
+
+// effectsOf appends the side-effect classes of the steps of a program, and then those of its blocks.
+func effectsOf(in *Inspector, p *runstate.Compiled, out []walk.Effect) []walk.Effect {
 	for i := range p.Nodes {
-		out[i] = in.c.Env.StaticEffect(p, &p.Nodes[i])
+		out = append(out, in.c.Env.StaticEffect(p, &p.Nodes[i]))
 	}
-	return out, nil
+	for i := range p.Nodes {
+		if b := p.Nodes[i].Block; b != nil {
+			out = effectsOf(in, runstate.NewCompiled(b.Program, p.Version), out)
+		}
+	}
+	return out
 }
 
 // Prediction predicts the steps after each answer to a pending approval; see [preview.Predictions].

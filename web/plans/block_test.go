@@ -21,7 +21,8 @@ func TestAPlanWithABlock(t *testing.T) {
 	if run, err = site.Engine.Wait(t.Context(), run.ID); err != nil || string(run.Output) != `["label 7","label 8"]` {
 		t.Fatalf("%s %v", run.Output, err)
 	}
-	webtest.Has(t, b.Get("/plans/orders"), "the plan", "block of 1, for each")
+	webtest.Has(t, b.Get("/plans/orders"), "the plan", "block of 1, for each", "contains label", ">label</text>")
+	webtest.Has(t, b.Get("/runs/"+run.ID), "the run", "contains label")
 	children, err := site.Store.Lineage(t.Context(), run.ID)
 	if err != nil || len(children) != 2 {
 		t.Fatalf("%d children, %v", len(children), err)

@@ -65,12 +65,12 @@ func (s *section) draw(c *ui.Context, p *PlanForm, program *walk.Program) {
 			n.Line, n.Href = lines[n.Name], fmt.Sprintf("#L%d", lines[n.Name])
 		}
 	}
-	for i := range program.Nodes {
-		n := &program.Nodes[i]
+	for i, s := range graph.Steps(program) {
+		n := s.Node
 		if effects[i] != walk.EffectUnsafe {
 			continue
 		}
-		row := PlanProblem{ProblemRow: kit.ProblemRow{Code: kit.Escape(plan.ActionOf(n)), Message: kit.Escape(n.ID), Line: lines[n.ID]}}
+		row := PlanProblem{ProblemRow: kit.ProblemRow{Code: kit.Escape(plan.ActionOf(n)), Message: kit.Escape(s.Path), Line: lines[n.ID]}}
 		if row.Line > 0 {
 			row.Where = c.T("line %d", row.Line)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/form"
+	"github.com/kairosd/kairosd/web/part/graph"
 	"github.com/kairosd/kairosd/web/part/plan"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/schedule"
@@ -200,9 +201,9 @@ func (s *section) startForm(c *ui.Context, key string, number int) (StartPage, e
 	if err != nil {
 		return StartPage{}, err
 	}
-	for i, e := range effects {
-		if e == walk.EffectUnsafe {
-			p.Effects = append(p.Effects, program.Nodes[i].ID)
+	for i, step := range graph.Steps(program) {
+		if effects[i] == walk.EffectUnsafe {
+			p.Effects = append(p.Effects, step.Path)
 		}
 	}
 	return p, nil

@@ -68,6 +68,7 @@ func Compare(ctx context.Context, of Programs, before, after string) (*Compariso
 		if effects[i], err = of.Effects(ctx, hash); err != nil {
 			return nil, err
 		}
+		effects[i] = effects[i][:len(programs[i].Nodes)] // without those of blocks
 	}
 	c := compared(programs[0], programs[1])
 	c.effects = effects[1]

@@ -80,11 +80,19 @@ type Node struct {
 	Selected, Lit       bool
 	Bolt                string // path of the icon for side effects, or empty
 	Pips                []Pip
+	Inside              *Inside // the steps of a block, or nil
 	// Line is the line of the source next to the graph, or 0.
 	Line int
 	// Until is the end of a countdown in Unix milliseconds. Left is the remaining time as text.
 	Until int64
 	Left  string
+}
+
+// Inside is what a block contains. Move is the transform that puts it into the box.
+type Inside struct {
+	Move  string
+	Nodes []Node
+	Edges []Edge
 }
 
 // TypeMark is the icon of the step's type, and its x coordinate.

@@ -68,21 +68,59 @@ func unsafeOf(effects []walk.Effect) string {
 }
 
 // WithEffects returns a copy of a program whose steps have their side-effect classes, even if the
-// document omits them, because a drawing shows only what its program contains.
+// document omits them, because a drawing shows only what its program contains. The classes of blocks follow
+// those of the steps.
 func WithEffects(p *walk.Program, effects []walk.Effect) *walk.Program {
-	out := *p
-	out.Nodes = slices.Clone(p.Nodes)
-	for i, e := range effects {
-		out.Nodes[i].Effect = e
-	}
-	return &out
+	out, _ := withEffects(p, effects)
+	return out
 }
 
-// EffectsIn returns the side-effect classes of a program that is not stored, from the catalog.
-func EffectsIn(c *planner.Catalog, p *walk.Program) []walk.Effect {
-	out := make([]walk.Effect, len(p.Nodes))
+// withEffects also returns the classes that are left for other programs.
+func withEffects(p *walk.Program, effects []walk.Effect) (out *walk.Program, left []walk.Effect) {
+	with := *p
+	with.Nodes = slices.Clone(p.Nodes)
+	for i := range with.Nodes[:min(len(with.Nodes), len(effects))] {
+		with.Nodes[i].Effect = effects[i]
+	}
+	left = effects[min(len(with.Nodes), len(effects)):]
+	for i := range with.Nodes {
+		if b := with.Nodes[i].Block; b != nil {
+			inner := *b
+			inner.Program, left = withEffects(b.Program, left)
+			with.Nodes[i].Block = &inner
+		}
+	}
+	return &with, left
+}
+
+// Step is a step of a plan or of one of its blocks, such as ship/reserve.
+type Step struct {
+	Path string
+	Node *walk.ProgramNode
+}
+
+// Steps returns the steps of a program, and then those of its blocks: the order of their side-effect classes.
+func Steps(p *walk.Program) []Step {
+	var out []Step
 	for i := range p.Nodes {
-		out[i] = c.EffectOf(&p.Nodes[i])
+		out = append(out, Step{p.Nodes[i].ID, &p.Nodes[i]})
+	}
+	for i := range p.Nodes {
+		if b := p.Nodes[i].Block; b != nil {
+			for _, s := range Steps(b.Program) {
+				out = append(out, Step{p.Nodes[i].ID + "/" + s.Path, s.Node})
+			}
+		}
+	}
+	return out
+}
+
+// EffectsIn returns the side-effect classes of a program that is not stored, from the catalog: of its steps, and
+// then of its blocks.
+func EffectsIn(c *planner.Catalog, p *walk.Program) []walk.Effect {
+	var out []walk.Effect
+	for _, s := range Steps(p) {
+		out = append(out, c.EffectOf(s.Node))
 	}
 	return out
 }

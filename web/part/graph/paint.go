@@ -53,6 +53,8 @@ type Painter struct {
 	class func(box *diagram.Node) string
 	line  func(e *diagram.Edge) string
 	words map[string]string
+	// shapes are the outlines that the graph has.
+	shapes map[string]bool
 }
 
 func num(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") }
@@ -89,22 +91,67 @@ func (p Painter) Paint(c *ui.Context) *Graph {
 			lit[from], lit[to] = true, true
 		}
 	}
-	shapes := map[diagram.Shape]bool{}
+	p.shapes = map[string]bool{}
 	for _, i := range ranked(d) {
 		n := &d.Nodes[i]
-		if !shapes[n.Shape] {
-			shapes[n.Shape] = true
-			out, in := diagram.Outline(n.Shape, n.W, n.H)
-			g.Shapes = append(g.Shapes, Shape{ID: "n-" + string(n.Shape), Outline: out, Detail: in})
-		}
 		v := p.node(c, n)
+		p.shape(g, n, &v)
 		v.ID, v.To, v.Lit = "g"+strconv.Itoa(i), strings.Join(next[i], " "), lit[i]
+		p.inside(c, g, n, &v)
 		g.Nodes = append(g.Nodes, v)
 	}
 	for i := range d.Edges {
 		g.Edges = append(g.Edges, p.edge(&d.Edges[i], place))
 	}
 	return g
+}
+
+// shape adds the outline of a box to the graph, unless it has it. Each block has a size of its own.
+func (p *Painter) shape(g *Graph, n *diagram.Node, v *Node) {
+	if n.Inside != nil {
+		v.Shape += "-" + num(n.W) + "-" + num(n.H)
+	}
+	if !p.shapes[v.Shape] {
+		p.shapes[v.Shape] = true
+		out, in := diagram.Outline(n.Shape, n.W, n.H)
+		g.Shapes = append(g.Shapes, Shape{ID: v.Shape, Outline: out, Detail: in})
+	}
+}
+
+// inside adds the steps of a block. They have neither a state nor a link: both belong to the box around them.
+func (p *Painter) inside(c *ui.Context, g *Graph, n *diagram.Node, v *Node) {
+	if n.Inside == nil {
+		return
+	}
+	inner := Painter{Drawing: n.Inside, shapes: p.shapes}
+	place := Boxes(n.Inside)
+	v.Inside = &Inside{Move: "translate(" + num(n.InsideX) + " " + num(n.InsideY) + ")"}
+	for _, i := range ranked(n.Inside) {
+		m := &n.Inside.Nodes[i]
+		w := inner.node(c, m)
+		inner.shape(g, m, &w)
+		inner.inside(c, g, m, &w)
+		v.Inside.Nodes = append(v.Inside.Nodes, w)
+	}
+	v.Title += ", " + c.T("contains %s", named(n.Inside))
+	for i := range n.Inside.Edges {
+		v.Inside.Edges = append(v.Inside.Edges, inner.edge(&n.Inside.Edges[i], place))
+	}
+}
+
+// maxNamed is the number of steps that the accessible name of a block lists.
+const maxNamed = 20
+
+// named lists the steps of a drawing.
+func named(d *diagram.Drawing) string {
+	var list []string
+	for i := range d.Nodes[:min(len(d.Nodes), maxNamed)] {
+		list = append(list, d.Nodes[i].ID)
+	}
+	if len(d.Nodes) > maxNamed {
+		list = append(list, "…")
+	}
+	return strings.Join(list, ", ")
 }
 
 // holds reports whether a box contains the selected step.
