@@ -76,8 +76,8 @@ func TestABlockContainsItsSteps(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
 		size := func(name string, most int) int { return rapid.IntRange(1, most).Draw(rt, name) }
 		outer, inner, innermost := size("outer", 20), size("inner", 20), size("innermost", 5)
-		src := fmt.Sprintf("{nodes: {%s, block: {needs: [o0], do: {nodes: {%s, deeper: {do: {nodes: {%s}}}}}}, end: {type: noop, needs: [block]}}}",
-			flow("o", outer, r.IntN), flow("i", inner, r.IntN), flow("x", innermost, r.IntN))
+		src := fmt.Sprintf("{nodes: {%s, block: {needs: [o0], do: {nodes: {%s, deeper: {do: {nodes: {%s}}}}}}, "+
+			"end: {type: noop, needs: [block]}}}", flow("o", outer, r.IntN), flow("i", inner, r.IntN), flow("x", innermost, r.IntN))
 		p := program(t, src)
 		for _, o := range []diagram.Options{{}, {Compact: true}, {Room: diagram.Room{W: 800, H: 500}}} {
 			steps, err := within(diagram.Layout(p, o))

@@ -83,7 +83,11 @@ type Node struct {
 	Inside              *Inside // the steps of a block, or nil
 	// Line is the line of the source next to the graph, or 0.
 	Line int
-	// Until is the end of a countdown in Unix milliseconds. Left is the remaining time as text.
+	Countdown
+}
+
+// Countdown ends at Until in Unix milliseconds. Left is the remaining time as text.
+type Countdown struct {
 	Until int64
 	Left  string
 }
