@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kairosd/kairosd/planner"
@@ -210,12 +211,49 @@ func (w workflow) job(id string, job node, env []variable) {
 		chain.matrix(job, matrix, steps)
 	case len(steps) == 0:
 		chain.add(id, w.todo(job.line(), "job %s has no steps: replace it", id))
+	case len(steps) > 1 && (job.get("timeout-minutes").is() || continues(job)):
+		n := chain.block(steps)
+		chain.settings(&n, job)
+		chain.append(id, n, "")
 	default:
 		for _, s := range steps {
 			chain.step(s, len(steps))
 		}
+		if len(steps) == 1 {
+			n := w.graph.Nodes[chain.steps[0]]
+			chain.settings(&n, job)
+			w.graph.Nodes[chain.steps[0]] = n
+		}
 	}
 	w.ends[id] = end{chain.before(), chain.mixed}
+}
+
+// continues reports whether a failure of a job or step lets the workflow continue.
+func continues(n node) bool { return n.get("continue-on-error").text() == "true" }
+
+// settings sets what a job sets for all of its steps together.
+func (c *chain) settings(n *planner.Node, job node) {
+	if m := job.get("timeout-minutes"); m.is() && n.Timeout == 0 {
+		c.timeout(n, m)
+	}
+	if continues(job) {
+		n.OnError = string(walk.OnErrorContinue)
+	}
+}
+
+// block returns a node with the steps of the job as a block. Inside, ${input} is the input of the run.
+func (c *chain) block(steps []node) planner.Node {
+	inner := newDraft("")
+	in := chain{workflow: workflow{draft: inner}, job: c.job, item: c.item, env: c.env}
+	for _, s := range steps {
+		in.step(s, len(steps))
+	}
+	c.notes = append(c.notes, inner.notes...)
+	n := planner.Node{Do: &planner.Graph{Nodes: inner.graph.Nodes}}
+	if c.graph.InputSchema != nil {
+		n.Input = "${input}"
+	}
+	return n
 }
 
 // condition converts the if of a job or step. refused is the text if it has no counterpart.
@@ -271,7 +309,7 @@ func (c *chain) step(s node, count int) {
 	if m := s.get("timeout-minutes").text(); m != "" {
 		c.timeout(&n, s.get("timeout-minutes"))
 	}
-	if s.get("continue-on-error").text() == "true" {
+	if continues(s) {
 		n.OnError = string(walk.OnErrorContinue)
 	}
 	c.noteKeys(s, "id", "name", "run", "uses", "with", "env", "if", "shell", "working-directory", "timeout-minutes", "continue-on-error")
@@ -364,7 +402,8 @@ func (c *chain) timeout(n *planner.Node, minutes node) {
 	n.Timeout = walk.Duration(d)
 }
 
-// matrix adds one step that runs once per combination. Its script has all steps of the job.
+// matrix adds one step that runs once per combination: a script with all steps of the job if all are
+// commands, and a block otherwise.
 func (c *chain) matrix(job, matrix node, steps []node) {
 	lists, except := map[string]any{}, []any(nil)
 	for _, key := range matrix.keys() {
@@ -378,32 +417,30 @@ func (c *chain) matrix(job, matrix node, steps []node) {
 		}
 	}
 	var scripts []string
-	var refused string
 	env := slices.Clone(c.env)
 	for _, s := range steps {
 		script, used, ok := c.script(s)
 		if !ok || !s.get("run").is() || s.get("if").is() || s.get("continue-on-error").is() {
-			refused = s.get("uses").text()
-			if refused == "" {
-				refused = s.get("name").text()
-			}
 			break
 		}
 		scripts = append(scripts, script)
 		env = append(env, used...)
 	}
-	if len(lists) == 0 || len(scripts) < len(steps) || len(steps) == 0 {
-		c.append(c.job, c.todo(matrix.line(),
-			"job %s has a matrix over several steps (%s): write its steps as a plan, and run it with foreach", c.job, refused), "")
+	if len(lists) == 0 || len(steps) == 0 {
+		c.append(c.job, c.todo(matrix.line(), "job %s has a matrix without lists or without steps: replace it", c.job), "")
 		return
 	}
 	n := shell(strings.Join(scripts, "\n"), env)
+	if len(scripts) < len(steps) {
+		n = c.block(steps)
+	}
 	if except != nil {
 		lists["except"] = except
 	}
 	n.Foreach = lists
-	if m := job.get("timeout-minutes"); m.is() {
-		c.timeout(&n, m)
+	if most, err := strconv.Atoi(job.get("strategy").get("max-parallel").text()); err == nil && most > 0 {
+		n.MaxParallel = most
 	}
+	c.settings(&n, job)
 	c.append(c.job, n, "")
 }

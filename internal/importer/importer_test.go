@@ -85,13 +85,17 @@ jobs:
 		"step build-Quoted has a shell or an expression without a counterpart",
 		"when: failure", "github.ref == 'refs/heads/main': write it as when",
 		"echo $${MATRIX_OS}\n", "${item.go}", "when: none_failed", "except:", "when: always", "on_error: continue")
-	if n := d.Graph.Nodes["build-Compile"]; len(n.Needs) != 1 || n.Needs[0] != "build-1" {
+	build := d.Graph.Nodes["build"].Do
+	if build == nil {
+		t.Fatalf("the job build, which has a timeout, is not a block:\n%s", p.Source)
+	}
+	if n := build.Nodes["build-Compile"]; len(n.Needs) != 1 || n.Needs[0] != "build-1" {
 		t.Errorf("build-Compile needs %v", n.Needs)
 	}
 	if n := d.Graph.Nodes["test"]; n.Type != "exec" || n.Foreach == nil || len(n.Needs) == 0 {
 		t.Errorf("test: %+v", n)
 	}
-	if n := d.Graph.Nodes["build-1"]; n.Type != "fail" {
+	if n := build.Nodes["build-1"]; n.Type != "fail" {
 		t.Errorf("an action without a counterpart is %q, and must fail", n.Type)
 	}
 	if i, j := strings.Index(string(p.Source), "  build-1:"), strings.Index(string(p.Source), "  publish:"); i < 0 || j < i {
