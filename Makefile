@@ -23,7 +23,7 @@ RACE_STORE := WithoutAGap|UnderLoad|WhileWorkContinues|CommitTogether|Conformanc
 # Of the dashboard the tests of what runs next to a request: event streams, logins, and people who act at once.
 RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoAuthors|DoneOnce|HomeOfA|FailedSection|Throttled
 
-.PHONY: help build run test check lint-api race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln release release-deps release-test reproducible verify fmt fuzz bench load microbench temporal-check million recovery clean
+.PHONY: help build run test check lint-api race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln release release-deps release-test reproducible verify fmt fuzz bench load microbench temporal-check temporal-build temporal-server temporal-test million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -144,6 +144,15 @@ load: ## run the load tests at full size: 256 listeners, 10,000 queued runs, out
 temporal-check: ## test the module temporal/ in the test environment of its SDK
 	$(GO) -C temporal vet ./...
 	$(GO) -C temporal test ./...
+
+temporal-build: ## build bin/kairos-temporal
+	CGO_ENABLED=0 $(GO) -C temporal build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/ ./cmd/kairos-temporal
+
+temporal-server: ## build bin/temporal-devserver, a Temporal server for tests and trials, from source (15 minutes on two cores)
+	CGO_ENABLED=0 $(GO) -C temporal/devserver build -trimpath -o ../../bin/temporal-devserver .
+
+temporal-test: temporal-build temporal-server ## test workers on a Temporal server: kills and restarts
+	KAIROS_TEMPORAL_BIN=$(CURDIR)/bin $(GO) -C temporal test -count=1 -timeout 20m -v ./servertest
 
 microbench: ## run the benchmarks of packages
 	$(GO) test -run xxx -bench . -benchmem ./planner ./planner/walk ./internal/store ./internal/engine ./internal/diagram

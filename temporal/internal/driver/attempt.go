@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -17,8 +18,8 @@ import (
 )
 
 const (
-	// HeartbeatTimeout is the time after which a worker that does not respond counts as lost.
-	HeartbeatTimeout = 30 * time.Second
+	// lostAfter is the time after which a worker that does not respond counts as lost.
+	lostAfter = 30 * time.Second
 	// maxAttempt is the longest time of an attempt without a timeout of its own. Temporal requires a limit.
 	maxAttempt = 10 * 365 * 24 * time.Hour
 	// timeoutGrace is the time after its timeout in which a worker must report the end of an attempt.
@@ -169,7 +170,7 @@ func (r *runner) startAttempt(begun *runstate.Attempt) {
 		limit = a.task.Timeout + timeoutGrace
 	}
 	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(r.ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: limit, HeartbeatTimeout: HeartbeatTimeout, WaitForCancellation: true,
+		StartToCloseTimeout: limit, HeartbeatTimeout: cmp.Or(r.in.LostAfter, lostAfter), WaitForCancellation: true,
 		// The machine decides whether the step runs again.
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}}))
 	a.cancel = cancel

@@ -121,7 +121,7 @@ func (c *children) input(t runstate.StartChild) (wire.Input, error) {
 	now := r.now()
 	ref := t.Parent
 	next := wire.Input{Versions: r.in.Versions, Plans: r.in.Plans, Options: r.in.Options, Key: r.in.Key, Depth: r.in.Depth + 1,
-		Report: r.in.Report}
+		LostAfter: r.in.LostAfter, Report: r.in.Report}
 	next.Options.Agents = nil
 	next.Run = domain.Run{ID: t.ID, PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash, Status: domain.RunQueued,
 		Input: input, Parent: &ref, Actor: parent.Actor, Origin: origin, Session: parent.Session, Priority: parent.Priority, Labels: labels,

@@ -34,14 +34,16 @@ type Request struct {
 	Now     time.Time
 	Options runstate.Options
 	Key     []byte // derives idempotency keys
-	Report  bool
+	// LostAfter is the time after which a worker that does not respond counts as lost. Zero means the default.
+	LostAfter time.Duration
+	Report    bool
 }
 
 // Input returns the input of the workflow of a new run. It contains the versions of all sub-plans, so that the run
 // needs no other program to find them.
 func Input(ctx context.Context, plans Plans, programs *driver.Programs, q Request) (wire.Input, error) {
 	c := collector{plans: plans, programs: programs, in: wire.Input{Versions: map[string]domain.Version{}, Plans: map[string]string{},
-		Options: q.Options, Key: q.Key, Report: q.Report}}
+		Options: q.Options, Key: q.Key, LostAfter: q.LostAfter, Report: q.Report}}
 	p, err := c.add(ctx, q.Hash)
 	if err != nil {
 		return wire.Input{}, err

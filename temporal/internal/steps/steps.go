@@ -74,9 +74,6 @@ func (a *Activities) node(v domain.Version, id string) (*runstate.Compiled, *wal
 	return p, &p.Nodes[i], nil
 }
 
-// heartbeatPause is the time between two heartbeats.
-const heartbeatPause = driver.HeartbeatTimeout / 4
-
 // Attempt executes an attempt and returns its end. An error means that the attempt did not begin.
 func (a *Activities) Attempt(ctx context.Context, w wire.Attempt) (wire.Ending, error) {
 	task, failure := a.task(w)
@@ -103,7 +100,7 @@ func (a *Activities) Attempt(ctx context.Context, w wire.Attempt) (wire.Ending, 
 
 // heartbeat shows the server that the worker lives, until the context ends.
 func heartbeat(ctx context.Context) {
-	tick := time.NewTicker(heartbeatPause)
+	tick := time.NewTicker(max(activity.GetInfo(ctx).HeartbeatTimeout/4, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {

@@ -43,6 +43,8 @@ type Input struct {
 	Key []byte
 	// Depth is the number of ancestors of the run.
 	Depth int
+	// LostAfter is the time after which a worker that does not respond counts as lost. Zero means the default.
+	LostAfter time.Duration
 	// Report sends each checkpoint to kairosd.
 	Report bool
 	// Elapsed is the reading of the monotonic clock at the start, if the run continues.

@@ -1,0 +1,130 @@
+// Package worker executes runs and their steps for a Temporal server, with the tools, agents, and providers of a
+// configuration file.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	sdkworker "go.temporal.io/sdk/worker"
+
+	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/tool"
+	"github.com/kairosd/kairosd/temporal/internal/driver"
+	"github.com/kairosd/kairosd/temporal/internal/steps"
+	"github.com/kairosd/kairosd/temporal/internal/wire"
+)
+
+// Options configures a worker.
+type Options struct {
+	Config config.Config
+	Queue  string // the task queue
+	Log    *slog.Logger
+	// StopGrace is the time that running steps have after a stop.
+	StopGrace time.Duration
+	Reporter  steps.Reporter
+}
+
+// Worker executes runs and steps.
+type Worker struct {
+	sdk   sdkworker.Worker
+	tools *tool.Box
+	store *store.Store
+}
+
+// stopMargin is the time after StopGrace in which a stopping worker reports the ends of its steps.
+const stopMargin = 5 * time.Second
+
+// New returns a worker. Its own state, such as that of circuits, is in memory.
+func New(ctx context.Context, c client.Client, o Options) (*Worker, error) {
+	s, err := store.OpenMemory(ctx, store.Options{Logger: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{store: s}
+	setup, err := w.setup(ctx, o)
+	if err != nil {
+		_ = w.close() // the first error matters
+		return nil, err
+	}
+	x, err := engine.NewExecutor(engine.ExecutorConfig{Setup: setup, Logger: o.Log, StopGrace: o.StopGrace})
+	if err != nil {
+		_ = w.close()
+		return nil, err
+	}
+	w.sdk = sdkworker.New(c, o.Queue, sdkworker.Options{WorkerStopTimeout: o.StopGrace + stopMargin})
+	steps.Register(w.sdk, &driver.Workflows{}, &steps.Activities{Executor: x, Reporter: o.Reporter,
+		Programs: &driver.Programs{Catalog: setup.Registry.Catalog},
+		Send:     func(ctx context.Context, id, run string, row wire.Substep) error { return send(ctx, c, id, run, row) }})
+	return w, nil
+}
+
+// setup builds the handlers of a configuration.
+func (w *Worker) setup(ctx context.Context, o Options) (engine.Setup, error) {
+	secrets, err := assemble.NewSecretsIn(&assemble.Masks{}, o.Config)
+	if err != nil {
+		return engine.Setup{}, err
+	}
+	tools, registry, err := assemble.NewCatalog(ctx, w.store, o.Config, secrets, secrets.Logger(o.Log), false, &tool.Guard{}, nil, nil)
+	if err != nil {
+		return engine.Setup{}, err
+	}
+	w.tools = tools
+	return engine.Setup{Registry: registry, Secrets: secrets, ConsentTimeout: o.Config.Approvals.Timeout}, nil
+}
+
+// Run works until the context ends, and then until running steps have ended or the grace period has passed. It calls
+// ready when the worker works.
+func (w *Worker) Run(ctx context.Context, ready func()) error {
+	if err := w.sdk.Start(); err != nil {
+		return errors.Join(err, w.close())
+	}
+	ready()
+	<-ctx.Done()
+	w.sdk.Stop()
+	return w.close()
+}
+
+func (w *Worker) close() error {
+	if w.tools != nil {
+		w.tools.Close()
+	}
+	return w.store.Close()
+}
+
+// send delivers the row of a sub-step to the workflow of its attempt. The row of a call that is about to start waits
+// until the workflow has accepted it.
+func send(ctx context.Context, c client.Client, id, run string, row wire.Substep) error {
+	if row.Row.Row.Kind != domain.EntryIntent {
+		return c.SignalWorkflow(ctx, id, run, wire.SubstepSignal, row)
+	}
+	u, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: id, RunID: run, UpdateName: wire.IntentUpdate,
+		Args: []any{row}, WaitForStage: client.WorkflowUpdateStageCompleted})
+	if err != nil {
+		return err
+	}
+	return u.Get(ctx, nil)
+}
+
+// Connection names a Temporal server.
+type Connection struct{ Address, Namespace string }
+
+// Dial connects to a server.
+func Dial(ctx context.Context, c Connection, l *slog.Logger) (client.Client, error) {
+	conn, err := client.DialContext(ctx, client.Options{HostPort: c.Address, Namespace: c.Namespace, DataConverter: wire.Converter(),
+		Logger: log.NewStructuredLogger(l)})
+	if err != nil {
+		return nil, domain.Errorf(domain.CodeUnavailable, "%w", fmt.Errorf("connect to Temporal at %s: %w", c.Address, err)).
+			Suggest("start the server, or set --address")
+	}
+	return conn, nil
+}
