@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/agent/llm"
+	"github.com/kairosd/kairosd/internal/a2aclient"
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/circuit"
 	"github.com/kairosd/kairosd/internal/config"
@@ -61,6 +62,10 @@ func newModels(cfg config.Config) (*handler.Models, error) {
 	}
 	c.DefaultProvider = cmp.Or(c.DefaultProvider, offlineProvider)
 	for _, a := range cfg.Agents {
+		remote, err := newRemote(a)
+		if err != nil {
+			return nil, fmt.Errorf("agent %s: %w", a.ID, err)
+		}
 		c.Agents = append(
 			c.Agents,
 			handler.Agent{
@@ -80,10 +85,27 @@ func newModels(cfg config.Config) (*handler.Models, error) {
 				Permissions:     a.Permissions,
 				TriggerKeywords: a.TriggerKeywords,
 				Selectable:      a.Selectable == nil || *a.Selectable,
+				Remote:          remote,
 			},
 		)
 	}
 	return handler.NewModels(c)
+}
+
+// newRemote returns the server of an agent, or nil for an agent of this server.
+func newRemote(a config.Agent) (*handler.Remote, error) {
+	if a.A2A.URL == "" {
+		return nil, nil
+	}
+	c := a2aclient.Config{URL: strings.TrimSuffix(a.A2A.URL, "/"), Skill: a.A2A.Skill}
+	if a.A2A.TokenEnv+a.A2A.TokenFile != "" {
+		c.Token = a.A2A.Bearer
+	}
+	client, err := a2aclient.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return &handler.Remote{Client: client, Deduplicates: a.A2A.Deduplicates, FailOnInput: a.A2A.InputRequired == "fail"}, nil
 }
 
 func newProvider(name string, p config.Provider) (llm.Provider, error) {

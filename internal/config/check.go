@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/encrypt"
@@ -85,12 +86,34 @@ func (c *Config) checkAgents(p *problems) {
 			p.add("agent %s: limits must not be negative", a.ID)
 		}
 		p.note(a.Permissions.Check("permissions of agent " + a.ID))
+		a.checkRemote(p)
 		if _, ok := c.Providers[a.Provider]; a.Provider != "" && !ok {
 			p.add("agent %s: provider %q is not configured", a.ID, a.Provider)
 		}
 	}
 	if c.DefaultAgent != "" && !ids[c.DefaultAgent] {
 		p.add("unknown default_agent %q", c.DefaultAgent)
+	}
+}
+
+// checkRemote checks an agent of another server.
+func (a Agent) checkRemote(p *problems) {
+	r := a.A2A
+	if r == (RemoteAgent{}) {
+		return
+	}
+	u, err := url.Parse(r.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
+		p.add("agent %s: a2a.url must be an http or https address without a user name", a.ID)
+	}
+	if r.TokenEnv != "" && r.TokenFile != "" {
+		p.add("agent %s: only one of a2a.token_env and a2a.token_file", a.ID)
+	}
+	if m := r.InputRequired; m != "" && m != "wait" && m != "fail" {
+		p.add("agent %s: a2a.input_required %q is neither wait nor fail", a.ID, m)
+	}
+	if a.Provider != "" || a.Model != "" || a.SystemPrompt != "" || len(a.Tools) > 0 {
+		p.add("agent %s: an agent of another server has no provider, model, system_prompt, or tools here", a.ID)
 	}
 }
 

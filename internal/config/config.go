@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kairosd/kairosd/internal/circuit"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/mcp"
 	"github.com/kairosd/kairosd/internal/metric"
 	"github.com/kairosd/kairosd/internal/model"
@@ -87,6 +89,38 @@ type Agent struct {
 	Permissions     tool.Permissions `yaml:"permissions"`
 	TriggerKeywords []string         `yaml:"trigger_keywords"`
 	Selectable      *bool            `yaml:"selectable"`
+	// A2A is set for an agent of another server.
+	A2A RemoteAgent `yaml:"a2a"`
+}
+
+// RemoteAgent configures an agent of another server, which kairosd calls with the Agent2Agent protocol.
+type RemoteAgent struct {
+	URL string `yaml:"url"`
+	// TokenEnv is the environment variable, and TokenFile the file, that contains the bearer token.
+	TokenEnv  string `yaml:"token_env"`
+	TokenFile string `yaml:"token_file"`
+	Skill     string `yaml:"skill"`
+	// Deduplicates reports that the server answers a repeated message id with the same task, as kairosd does.
+	Deduplicates bool `yaml:"deduplicates"`
+	// InputRequired is wait or fail.
+	InputRequired string `yaml:"input_required"`
+}
+
+// Bearer reads the token. It is empty if none is configured.
+func (r RemoteAgent) Bearer() (string, error) {
+	token := os.Getenv(r.TokenEnv)
+	if r.TokenFile != "" {
+		b, err := os.ReadFile(r.TokenFile)
+		if err != nil {
+			return "", domain.Errorf(domain.CodeInvalid, "agents.a2a.token_file: %w", err)
+		}
+		token = strings.TrimRight(string(b), "\r\n")
+	}
+	if token == "" && r.TokenEnv+r.TokenFile != "" {
+		return "", domain.Errorf(domain.CodeInvalid, "the token of agents.a2a is empty").
+			Suggest("set the variable in token_env, or write the file in token_file")
+	}
+	return token, nil
 }
 
 // Skill configures a planned capability, bound to a tool or an agent.

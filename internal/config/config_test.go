@@ -60,6 +60,8 @@ func TestMistakesNameTheirKey(t *testing.T) {
 		"hooks: {listen: \"unix:\"}\n":             "hooks: listen: name the socket",
 		"skills: [{id: a}]\n":                      "exactly one of tool and agent",
 		"agents: [{id: a}, {id: a}]\n":             "two agents have the id",
+		"agents: [{id: a, a2a: {url: partner}}]\n": "a2a.url must be",
+		"agents: [{id: a, model: m, a2a: {url: 'http://p', token_env: A, token_file: b, input_required: ask}}]\n": "neither wait nor fail",
 	} {
 		if _, err := load(t, src); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", src, err, want)

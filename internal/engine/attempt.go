@@ -70,7 +70,7 @@ func TaskOf(m *runstate.Machine, w *runstate.Step, effect walk.Effect, input any
 	previous := previousResults(m.State, node.Index)
 	t.Call = Call{
 		RunID: m.Run.ID, PlanKey: planKey(m.Run, node), Owner: m.Run.Actor, Session: cmp.Or(m.Run.Session, m.Run.ID), Node: node,
-		Visit: w.Visit, Item: w.Item, Attempt: t.Number, Input: input, Last: m.State.Walk.Last(w.VisitKey),
+		Visit: w.Visit, Item: w.Item, Attempt: t.Number, Failures: w.Failures, Input: input, Last: m.State.Walk.Last(w.VisitKey),
 		Plan: m.State.Program, Request: m.State.Request,
 		Previous: func() []PreviousResult { return previous },
 	}

@@ -136,8 +136,10 @@ type Call struct {
 	Input any
 	// Last is the value of `last`.
 	Last any
-	// IdempotencyKey is the same for all attempts of the visit or item.
+	// IdempotencyKey is the same for all attempts of the visit or item. Failures is how many of them failed, also before a
+	// resume. Attempts that a crash or a cancellation ended do not count.
 	IdempotencyKey string
+	Failures       int
 	// Plan is the program of the run, and Request the input of the run. Handlers of step plans
 	// build their context message from both.
 	Plan    *walk.Program

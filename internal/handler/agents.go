@@ -36,6 +36,8 @@ type Agent struct {
 	TriggerKeywords []string
 	// Classifiers and planners may choose Selectable agents. System agents are part of kairosd.
 	Selectable, System bool
+	// Remote, if not nil, is the server that runs the agent. Then it has no provider and no tools here.
+	Remote *Remote
 }
 
 // Models contains the providers and agents of a server. It is safe for concurrent use.
@@ -127,7 +129,7 @@ func NewModels(c Config) (*Models, error) {
 			allowed[a.Model] = true
 		}
 		m.agents[a.ID] = a
-		if m.defaultAgent == "" && a.Selectable && !a.System {
+		if m.defaultAgent == "" && a.Selectable && !a.System && a.Remote == nil {
 			m.defaultAgent = a.ID
 		}
 	}
@@ -167,10 +169,8 @@ func (m *Models) AgentInfos() []domain.AgentInfo {
 				Icon:         a.Icon,
 				Color:        a.Color,
 				Capabilities: append([]string{}, a.Capabilities...),
-				Provider: cmp.Or(
-					a.Provider,
-					m.defaultProvider,
-				),
+				Provider:     a.provider(m),
+				A2A:          a.address(),
 				Model:        a.Model,
 				Tools:        append([]string{}, a.Tools...),
 				SystemPrompt: a.SystemPrompt,
@@ -214,6 +214,9 @@ func (r *Registry) SetModels(m *Models) {
 			info.Effect = walk.EffectUnsafe // the class depends on arguments that are not known yet
 		}
 		info.Private, info.Changes = r.trusted(a)
+		if a.Remote != nil { // it sends its input to another server
+			info.Effect, info.Changes = a.Remote.effect(), true
+		}
 		if allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]; allowed != nil {
 			info.Models = slices.AppendSeq([]string{}, maps.Keys(allowed))
 		}
@@ -270,7 +273,7 @@ func (r *Registry) NodeAgent(node *walk.ProgramNode) string {
 	switch node.Type {
 	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeGenerator:
 		if m := r.Models(); m != nil {
-			if a, err := m.named(node); err == nil {
+			if a, err := m.any(node); err == nil {
 				return a.ID
 			}
 		}
@@ -310,9 +313,12 @@ type agentNode struct {
 }
 
 func (n agentNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, error) {
-	a, err := n.m.named(call.Node)
+	a, err := n.m.any(call.Node)
 	if err != nil {
 		return engine.Result{}, err
+	}
+	if a.Remote != nil {
+		return remoteCall{a.Remote, a.ID, call}.run(ctx)
 	}
 	memory, err := n.r.recall(ctx, call, jsonvalue.Text(call.Input))
 	if err != nil {
@@ -326,19 +332,14 @@ func (n agentNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 	return engine.Result{Output: answer(out, t.schema), Agent: who}, nil
 }
 
-// named returns the agent of a node: the one that it names, or the default one.
+// named returns the agent of a node that calls a model: the one that it names, or the default one.
 func (m *Models) named(node *walk.ProgramNode) (Agent, error) {
-	id := cmp.Or(node.Agent, node.Metadata["agent_id"])
-	a, ok := m.Agent(id)
-	if !ok {
-		return a, (&walk.Failure{
-			Code:       "unknown_agent",
-			Permanent:  true,
-			NoEffect:   true,
-			Suggestion: "add it under agents in the configuration",
-		}).WithMessage("agent %q is not configured", id)
+	a, err := m.any(node)
+	if err == nil && a.Remote != nil {
+		err = (&walk.Failure{Code: walk.CodePolicy, Permanent: true, NoEffect: true, Suggestion: "use type: agent"}).
+			WithMessage("agent %q is on another server, and only steps of type agent can use it", a.ID)
 	}
-	return a, nil
+	return a, err
 }
 
 // loop returns a conversation of an agent for a node, without the agent's tools.

@@ -124,6 +124,9 @@ func isAnswer(err error) bool {
 func (m *Models) targets() map[string]conversation.HandoffTarget {
 	out := make(map[string]conversation.HandoffTarget, len(m.agents))
 	for id, a := range m.agents {
+		if a.Remote != nil {
+			continue // only steps use it
+		}
 		out[id] = conversation.HandoffTarget{System: a.System, Capabilities: a.Capabilities}
 	}
 	return out

@@ -15,7 +15,7 @@ func (w *Step) carryover(e *domain.Entry) Carryover {
 		w.forgetSubsteps()
 	}
 	delete(w.Substeps, ReplanSubstep) // another failure needs another plan
-	p := Carryover{Attempt: max(w.Attempt, e.Attempt), Retries: w.Retries, Substeps: w.Substeps}
+	p := Carryover{Attempt: max(w.Attempt, e.Attempt), Retries: w.Retries, Failures: w.Failures, Substeps: w.Substeps}
 	for n, g := range w.Answers {
 		if _, made := w.Substeps[n]; made {
 			if p.Answers == nil {
@@ -32,6 +32,7 @@ func (w *Step) carryover(e *domain.Entry) Carryover {
 // repeats nothing, because that call would be sent again. It continues after the recorded
 // sub-steps, and repeats only the failed model call.
 func (w *Step) forgetSubsteps() {
+	w.Failures++
 	for _, e := range w.Substeps {
 		if e.Effect != string(walk.EffectUnsafe) || e.Status != domain.NodeCompleted {
 			continue
@@ -80,7 +81,7 @@ func (s *State) open(k StepKey) *Step {
 	s.opened++
 	w := &Step{StepKey: k, Order: s.opened}
 	if p, ok := s.Carried[k]; ok {
-		w.Attempt, w.Retries, w.Substeps, w.Answers = p.Attempt, p.Retries, p.Substeps, p.Answers
+		w.Attempt, w.Retries, w.Failures, w.Substeps, w.Answers = p.Attempt, p.Retries, p.Failures, p.Substeps, p.Answers
 		delete(s.Carried, k)
 	}
 	w.Resolution = s.resolutionOf(k)

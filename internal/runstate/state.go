@@ -34,6 +34,7 @@ type Step struct {
 	Phase          Phase
 	Attempt        int // number of the last attempt, starting at 1
 	FailedAttempts int // failed attempts that count against the limit
+	Failures       int // attempts that failed, over all openings of the step
 	Retries        int // retries after errors, over all openings of the step; part of the ID of child runs
 	Crashes        int // crashes while it was open, since the last release
 
@@ -108,7 +109,7 @@ type Foreach struct {
 
 // Carryover is what an uncompleted step leaves for its next opening.
 type Carryover struct {
-	Attempt, Retries int
+	Attempt, Retries, Failures int
 	Substeps         map[int]domain.Entry  // inherited by its next attempt
 	Answers          map[int]ConsentAnswer // about these sub-steps
 }

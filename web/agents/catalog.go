@@ -143,7 +143,7 @@ func (s *section) agents(c *ui.Context, p *CatalogPage) error {
 			Href:     link.Agent(a.ID),
 			Icon:     kit.Escape(a.Icon),
 			About:    kit.Escape(a.Description),
-			Provider: a.Provider,
+			Provider: cmp.Or(a.Provider, kit.Escape(a.A2A)),
 			Model:    a.Model,
 			Tools: kit.Escape(
 				strings.Join(a.Tools, ", "),
@@ -373,7 +373,7 @@ func (s *section) agent(c *ui.Context) (domain.AgentInfo, error) {
 func (s *section) addAgentFacts(c *ui.Context, p *AgentPage, a domain.AgentInfo) error {
 	p.Facts = []kit.Fact{
 		{Term: c.T("Agent"), Text: kit.Escape(a.ID)},
-		{Term: c.T("Provider"), Text: a.Provider, Href: link.Provider(a.Provider)},
+		placeOf(c, a),
 		{Term: c.T("Model"), Text: cmp.Or(kit.Escape(a.Model), c.T("the provider's own"))},
 		{Term: c.T("Capabilities"), Text: cmp.Or(kit.Escape(strings.Join(a.Capabilities, ", ")), "—")},
 	}
@@ -463,4 +463,12 @@ func promptVersion(prompt string) string {
 func argumentsDigest(tool, effect string, args domain.RawJSON) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", tool, effect, args))
 	return hex.EncodeToString(sum[:])
+}
+
+// placeOf returns the provider of an agent, or the server that runs it.
+func placeOf(c *ui.Context, a domain.AgentInfo) kit.Fact {
+	if a.A2A != "" {
+		return kit.Fact{Term: c.T("A2A server"), Text: kit.Escape(a.A2A)}
+	}
+	return kit.Fact{Term: c.T("Provider"), Text: a.Provider, Href: link.Provider(a.Provider)}
 }

@@ -1,6 +1,7 @@
 package kairos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,8 +33,8 @@ func (c agentCommands) listCommand() *cobra.Command {
 				}
 				rows := [][]string{}
 				for _, a := range list {
-					rows = append(rows, []string{a.ID, a.Name, command.Yes(a.Default), modelOf(a.Provider, a.Model), calls(a.Activity),
-						strings.Join(a.Tools, ", "), a.Description})
+					rows = append(rows, []string{a.ID, a.Name, command.Yes(a.Default), modelOf(cmp.Or(a.Provider, a.A2A), a.Model),
+						calls(a.Activity), strings.Join(a.Tools, ", "), a.Description})
 				}
 				return c.ListOf(list, "", []string{"AGENT", "NAME", "DEFAULT", "MODEL", "CALLS", "TOOLS", "DESCRIPTION"}, rows,
 					"no agents are configured")
@@ -62,7 +63,7 @@ calls in the last 24 hours.`,
 					return c.Print(a)
 				}
 				c.Facts("agent "+a.ID, slices.Concat([][2]string{{"name", a.Name}, {"description", a.Description},
-					{"model", modelOf(a.Provider, a.Model)}, {"tools", strings.Join(a.Tools, ", ")},
+					{"model", modelOf(cmp.Or(a.Provider, a.A2A), a.Model)}, {"tools", strings.Join(a.Tools, ", ")},
 					{"capabilities", strings.Join(a.Capabilities, ", ")}, {"default", command.Yes(a.Default)},
 					{"available to planners", command.Yes(a.Selectable)},
 					{"part of kairosd", command.Yes(a.System)}}, activity(a.Activity)))
