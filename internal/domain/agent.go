@@ -17,7 +17,7 @@ type AgentInfo struct {
 	Capabilities []string `json:"capabilities"`
 	Provider     string   `json:"provider"` // empty: the agent is on another server
 	// A2A is the address of the other server, which kairosd calls with the Agent2Agent protocol.
-	A2A string `json:"a2a,omitempty"`
+	A2A          string   `json:"a2a,omitempty"`
 	Model        string   `json:"model,omitempty"` // empty means the provider's default
 	Tools        []string `json:"tools"`
 	SystemPrompt string   `json:"systemPrompt,omitempty"`

@@ -110,8 +110,8 @@ type Foreach struct {
 // Carryover is what an uncompleted step leaves for its next opening.
 type Carryover struct {
 	Attempt, Retries, Failures int
-	Substeps         map[int]domain.Entry  // inherited by its next attempt
-	Answers          map[int]ConsentAnswer // about these sub-steps
+	Substeps                   map[int]domain.Entry  // inherited by its next attempt
+	Answers                    map[int]ConsentAnswer // about these sub-steps
 }
 
 // empty reports whether there is nothing to continue from.
