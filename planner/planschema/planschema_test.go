@@ -28,6 +28,7 @@ func catalog() *planner.Catalog {
 		Tools: map[string]planner.ToolInfo{
 			"http": {Effect: walk.EffectUnsafe, Schema: map[string]any{"type": "object", "additionalProperties": false,
 				"required": []any{"url"}, "properties": map[string]any{"retries": map[string]any{"type": "integer"},
+					"method": map[string]any{"type": "string"}, "body": true,
 					"url": map[string]any{"type": "string", "description": "The address."}}}},
 			"tree": {Effect: walk.EffectPure, Schema: map[string]any{"$ref": "#/$defs/node",
 				"$defs": map[string]any{"node": map[string]any{}}}},
