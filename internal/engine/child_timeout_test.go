@@ -50,29 +50,30 @@ func TestTheTimeoutOfAChildRun(t *testing.T) {
 func TestARetryAfterTheTimeoutOfAChildRun(t *testing.T) {
 	t.Parallel()
 	registry := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo)
-	e := enginetest.Open(t, registry)
-	e.Save(`{id: slow, nodes: {w: {type: wait, input: {event: go, key: "${run.id}"}}}, finally: {free: {type: call}}}`)
-	run := e.Settle(e.Run(`{nodes: {sub: {type: plan, plan: slow, timeout: 5ms, retry: {max_attempts: 2, backoff: [1ms]}}}}`, "").ID)
-	if run.Status != domain.RunFailed || run.Error.Code != walk.CodeTimeout {
-		t.Fatalf("%s %+v\n%s", run.Status, run.Error, e.Journal(run.ID))
-	}
-	list := children(t, e, run.ID)
-	if len(list) != 2 || registry.Count("free") != 2 {
-		t.Fatalf("%d child runs, %d finally steps", len(list), registry.Count("free"))
-	}
-	if list[0].CreatedAt.After(list[1].CreatedAt) {
-		list[0], list[1] = list[1], list[0]
-	}
-	if list[1].CreatedAt.Before(list[0].EndedAt) {
-		t.Errorf("the second child run was created at %s, before the end of the first at %s", list[1].CreatedAt, list[0].EndedAt)
-	}
-	sendSignal(t, e, domain.Signal{Name: "go", Key: list[1].ID})
-	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
-		t.Fatal(err)
-	}
-	if run = e.Settle(run.ID); run.Status != domain.RunCompleted || len(children(t, e, run.ID)) != 2 {
-		t.Errorf("after a resume: %s %+v, %d child runs", run.Status, run.Error, len(children(t, e, run.ID)))
-	}
+	inBubble(t, registry, func(t *testing.T, e *enginetest.Engine, _ func() *enginetest.Engine) {
+		e.Save(`{id: slow, nodes: {w: {type: wait, input: {event: go, key: "${run.id}"}}}, finally: {free: {type: call}}}`)
+		run := e.Settle(e.Run(`{nodes: {sub: {type: plan, plan: slow, timeout: 5s, retry: {max_attempts: 2, backoff: [1s]}}}}`, "").ID)
+		if run.Status != domain.RunFailed || run.Error.Code != walk.CodeTimeout {
+			t.Fatalf("%s %+v\n%s", run.Status, run.Error, e.Journal(run.ID))
+		}
+		list := children(t, e, run.ID)
+		if len(list) != 2 || registry.Count("free") != 2 {
+			t.Fatalf("%d child runs, %d finally steps", len(list), registry.Count("free"))
+		}
+		if list[0].CreatedAt.After(list[1].CreatedAt) {
+			list[0], list[1] = list[1], list[0]
+		}
+		if list[1].CreatedAt.Before(list[0].EndedAt) {
+			t.Errorf("the second child run was created at %s, before the end of the first at %s", list[1].CreatedAt, list[0].EndedAt)
+		}
+		sendSignal(t, e, domain.Signal{Name: "go", Key: list[1].ID})
+		if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
+			t.Fatal(err)
+		}
+		if run = e.Settle(run.ID); run.Status != domain.RunCompleted || len(children(t, e, run.ID)) != 2 {
+			t.Errorf("after a resume: %s %+v, %d child runs", run.Status, run.Error, len(children(t, e, run.ID)))
+		}
+	})
 }
 
 // A timeout that passes while kairosd is stopped applies after the start.
