@@ -34,10 +34,12 @@ build: ## build bin/kairosd and bin/kairos
 run: build ## build and start kairosd with example plans; prints its URL
 	bin/kairosd serve $(if $(DATA),--data $(DATA)) --listen $(LISTEN) --examples
 
-# The two slowest packages are first, so that no processor waits for them at the end.
+# One package more than processors, because tests wait for disks and for other processes. The two slowest
+# packages are first, so that no processor waits for them at the end.
+PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 # `make check` vets all code.
 test: ## run all tests
-	$(GO) test -vet=off -shuffle=on ./web/browsertest ./internal/cli ./...
+	$(GO) test -p $(PACKAGES) -vet=off -shuffle=on ./web/browsertest ./internal/cli ./...
 
 check: ## run all checks except `make test`
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed: $$out"; exit 1; }
