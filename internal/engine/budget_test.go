@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -30,6 +31,7 @@ type debate struct {
 	calls map[int]int // number of calls per turn
 	tools int
 	caps  []int64
+	hold  chan struct{} // if set, model calls wait until it is closed
 }
 
 func (*debate) Stepped() bool { return true }
@@ -52,9 +54,12 @@ func (d *debate) Handle(_ context.Context, c *engine.Call) (engine.Result, error
 		)
 		_, err := c.Substep(n, "model", fmt.Sprint(turn), walk.EffectIdempotent, func() (any, domain.Usage, error) {
 			d.mu.Lock()
-			defer d.mu.Unlock()
 			d.calls[turn]++
 			d.caps = append(d.caps, capped)
+			d.mu.Unlock()
+			if d.hold != nil {
+				<-d.hold
+			}
 			if d.unreported {
 				return "said", domain.Usage{InputTokens: 1, Estimated: true}, nil
 			}
@@ -177,19 +182,23 @@ func TestParallelItemsShareOneLimit(t *testing.T) {
 				t.Parallel()
 				d, reg := newDebate(1, 500, 500)
 				d.unreported = unreported
-				e := enginetest.Open(t, reg)
-				run := e.Run(plan, `{"list": [1,2,3,4,5]}`).ID
-				r := e.Until(run, domain.RunWaiting, domain.WaitBudget)
-				if used := r.Usage.InputTokens + r.Usage.OutputTokens; used != 3000 || d.total() != 3 || r.Usage.Cost != 3000 {
-					t.Fatalf("%d calls used %+v\n%s", d.total(), r.Usage, e.Journal(run))
-				}
-				if _, err := limits(e, run, domain.Limits{}, domain.Limits{MaxTokens: 2000 * min(r.Limits.MaxTokens, 1),
-					MaxCost: 2000 * min(r.Limits.MaxCost, 1)}); err != nil {
-					t.Fatal(err)
-				}
-				if r = e.Until(run, domain.RunCompleted, ""); d.total() != 5 || r.Usage.Cost != 5000 {
-					t.Errorf("%d calls used %+v", d.total(), r.Usage)
-				}
+				inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, _ func() *enginetest.Engine) {
+					d.hold = make(chan struct{})
+					run := e.Run(plan, `{"list": [1,2,3,4,5]}`).ID
+					synctest.Wait() // all steps have asked for their call
+					close(d.hold)
+					r := e.Until(run, domain.RunWaiting, domain.WaitBudget)
+					if used := r.Usage.InputTokens + r.Usage.OutputTokens; used != 3000 || d.total() != 3 || r.Usage.Cost != 3000 {
+						t.Fatalf("%d calls used %+v\n%s", d.total(), r.Usage, e.Journal(run))
+					}
+					if _, err := limits(e, run, domain.Limits{}, domain.Limits{MaxTokens: 2000 * min(r.Limits.MaxTokens, 1),
+						MaxCost: 2000 * min(r.Limits.MaxCost, 1)}); err != nil {
+						t.Fatal(err)
+					}
+					if r = e.Until(run, domain.RunCompleted, ""); d.total() != 5 || r.Usage.Cost != 5000 {
+						t.Errorf("%d calls used %+v", d.total(), r.Usage)
+					}
+				})
 			})
 		}
 	}

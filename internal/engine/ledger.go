@@ -89,7 +89,7 @@ func (c *ledger) reserve(t *attempt, n int, need ExpectedUsage, l domain.Limits,
 	if c.reserved[t] == nil {
 		c.reserved[t] = map[int]reservation{}
 	}
-	c.reserved[t][n] = r //seed:reserve
+	c.reserved[t][n] = r
 	if l.MaxTokens == 0 && l.MaxCost == 0 {
 		output = 0
 	}
@@ -139,7 +139,7 @@ func (c *ledger) share(t *attempt, n int, g budget.Grant, note string, output in
 	r := c.reserved[t][n]
 	r.call, r.shared, r.note, r.provider, r.tokens = g.Call, len(g.Holds) > 0, note, need.Provider, need.Input+output
 	r.usage = domain.Usage{InputTokens: need.Input, OutputTokens: output, Cost: need.cost(output)}
-	c.reserved[t][n] = r
+	c.reserved[t][n] = r //seed:reserve
 }
 
 // lose ends a call without a row. If it may have used something, its reservation counts until its
