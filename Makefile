@@ -11,8 +11,9 @@ VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 RELEASE ?= $(shell git describe --tags --match 'v[0-9]*' 2>/dev/null || echo 0.0.0-dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/buildinfo.Version=$(VERSION)
 # Packages that start goroutines, to test with the race detector.
-RACE := ./agent ./planner ./internal/a2aserver ./internal/mcpserver ./internal/budget ./internal/app ./internal/schedule ./internal/assemble ./internal/daemon \
-	./internal/demo ./internal/hook ./internal/client ./internal/bulk ./internal/circuit ./internal/conversation ./internal/draft ./internal/events ./internal/handler \
+RACE := ./agent ./planner ./internal/a2aserver ./internal/mcpserver ./internal/budget ./internal/app ./internal/schedule \
+	./internal/assemble ./internal/daemon ./internal/demo ./internal/hook ./internal/client ./internal/bulk ./internal/circuit \
+	./internal/conversation ./internal/draft ./internal/events ./internal/handler \
 	./internal/mcp ./internal/metric/... ./internal/notify ./internal/tool
 # Of the API and of logins, the tests of streams and of requests at the same time.
 RACE_API := Stream|Event|Listener|Idempotency|AtOnce|Together|Storm|Throttle
@@ -23,7 +24,9 @@ RACE_STORE := WithoutAGap|UnderLoad|WhileWorkContinues|CommitTogether|Conformanc
 # Of the dashboard the tests of what runs next to a request: event streams, logins, and people who act at once.
 RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoAuthors|DoneOnce|HomeOfA|FailedSection|Throttled
 
-.PHONY: help build run test check lint-api race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln release release-deps release-test reproducible verify fmt fuzz bench load microbench temporal-check temporal-build temporal-server temporal-test million recovery clean
+.PHONY: help build run test check lint-api race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate \
+	docs sbom vuln release release-deps release-test reproducible verify fmt fuzz bench load microbench temporal-check temporal-build \
+	temporal-server temporal-test million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
