@@ -67,14 +67,9 @@ const predictStages = 100
 // the steps after pure built-in steps.
 func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Prediction, error) {
 	f := domain.Prediction{Answer: answer.ID, Next: []domain.PreviewStep{}, Effects: []domain.PreviewStep{}}
-	var w *runstate.Step
-	for _, x := range v.State.Open {
-		if x.Phase == runstate.PhaseWaiting && x.Ref == p.ID {
-			w = x
-		}
-	}
-	if w == nil {
-		return nil, domain.Errorf(domain.CodeConflict, "the approval is no longer pending")
+	w, err := runstate.PendingApproval(v.State, p.ID)
+	if err != nil {
+		return nil, err
 	}
 	node := &v.Program.Nodes[w.Node]
 	approve := !answer.Rejects()

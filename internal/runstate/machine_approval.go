@@ -40,11 +40,19 @@ func approvalOf(m *Machine, w *Step) domain.Approval { return ApprovalRequest(&m
 // openApproval opens the approval request of the step.
 func openApproval(m *Machine, w *Step) { m.next.Approvals = append(m.next.Approvals, approvalOf(m, w)) }
 
+// PendingApproval returns the step that waits for an approval. The error has CodeConflict.
+func PendingApproval(s *State, id string) (*Step, error) {
+	if w := s.WaitingFor(id); w != nil && w.Reason == domain.WaitApproval {
+		return w, nil
+	}
+	return nil, domain.Errorf(domain.CodeConflict, "the approval is no longer pending")
+}
+
 func (ev *ApprovalDecided) handle(m *Machine) error {
 	p := &ev.Approval
-	w := m.State.WaitingFor(p.ID)
-	if w == nil {
-		return domain.Errorf(domain.CodeConflict, "the approval is no longer pending")
+	w, err := PendingApproval(m.State, p.ID)
+	if err != nil {
+		return err
 	}
 	action, record := ActionApproved, "approval.decide"
 	switch {

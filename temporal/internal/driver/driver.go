@@ -259,9 +259,9 @@ func (a *alarm) arm(at time.Time, fire func()) {
 
 // checkDecision returns the answer to an open request of the run, and the request.
 func (r *runner) checkDecision(req *domain.DecideRequest) (p domain.Approval, answer domain.Answer, err error) {
-	w := r.m.State.WaitingFor(req.Approval)
-	if w == nil || w.Reason != domain.WaitApproval {
-		return p, answer, domain.Errorf(domain.CodeConflict, "the approval is no longer pending")
+	w, err := runstate.PendingApproval(r.m.State, req.Approval)
+	if err != nil {
+		return p, answer, err
 	}
 	p = runstate.ApprovalRequest(&r.m.Run, r.m.State, w)
 	answer, err = engine.CheckDecision(context.Background(), p, req)
