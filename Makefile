@@ -42,7 +42,7 @@ run: build ## build and start kairosd with example plans; prints its URL
 PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 # `make check` vets all code.
 test: ## run all tests
-	$(GO) test -p $(PACKAGES) -vet=off -shuffle=on ./web/browsertest ./internal/cli ./...
+	$(GO) test -p $(PACKAGES) -vet=off -ldflags=-s -shuffle=on ./web/browsertest ./internal/cli ./...
 
 check: ## run all checks except `make test`
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed: $$out"; exit 1; }
@@ -56,12 +56,12 @@ lint-api: ## lint the OpenAPI document (needs node and npm; skipped without them
 	$(GO) test -v -count=1 ./internal/testing/clients -run 'TestGeneratedClients/linter'
 
 race: ## run the tests of concurrent packages with the race detector
-	$(GO) test -vet=off -race -short ./internal/engine -rapid.checks=20
-	$(GO) test -vet=off -race -short ./internal/cli -run '$(RACE_CLI)'
-	$(GO) test -vet=off -race -short ./internal/store ./internal/store/recovery -run '$(RACE_STORE)'
-	$(GO) test -vet=off -race -short ./web ./web/account ./web/home -run '$(RACE_WEB)'
-	$(GO) test -vet=off -race -short ./internal/api ./internal/auth -run '$(RACE_API)'
-	$(GO) test -vet=off -race -short $(RACE)
+	$(GO) test -vet=off -ldflags=-s -race -short ./internal/engine -rapid.checks=20
+	$(GO) test -vet=off -ldflags=-s -race -short ./internal/cli -run '$(RACE_CLI)'
+	$(GO) test -vet=off -ldflags=-s -race -short ./internal/store ./internal/store/recovery -run '$(RACE_STORE)'
+	$(GO) test -vet=off -ldflags=-s -race -short ./web ./web/account ./web/home -run '$(RACE_WEB)'
+	$(GO) test -vet=off -ldflags=-s -race -short ./internal/api ./internal/auth -run '$(RACE_API)'
+	$(GO) test -vet=off -ldflags=-s -race -short $(RACE)
 
 size: ## print the Go statements of each package, without tests and generated code
 	$(GO) run ./internal/testing/size

@@ -156,7 +156,7 @@ CREATE INDEX runs_by_undo ON runs (undoes, id) WHERE undoes <> '';
 -- Serves Runs.
 CREATE INDEX runs_by_schedule ON runs (schedule, id) WHERE schedule <> '';
 -- Serves RunsCount.
-CREATE INDEX runs_dry ON runs (deleted_at, id) WHERE origin = 'dry'; -- left out of lists
+CREATE INDEX runs_unlisted ON runs (deleted_at, status, plan_id, id) WHERE origin = 'dry' OR origin = 'block' AND attention = 0;
 
 -- Legal transitions, as in domain.CanMove. A completed run stays completed. A
 -- failed or cancelled run can only continue.

@@ -73,7 +73,7 @@ WHERE plan_versions.hash = @hash;
 
 -- The version without its documents: read whenever a run is created.
 -- name: VersionOfRun :one
-SELECT v.id, v.plan_id, v.number, p.public_id, p.key, CAST(p.stage = 'block' AS INTEGER) AS block FROM plan_versions AS v JOIN plans AS p ON p.id = v.plan_id WHERE v.hash = @hash;
+SELECT v.id, v.plan_id, v.number, p.public_id, p.key FROM plan_versions AS v JOIN plans AS p ON p.id = v.plan_id WHERE v.hash = @hash;
 
 -- name: VersionByNumber :one
 SELECT sqlc.embed(plan_versions), plans.public_id AS plan_public_id, plans.key AS plan_key

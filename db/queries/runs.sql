@@ -131,8 +131,7 @@ WHERE id = @id AND last_seq = @before;
 
 -- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, message, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at, max_attempts, origin, fingerprint, parent_run,
-       CAST(EXISTS (SELECT 1 FROM plans WHERE plans.id = runs.plan_id AND plans.stage = 'block') AS INTEGER) AS block
+       running_us, deleted_at, max_attempts, origin, fingerprint, parent_run
 FROM runs WHERE runs.public_id = @public_id;
 
 -- name: RunDetailOutput :exec
@@ -159,7 +158,8 @@ ORDER BY ended_at, id LIMIT @max;
 -- How many runs of one status ended since a time, counted up to a number.
 -- name: RunEndedSince :one
 SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_by_end
-WHERE runs.status = @status AND runs.ended_at <> 0 AND runs.ended_at >= @since AND runs.deleted_at = 0 AND runs.origin <> 'dry' LIMIT @max);
+WHERE runs.status = @status AND runs.ended_at <> 0 AND runs.ended_at >= @since AND runs.deleted_at = 0
+  AND NOT (runs.origin = 'dry' OR runs.origin = 'block' AND runs.attention = 0) LIMIT @max);
 
 -- Final runs of one plan with one status that ended before a time and still have
 -- a journal, the oldest end first.
@@ -264,14 +264,14 @@ DELETE FROM run_counts;
 INSERT INTO run_counts (status, wait_reason, n)
 SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN 'acknowledged' WHEN status = 'running' AND attention = 1 THEN 'silent'
   WHEN wait_reason = 'retry' AND attention = 1 THEN 'stubborn' ELSE wait_reason END, count(*)
-FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2;
+FROM runs WHERE deleted_at = 0 AND NOT (origin = 'dry' OR origin = 'block' AND attention = 0) GROUP BY 1, 2;
 
 -- name: RunCountsCheck :many
 SELECT status, wait_reason, CAST(sum(counted) AS INTEGER) AS counted, CAST(sum(found) AS INTEGER) AS found FROM (
 SELECT status, wait_reason, n AS counted, 0 AS found FROM run_counts
 UNION ALL SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN 'acknowledged' WHEN status = 'running' AND attention = 1 THEN 'silent'
   WHEN wait_reason = 'retry' AND attention = 1 THEN 'stubborn' ELSE wait_reason END, 0, count(*)
-FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2)
+FROM runs WHERE deleted_at = 0 AND NOT (origin = 'dry' OR origin = 'block' AND attention = 0) GROUP BY 1, 2)
 GROUP BY status, wait_reason;
 
 -- name: RunCountsText :one

@@ -63,9 +63,6 @@ type RunFilter struct {
 	HasCrash bool
 	// Exclude leaves out matching runs.
 	Exclude RunExclusion
-	// WithDry includes dry runs. Without it, they are left out unless the filter selects by origin,
-	// ID, label, related run, or bulk operation.
-	WithDry bool
 	// Query is the filter as text, for the API. The store does not read it.
 	Query string
 	Page  Page

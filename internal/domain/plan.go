@@ -39,7 +39,8 @@ const (
 	StageBlock PlanStage = "block"
 )
 
-// OriginBlock marks the versions that hold the block of a step. Their key is that of the plan and the step.
+// OriginBlock marks the versions that hold the block of a step, and their runs. The key of such a version is that of the
+// plan and the step. Lists leave out such runs, except those that need a person.
 const OriginBlock = "block"
 
 // PlanFact is a fact that plans can be searched by: a tool, agent, or secret of the newest version,

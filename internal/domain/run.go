@@ -37,7 +37,7 @@ type Run struct {
 	Lineage
 
 	Actor    string // the person or token that started it
-	Origin   string // "api", "cli", "ui", "mcp", "schedule", "child", "rerun", "fork", "undo", "ask", "dry"
+	Origin   string // "api", "cli", "ui", "mcp", "schedule", "child", "rerun", "fork", "undo", "ask", "dry", "block"
 	Session  string
 	Priority int // higher runs first; default 0
 	Labels   map[string]string

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
@@ -42,6 +44,44 @@ nodes:
         ask: {type: wait, needs: [reserve], input: {for: 1ms}}
       result: "${output.reserve}"
 `
+
+// Lists and counts contain the run of a plan, not those of its blocks, except one that needs a person.
+func TestRunsOfBlocksAreListedWhenTheyNeedAPerson(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo))
+	run := e.Settle(e.Begin(e.Save(shipping), "").ID)
+	asking := strings.NewReplacer("id: shipping", "id: asking", "type: wait", "type: approval", "{for: 1ms}", "{message: \"send?\"}").
+		Replace(shipping)
+	parent := e.Until(e.Begin(e.Save(asking), "").ID, domain.RunWaiting, domain.WaitChild)
+	child := e.Until(children(t, e, parent.ID)[0].ID, domain.RunWaiting, domain.WaitApproval)
+	counts := map[string]int{}
+	for name, f := range map[string]domain.RunFilter{
+		"all": {}, "completed": {Statuses: []domain.RunStatus{domain.RunCompleted}}, "blocks": {Origins: []string{domain.OriginBlock}},
+		"plan of a block": {PlanKey: "shipping/ship"}, "child runs": {Parent: run.ID}, "attention": {NeedsAttention: true},
+	} {
+		list, err := e.Store.Runs(t.Context(), f)
+		n, _, counted := e.Store.RunsCount(t.Context(), f, 100)
+		if err != nil || counted != nil || n != len(list.Items) {
+			t.Errorf("%s: %d listed, %d counted; %v, %v", name, len(list.Items), n, err, counted)
+		}
+		counts[name] = n
+	}
+	want := map[string]int{"all": 3, "completed": 1, "blocks": 3, "plan of a block": 2, "child runs": 2, "attention": 1}
+	if diff := cmp.Diff(want, counts); diff != "" {
+		t.Error(diff)
+	}
+	total, err := e.Store.RunCounts(t.Context())
+	if err != nil || total.Total != 3 || total.NeedsAttention != 1 {
+		t.Errorf("counters while run %s waits: %+v, %v", child.ID, total, err)
+	}
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: parent.ID, Action: domain.ActionCancel}); err != nil {
+		t.Fatal(err)
+	}
+	e.Until(child.ID, domain.RunCancelled, "")
+	if total, err = e.Store.RunCounts(t.Context()); err != nil || total.Total != 2 || total.NeedsAttention != 0 {
+		t.Errorf("counters after the cancel: %+v, %v", total, err)
+	}
+}
 
 // A block is executed by child runs with a plan of their own, which lists leave out. Its steps read the
 // item, the index, the input of the block, and the values of the plan.

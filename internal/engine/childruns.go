@@ -145,6 +145,17 @@ func (c *childRuns) ensure(id, hash string, input domain.RawJSON, ref domain.Par
 	}
 }
 
+// ChildOrigin returns the origin of a child run of a version.
+func ChildOrigin(parent domain.Run, v domain.Version) string {
+	switch {
+	case parent.Dry():
+		return domain.OriginDry
+	case v.Origin == domain.OriginBlock:
+		return domain.OriginBlock
+	}
+	return "child"
+}
+
 func (c *childRuns) create(ctx context.Context, id, hash string, input domain.RawJSON, ref domain.ParentRef) (domain.Run, error) {
 	if r, err := c.e.store.Run(ctx, id); err == nil || domain.CodeOf(err) != domain.CodeNotFound {
 		return r, err
@@ -160,12 +171,8 @@ func (c *childRuns) create(ctx context.Context, id, hash string, input domain.Ra
 	if input, err = ValidInput(ctx, p, input); err != nil {
 		return domain.Run{}, err
 	}
-	origin := "child"
-	if parent.Dry() {
-		origin = domain.OriginDry
-	}
 	return c.e.starts.create(ctx, p, domain.NewRun{ID: id, Input: input, Parent: &ref,
-		Actor: parent.Actor, Origin: origin, Session: parent.Session,
+		Actor: parent.Actor, Origin: ChildOrigin(parent, p.Version), Session: parent.Session,
 		Priority: parent.Priority, Labels: parent.Labels, Slot: parent.Slot, Limits: domain.Limits{Offline: parent.Limits.Offline}},
 		domain.System)
 }

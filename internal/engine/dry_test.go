@@ -98,7 +98,7 @@ func TestADryRunTouchesNothing(t *testing.T) {
 		t.Errorf("listed: %d runs, %v", len(list.Items), err)
 	}
 	for f, want := range map[*domain.RunFilter]int{{}: 0, {PlanKey: "payout"}: 0,
-		{Statuses: []domain.RunStatus{domain.RunCompleted}}: 0, {WithDry: true}: 3, {Origins: []string{"dry"}}: 3} {
+		{Statuses: []domain.RunStatus{domain.RunCompleted}}: 0, {Origins: []string{"dry"}}: 3} {
 		if n, _, err := e.Store.RunsCount(t.Context(), *f, 100); err != nil || n != want {
 			t.Errorf("%+v counts %d runs, %v; want %d", *f, n, err, want)
 		}

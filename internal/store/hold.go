@@ -44,13 +44,15 @@ func (s holds) hold(h domain.Hold) error {
 		}
 		detail := domain.RawJSON(`{"status":"waiting","waitReason":"held"}`)
 		for _, r := range runs {
-			counted := r.DeletedAt == 0 && r.Origin != domain.OriginDry
-			if err := w.q.RunHold(w.ctx, core.Flag(counted), r.ID); err != nil {
+			attention := r.DeletedAt == 0 && r.Origin != domain.OriginDry
+			if err := w.q.RunHold(w.ctx, core.Flag(attention), r.ID); err != nil {
 				return nil, err
 			}
 			delete(w.hot, r.ID)
-			if counted {
+			if r.DeletedAt == 0 && core.Listed(r.Origin, r.Attention) {
 				w.tally.counts[countOf(r.Status, r.WaitReason, r.Attention)]--
+			}
+			if attention {
 				w.tally.counts[countKey{string(domain.RunWaiting), string(domain.WaitHeld)}]++
 			}
 			rows = append(

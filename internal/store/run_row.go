@@ -122,7 +122,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		}
 	}
 	if final && !domain.RunStatus(before.Status).Final() && next.Origin != domain.OriginDry && next.Origin != domain.OriginUndo &&
-		next.Block == 0 {
+		next.Origin != domain.OriginBlock {
 		w.tally.outcomes[endedKey{next.PlanID, core.SlotOf(next.EndedAt), next.VersionID, next.Status}]++
 	}
 	return n, nil

@@ -202,7 +202,7 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	if err := n.insertSteps(w, rowID); err != nil {
 		return nil, err
 	}
-	if n.r.Origin != domain.OriginDry {
+	if core.Listed(n.r.Origin, p.Attention) {
 		w.tally.counts[countKey{p.Status, p.WaitReason}]++
 	}
 	n.remember(w, rowID, v, p)
@@ -353,7 +353,6 @@ func (n *newRun) remember(w *writer, rowID int64, v dbsqlc.VersionOfRunRow, p db
 		VersionID:  v.ID,
 		Origin:     p.Origin,
 		ParentRun:  p.ParentRun,
-		Block:      v.Block,
 	}})
 }
 

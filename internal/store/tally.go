@@ -48,9 +48,9 @@ func countOf(status, reason string, attention int64) countKey {
 	return countKey{status, reason}
 }
 
-// count updates the counters. Deleted runs and dry runs are not counted.
+// count updates the counters. Deleted runs and runs that lists leave out are not counted.
 func (t *tally) count(st *runState, n int64) {
-	if st.DeletedAt == 0 && st.Origin != domain.OriginDry {
+	if st.DeletedAt == 0 && core.Listed(st.Origin, st.Attention) {
 		t.counts[countOf(st.Status, st.WaitReason, st.Attention)] += n
 	}
 }

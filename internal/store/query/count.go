@@ -29,7 +29,7 @@ func (s *Lists) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n
 	if q.below > 0 {
 		last = min(last, q.below-1)
 	}
-	if q.noDry && !q.scan && len(q.where) == 1 && !slices.ContainsFunc(q.arms, func(a arm) bool { return a.id != "" }) {
+	if q.listed && !q.scan && len(q.where) == 1 && !slices.ContainsFunc(q.arms, func(a arm) bool { return a.id != "" }) {
 		n, err := s.countByIndex(ctx, q, last, limit)
 		return n, true, err
 	}
@@ -49,7 +49,7 @@ func (s *Lists) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n
 	return n, reached == 0, core.Translate(err, "count runs")
 }
 
-// countByIndex counts runs that an index alone identifies, and subtracts the few dry runs. Reading
+// countByIndex counts runs that an index alone identifies, and subtracts those that lists leave out. Reading
 // the row of every run would take too long.
 func (s *Lists) countByIndex(ctx context.Context, q *runQuery, last int64, limit int) (int, error) {
 	count := func(q runQuery, limit int) (n int, err error) {
@@ -59,7 +59,7 @@ func (s *Lists) countByIndex(ctx context.Context, q *runQuery, last int64, limit
 	}
 	all := *q
 	all.where = nil
-	without, err := count(q.onlyDry(), math.MaxInt32)
+	without, err := count(q.onlyUnlisted(), math.MaxInt32)
 	if err != nil {
 		return 0, err
 	}
@@ -67,15 +67,15 @@ func (s *Lists) countByIndex(ctx context.Context, q *runQuery, last int64, limit
 	return max(n-without, 0), err
 }
 
-// onlyDry returns the same query restricted to dry runs.
-func (q *runQuery) onlyDry() runQuery {
-	dry := *q
-	dry.where, dry.arms = nil, slices.Clone(q.arms)
-	for i := range dry.arms {
-		dry.arms[i].from = "runs INDEXED BY runs_dry"
-		dry.arms[i].where += " AND runs.origin = '" + domain.OriginDry + "'"
+// onlyUnlisted returns the same query restricted to runs that lists leave out.
+func (q *runQuery) onlyUnlisted() runQuery {
+	rest := *q
+	rest.where, rest.arms = nil, slices.Clone(q.arms)
+	for i := range rest.arms {
+		rest.arms[i].from = "runs INDEXED BY runs_unlisted"
+		rest.arms[i].where += " AND " + unlisted
 	}
-	return dry
+	return rest
 }
 
 // onlyEnded reports whether a filter selects only by final status and a start of the period. An

@@ -23,14 +23,14 @@ func (s *Lists) RunStatement(ctx context.Context, f domain.RunFilter, order stri
 	return text, args, nil
 }
 
-// DryStatement is the query for the dry runs that a count subtracts.
-func (s *Lists) DryStatement(ctx context.Context, f domain.RunFilter) (string, []any, error) {
+// UnlistedStatement is the query for the runs that a count subtracts.
+func (s *Lists) UnlistedStatement(ctx context.Context, f domain.RunFilter) (string, []any, error) {
 	q, err := s.runQuery(ctx, f)
 	if err != nil {
 		return "", nil, err
 	}
-	dry := q.onlyDry()
-	text, args := dry.text("runs.id", "", 0, 1<<62, "DESC", 51)
+	rest := q.onlyUnlisted()
+	text, args := rest.text("runs.id", "", 0, 1<<62, "DESC", 51)
 	return text, args, nil
 }
 

@@ -130,7 +130,7 @@ func TestEveryIndexServesAQuery(t *testing.T) {
 		}
 		look("Runs", text, args...)
 	}
-	text, args, err := s.DryStatement(t.Context(), domain.RunFilter{})
+	text, args, err := s.UnlistedStatement(t.Context(), domain.RunFilter{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,8 @@ type runQuery struct {
 	args  []any
 	// scan is true if the conditions in where may reject rows of the arms.
 	scan bool
-	// noDry leaves out dry runs.
-	noDry bool
+	// listed leaves out dry runs and runs of blocks.
+	listed bool
 	none  bool // nothing can match
 	// byReason is true if the arms cover the wait reasons, and byWords if they cover the searched
 	// words.

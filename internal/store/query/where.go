@@ -49,8 +49,8 @@ func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 	if err := s.chooseArms(ctx, q, f, statuses, plans); err != nil {
 		return nil, err
 	}
-	if q.noDry = hidesDry(f); q.noDry {
-		q.where = append(q.where, notDry)
+	if q.listed = listedOnly(f, plans); q.listed {
+		q.where = append(q.where, "NOT "+unlisted)
 	}
 	if len(f.WaitReasons) > 0 && !q.byReason {
 		q.also("runs.wait_reason IN ("+core.Marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
@@ -89,13 +89,19 @@ func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 	return q, nil
 }
 
-const notDry = "runs.origin <> '" + domain.OriginDry + "'"
+const (
+	notDry = "runs.origin <> '" + domain.OriginDry + "'"
+	// unlisted selects the runs that lists leave out; see core.Listed.
+	unlisted = "(runs.origin = '" + domain.OriginDry + "' OR runs.origin = '" + domain.OriginBlock + "' AND runs.attention = 0)"
+)
 
-// hidesDry reports whether a filter excludes dry runs. It does unless it selects dry runs or
-// certain runs.
-func hidesDry(f domain.RunFilter) bool {
+// listedOnly reports whether a filter of these plans leaves out dry runs and runs of blocks. It does unless it selects
+// such runs or certain runs.
+func listedOnly(f domain.RunFilter, plans []dbsqlc.Plan) bool {
+	hidden := func(origin string) bool { return origin == domain.OriginDry || origin == domain.OriginBlock }
 	_, labelled := f.Labels["draft"]
-	return !f.WithDry && !labelled && f.Origin != domain.OriginDry && !slices.Contains(f.Origins, domain.OriginDry) &&
+	return !labelled && !hidden(f.Origin) && !slices.ContainsFunc(f.Origins, hidden) &&
+		!slices.ContainsFunc(plans, func(p dbsqlc.Plan) bool { return p.Stage == string(domain.StageBlock) }) &&
 		f.IDs == nil && f.IDTail == "" && f.Bulk == "" && f.Parent == "" && f.RelatedTo == ""
 }
 

@@ -114,17 +114,13 @@ func (c *children) input(t runstate.StartChild) (wire.Input, error) {
 	if err != nil {
 		return wire.Input{}, err
 	}
-	origin := "child"
-	if parent.Dry() {
-		origin = domain.OriginDry
-	}
 	now := r.now()
 	ref := t.Parent
 	next := wire.Input{Versions: r.in.Versions, Plans: r.in.Plans, Options: r.in.Options, Key: r.in.Key, Depth: r.in.Depth + 1,
 		LostAfter: r.in.LostAfter, Report: r.in.Report}
 	next.Options.Agents = nil
 	next.Run = domain.Run{ID: t.ID, PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash, Status: domain.RunQueued,
-		Input: input, Parent: &ref, Actor: parent.Actor, Origin: origin, Session: parent.Session, Priority: parent.Priority, Labels: labels,
+		Input: input, Parent: &ref, Actor: parent.Actor, Origin: engine.ChildOrigin(*parent, v), Session: parent.Session, Priority: parent.Priority, Labels: labels,
 		Slot: parent.Slot, Limits: runstate.InitialLimits(domain.Limits{Offline: parent.Limits.Offline}, p.Limits), CreatedAt: now}
 	if next.Versions[v.Hash].Hash == "" {
 		next.Versions = withVersion(next.Versions, v)

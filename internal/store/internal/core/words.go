@@ -13,6 +13,12 @@ FROM runs WHERE (status = 'failed' AND headline <> '' OR EXISTS (SELECT 1 FROM r
 	MaxWords = 32
 )
 
+// Listed reports whether lists and counts of runs contain a run. They leave out dry runs, and runs of blocks that need
+// no person. The constant unlisted of package query is the same rule.
+func Listed(origin string, attention int64) bool {
+	return origin != domain.OriginDry && (origin != domain.OriginBlock || attention != 0)
+}
+
 // NeedsAttention reports whether a run has failed or waits for a person, and is not deleted.
 func NeedsAttention(status, reason string, deletedAt int64) bool {
 	return deletedAt == 0 &&

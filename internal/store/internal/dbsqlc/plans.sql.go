@@ -790,7 +790,7 @@ func (q *Queries) VersionName(ctx context.Context, id int64) (VersionNameRow, er
 }
 
 const VersionOfRun = `-- name: VersionOfRun :one
-SELECT v.id, v.plan_id, v.number, p.public_id, p.key, CAST(p.stage = 'block' AS INTEGER) AS block FROM plan_versions AS v JOIN plans AS p ON p.id = v.plan_id WHERE v.hash = ?1
+SELECT v.id, v.plan_id, v.number, p.public_id, p.key FROM plan_versions AS v JOIN plans AS p ON p.id = v.plan_id WHERE v.hash = ?1
 `
 
 type VersionOfRunRow struct {
@@ -799,7 +799,6 @@ type VersionOfRunRow struct {
 	Number   int64
 	PublicID string
 	Key      string
-	Block    int64
 }
 
 // The version without its documents: read whenever a run is created.
@@ -812,7 +811,6 @@ func (q *Queries) VersionOfRun(ctx context.Context, hash string) (VersionOfRunRo
 		&i.Number,
 		&i.PublicID,
 		&i.Key,
-		&i.Block,
 	)
 	return i, err
 }

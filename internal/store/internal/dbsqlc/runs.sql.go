@@ -427,7 +427,7 @@ SELECT status, wait_reason, CAST(sum(counted) AS INTEGER) AS counted, CAST(sum(f
 SELECT status, wait_reason, n AS counted, 0 AS found FROM run_counts
 UNION ALL SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN 'acknowledged' WHEN status = 'running' AND attention = 1 THEN 'silent'
   WHEN wait_reason = 'retry' AND attention = 1 THEN 'stubborn' ELSE wait_reason END, 0, count(*)
-FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2)
+FROM runs WHERE deleted_at = 0 AND NOT (origin = 'dry' OR origin = 'block' AND attention = 0) GROUP BY 1, 2)
 GROUP BY status, wait_reason
 `
 
@@ -479,7 +479,7 @@ const RunCountsFill = `-- name: RunCountsFill :exec
 INSERT INTO run_counts (status, wait_reason, n)
 SELECT status, CASE WHEN status = 'failed' AND attention = 0 THEN 'acknowledged' WHEN status = 'running' AND attention = 1 THEN 'silent'
   WHEN wait_reason = 'retry' AND attention = 1 THEN 'stubborn' ELSE wait_reason END, count(*)
-FROM runs WHERE deleted_at = 0 AND origin <> 'dry' GROUP BY 1, 2
+FROM runs WHERE deleted_at = 0 AND NOT (origin = 'dry' OR origin = 'block' AND attention = 0) GROUP BY 1, 2
 `
 
 // The reasons are those of countOf.
@@ -699,7 +699,8 @@ func (q *Queries) RunEndedOfPlan(ctx context.Context, arg RunEndedOfPlanParams) 
 
 const RunEndedSince = `-- name: RunEndedSince :one
 SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_by_end
-WHERE runs.status = ?1 AND runs.ended_at <> 0 AND runs.ended_at >= ?2 AND runs.deleted_at = 0 AND runs.origin <> 'dry' LIMIT ?3)
+WHERE runs.status = ?1 AND runs.ended_at <> 0 AND runs.ended_at >= ?2 AND runs.deleted_at = 0
+  AND NOT (runs.origin = 'dry' OR runs.origin = 'block' AND runs.attention = 0) LIMIT ?3)
 `
 
 // How many runs of one status ended since a time, counted up to a number.
@@ -1304,8 +1305,7 @@ func (q *Queries) RunRowsByTail(ctx context.Context, low string, high string) ([
 
 const RunState = `-- name: RunState :one
 SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, message, node, error_code, version_id, due_at, crashes, paused, started_at, ended_at,
-       running_us, deleted_at, max_attempts, origin, fingerprint, parent_run,
-       CAST(EXISTS (SELECT 1 FROM plans WHERE plans.id = runs.plan_id AND plans.stage = 'block') AS INTEGER) AS block
+       running_us, deleted_at, max_attempts, origin, fingerprint, parent_run
 FROM runs WHERE runs.public_id = ?1
 `
 
@@ -1333,7 +1333,6 @@ type RunStateRow struct {
 	Origin      string
 	Fingerprint string
 	ParentRun   string
-	Block       int64
 }
 
 func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, error) {
@@ -1363,7 +1362,6 @@ func (q *Queries) RunState(ctx context.Context, publicID string) (RunStateRow, e
 		&i.Origin,
 		&i.Fingerprint,
 		&i.ParentRun,
-		&i.Block,
 	)
 	return i, err
 }
