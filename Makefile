@@ -10,6 +10,8 @@ FIGURES ?= /tmp/kairos-figures
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 RELEASE ?= $(shell git describe --tags --match 'v[0-9]*' 2>/dev/null || echo 0.0.0-dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/buildinfo.Version=$(VERSION)
+# Linking without symbols takes half the time. Stack traces stay complete.
+RACE_TEST := $(GO) test -vet=off -ldflags=-s -race -short
 # Packages that start goroutines, to test with the race detector.
 RACE := ./agent ./planner ./internal/a2aserver ./internal/mcpserver ./internal/budget ./internal/app ./internal/schedule \
 	./internal/assemble ./internal/daemon ./internal/demo ./internal/hook ./internal/client ./internal/bulk ./internal/circuit \
@@ -56,12 +58,12 @@ lint-api: ## lint the OpenAPI document (needs node and npm; skipped without them
 	$(GO) test -v -count=1 ./internal/testing/clients -run 'TestGeneratedClients/linter'
 
 race: ## run the tests of concurrent packages with the race detector
-	$(GO) test -vet=off -ldflags=-s -race -short ./internal/engine -rapid.checks=20
-	$(GO) test -vet=off -ldflags=-s -race -short ./internal/cli -run '$(RACE_CLI)'
-	$(GO) test -vet=off -ldflags=-s -race -short ./internal/store ./internal/store/recovery -run '$(RACE_STORE)'
-	$(GO) test -vet=off -ldflags=-s -race -short ./web ./web/account ./web/home -run '$(RACE_WEB)'
-	$(GO) test -vet=off -ldflags=-s -race -short ./internal/api ./internal/auth -run '$(RACE_API)'
-	$(GO) test -vet=off -ldflags=-s -race -short $(RACE)
+	$(RACE_TEST) ./internal/engine -rapid.checks=20
+	$(RACE_TEST) ./internal/cli -run '$(RACE_CLI)'
+	$(RACE_TEST) ./internal/store ./internal/store/recovery -run '$(RACE_STORE)'
+	$(RACE_TEST) ./web ./web/account ./web/home -run '$(RACE_WEB)'
+	$(RACE_TEST) ./internal/api ./internal/auth -run '$(RACE_API)'
+	$(RACE_TEST) $(RACE)
 
 size: ## print the Go statements of each package, without tests and generated code
 	$(GO) run ./internal/testing/size

@@ -23,7 +23,7 @@ func raced(t *testing.T) []string {
 	joined := strings.ReplaceAll(string(text), "\\\n", " ")
 	var out []string
 	for line := range strings.Lines(joined) {
-		if strings.HasPrefix(line, "RACE :=") || strings.Contains(line, "$(GO) test -vet=off -race") {
+		if strings.HasPrefix(line, "RACE :=") || strings.Contains(line, "\t$(RACE_TEST) ") {
 			out = append(out, regexp.MustCompile(`\./[a-z0-9./]+`).FindAllString(line, -1)...)
 		}
 	}

@@ -23,7 +23,8 @@ var triggerWords = map[string]string{
 	domain.SourceMCP: locale.Mark("an MCP client"), domain.SourceA2A: locale.Mark("an A2A client"), "ask": locale.Mark("a request"),
 	"child": locale.Mark(
 		"a run above it",
-	), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"), domain.OriginBlock: locale.Mark("the block of a step"),
+	), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),
+	domain.OriginBlock:    locale.Mark("the block of a step"),
 	domain.OriginUndo:     locale.Mark("an undo"),
 	domain.OriginSchedule: locale.Mark("a schedule"), domain.OriginHook: locale.Mark("a hook"),
 }

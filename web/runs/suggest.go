@@ -141,8 +141,8 @@ func (s *section) valuesOf(c *ui.Context, key, typed string) ([]kit.Link, error)
 		}
 		add(names...)
 	case "trigger", "origin":
-		add("ui", "api", "cli", domain.SourceMCP, domain.SourceA2A, "ask", "child", domain.OriginBlock, domain.OriginDry, "rerun", "fork", domain.OriginUndo,
-			domain.OriginSchedule, domain.OriginHook)
+		add("ui", "api", "cli", domain.SourceMCP, domain.SourceA2A, "ask", "child", domain.OriginBlock, domain.OriginDry,
+			"rerun", "fork", domain.OriginUndo, domain.OriginSchedule, domain.OriginHook)
 	case "since", "until":
 		add("15m", "1h", "6h", "24h", "7d", "30d")
 	case "took":

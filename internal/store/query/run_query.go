@@ -29,7 +29,7 @@ type runQuery struct {
 	scan bool
 	// listed leaves out dry runs and runs of blocks.
 	listed bool
-	none  bool // nothing can match
+	none   bool // nothing can match
 	// byReason is true if the arms cover the wait reasons, and byWords if they cover the searched
 	// words.
 	byReason, byWords bool
