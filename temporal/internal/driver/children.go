@@ -121,7 +121,8 @@ func (c *children) input(t runstate.StartChild) (wire.Input, error) {
 	next.Options.Agents = nil
 	next.Run = domain.Run{ID: t.ID, PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash, Status: domain.RunQueued,
 		Input: input, Parent: &ref, Actor: parent.Actor, Origin: engine.ChildOrigin(*parent, v), Session: parent.Session,
-		Priority: parent.Priority, Labels: labels, Slot: parent.Slot, Limits: runstate.InitialLimits(domain.Limits{Offline: parent.Limits.Offline}, p.Limits), CreatedAt: now}
+		Priority: parent.Priority, Labels: labels, Slot: parent.Slot,
+		Limits: runstate.InitialLimits(domain.Limits{Offline: parent.Limits.Offline}, p.Limits), CreatedAt: now}
 	if next.Versions[v.Hash].Hash == "" {
 		next.Versions = withVersion(next.Versions, v)
 	}
