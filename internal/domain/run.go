@@ -160,16 +160,13 @@ func (c Concurrency) Admit(active []string) (cancel []string, err error) {
 
 // NewRun is a request to create a run. See [Run] for the meaning of the fields.
 type NewRun struct {
-	ID          string // empty means a new ID
-	PlanID      string
-	Hash        string
-	Input       RawJSON
-	Status      RunStatus // RunQueued, or RunWaiting for a fork that is held
-	Parent      *ParentRef
-	ForkedFrom  string
-	ForkSeq     int64
-	RerunOf     string
-	Undoes      string
+	ID     string // empty means a new ID
+	PlanID string
+	Hash   string
+	Input  RawJSON
+	Status RunStatus // RunQueued, or RunWaiting for a fork that is held
+	Parent *ParentRef
+	Lineage
 	Actor       string
 	Origin      string
 	Session     string
@@ -184,6 +181,8 @@ type NewRun struct {
 	Claim *SlotClaim
 	// Delivery, if not nil, is the delivery to a hook that starts the run. It is stored with the run.
 	Delivery *HookDelivery
+	// CreatedAt is the time of the creation. Zero means now.
+	CreatedAt time.Time
 	// Entries is the journal that a fork starts with, numbered from 1.
 	Entries []Entry
 	Audit   []AuditRecord

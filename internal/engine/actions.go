@@ -53,14 +53,23 @@ func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.ActionR
 	if req.Action == domain.ActionRerun || req.Action == domain.ActionFork {
 		return e.starts.newRun(ctx, actor, req)
 	}
-	m := actionMsg{actor, req, newReply[done]()}
-	if _, err := askRun(ctx, e, req.Run, m, m.reply); err != nil {
+	if err := act(ctx, e, actor, req); err != nil {
 		return domain.Run{}, err
 	}
 	if req.Action == domain.ActionCancel {
 		return e.settledRun(ctx, req.Run)
 	}
 	return e.store.Run(ctx, req.Run)
+}
+
+// act lets the runner of a run, or the remote that executes it, carry out an action.
+func act(ctx context.Context, e *Engine, actor domain.Actor, req domain.ActionRequest) error {
+	if r := &e.starts.remote; r.Remote != nil {
+		return r.act(ctx, actor, req)
+	}
+	m := actionMsg{actor, req, newReply[done]()}
+	_, err := askRun(ctx, e, req.Run, m, m.reply)
+	return err
 }
 
 // settledRun waits for the end of a cancelled run.
@@ -130,28 +139,11 @@ func (a *runner) checkResume(ev *runstate.OperatorAction) error {
 		if req.Digest == "" || a.m.JustRecovered() && req.Digest == a.resumePreviewed {
 			return nil
 		}
-	} else {
-		switch {
-		case run.Status == domain.RunCompleted:
-			return a.m.Conflict("a completed run has nothing to resume").Suggest("rerun or fork it")
-		case !run.DeletedAt.IsZero():
-			return preview.DeletedError()
-		case !run.PurgedAt.IsZero():
-			return preview.PurgedError(*run)
-		}
-	}
-	view := a.view() //seed:resume-view
-	pre, reset, asked, err := view.Resume(req)
-	if err != nil {
+	} else if err := checkReopen(a.m); err != nil {
 		return err
 	}
-	if req.Digest != "" && req.Digest != pre.Digest {
-		return preview.StaleError()
-	}
-	if a.m.Ended() {
-		ev.Reset, ev.Options = &reset, asked
-	}
-	return nil
+	view := a.view() //seed:resume-view
+	return completeResume(view, ev, a.m.Ended())
 }
 
 // view returns the runner's view of the run, which may be ahead of the store. It is a copy without
@@ -172,6 +164,12 @@ func (e *Engine) Resolve(ctx context.Context, actor domain.Actor, req domain.Res
 	}
 	if _, err := runstate.Decode(req.Output); err != nil {
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "output: %w", err)
+	}
+	if r := &e.starts.remote; r.Remote != nil {
+		if err := r.resolve(ctx, actor, req); err != nil {
+			return domain.Run{}, err
+		}
+		return e.store.Run(ctx, req.Run)
 	}
 	m := resolveMsg{actor, req, newReply[done]()}
 	if _, err := askRun(ctx, e, req.Run, m, m.reply); err != nil {

@@ -68,6 +68,9 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 	if err != nil {
 		return p, err
 	}
+	if r := &e.starts.remote; r.Remote != nil {
+		return r.decide(ctx, &runstate.ApprovalDecided{Actor: actor, Request: req, Answer: answer, Approval: p})
+	}
 	m := decideMsg{actor, req, answer, p, newReply[domain.Approval]()}
 	decided, err := askRun(ctx, e, p.Run, m, m.reply)
 	if err != nil {

@@ -182,7 +182,7 @@ func (d *damaged) openApprovals(ctx context.Context, why domain.Message) ([]doma
 // CheckDamage checks a run after damaged data was found on disk. A damaged unfinished run is
 // quarantined when it is loaded. An active run continues with the data in memory until it is idle.
 func (e *Engine) CheckDamage(ctx context.Context, run string) error {
-	if e.opts.OwnRunsOnly {
+	if e.opts.OwnRunsOnly || e.opts.Remote != nil {
 		return nil
 	}
 	r, err := e.store.Run(ctx, run)

@@ -53,6 +53,8 @@ type Options struct {
 	// MaxReplans is the maximum number of replans of a run. The default is 2. A negative number
 	// means none.
 	MaxReplans int
+	// Remote executes the runs, or is nil if the engine executes them.
+	Remote Remote
 	// Safe accepts runs and actions but executes nothing, for a server whose runs crash the daemon.
 	Safe bool
 }
@@ -127,7 +129,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e.runs = newRegistry(func(run string) *runner { return newRunner(e, run) }, func(a *runner) { e.wg.Go(a.loop) })
 	e.watchers.read, e.watchers.created, e.watchers.stopped = e.store.Run, e.runs.untouched, e.stopped
-	e.starts, e.children, e.replans = &starter{e: e}, &childRuns{e: e}, &replans{e: e}
+	e.starts, e.children, e.replans = &starter{e: e, remote: remote{e: e, Remote: o.Remote}}, &childRuns{e: e}, &replans{e: e}
 	e.signals = &signals{e: e, claimed: map[string]chan struct{}{}}
 	e.setup.Store(first)
 	e.timers = newTimers(e.clock.now, func(run string) { e.post(run, timerMsg{}) })
@@ -155,7 +157,7 @@ func (e *Engine) Open(ctx context.Context) error {
 	}
 	e.wg.Go(e.timers.loop)
 	e.wg.Go(e.handlers.watchActivity)
-	if e.opts.OwnRunsOnly || e.opts.Safe {
+	if e.opts.OwnRunsOnly || e.opts.Safe || e.opts.Remote != nil {
 		return nil
 	}
 	unfinished, err := e.store.Unfinished(ctx)
@@ -267,8 +269,18 @@ func (e *Engine) now() time.Time { return e.clock.now() }
 // set back while the engine was running, or 0. The difference stays until the next start.
 func (e *Engine) ClockAhead() time.Duration { return e.clock.ahead() }
 
-// post posts a message to the runner of a run; see registry.post.
-func (e *Engine) post(run string, m message) bool { return e.runs.post(run, m) }
+// post posts a message to the runner of a run; see registry.post. With a Remote, only runs that have ended have a
+// runner, for actions.
+func (e *Engine) post(run string, m message) bool {
+	if e.opts.Remote != nil {
+		switch m.(type) {
+		case actionMsg, resolveMsg:
+		default:
+			return false
+		}
+	}
+	return e.runs.post(run, m)
+}
 
 // setDefective marks a run whose runner panicked.
 func (e *Engine) setDefective(run string) {

@@ -51,6 +51,11 @@ func (s *starter) release(ctx context.Context, actor domain.Actor, plan, reason 
 	if err := s.e.store.MayRelease(ctx, actor); err != nil {
 		return 0, err
 	}
+	if r := s.remote.Remote; r != nil {
+		if err := r.Reconcile(ctx); err != nil { // a run that is executed needs no release
+			return 0, err
+		}
+	}
 	if plan == "" {
 		if _, err := s.e.store.EndHold(ctx, actor, reason); err != nil {
 			return 0, err

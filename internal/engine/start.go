@@ -17,6 +17,8 @@ import (
 type starter struct {
 	e    *Engine
 	hold hold
+	// remote executes the runs if it has a Remote.
+	remote remote
 	// undoing has a lock per run. A run is not resumed while it is undone, and undone once at a time.
 	undoing keylock.Locks
 }
@@ -197,6 +199,9 @@ func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.New
 	if err := s.applyPlan(ctx, p, &n); err != nil {
 		return domain.Run{}, err
 	}
+	if err := s.remote.accept(ctx, p, n); err != nil {
+		return domain.Run{}, err
+	}
 	if n.Parent == nil {
 		held, err := s.held(ctx)
 		if err != nil {
@@ -285,6 +290,13 @@ func (s *starter) recall(ctx context.Context, n *domain.NewRun) error {
 
 // enqueue queues a new run.
 func (s *starter) enqueue(run *domain.Run) {
+	if r := s.remote.Remote; r != nil {
+		s.e.runs.notCreated(run.ID)
+		if !s.e.opts.Safe && run.Status != domain.RunWaiting {
+			r.Launch(run.ID)
+		}
+		return
+	}
 	early := run.StartAt.After(s.e.now())
 	ready := !s.e.opts.Safe && run.Status != domain.RunWaiting
 	open := s.e.runs.keepCreated(run, ready && !early && run.LastSeq == 0 && len(run.Input) <= 4096)

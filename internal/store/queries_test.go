@@ -119,7 +119,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	child, _, err := s.CreateRun(
 		ctx,
 		domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "child", Parent: &domain.ParentRef{Run: parent.ID, Node: "n", Visit: 1, Item: -1},
-			ForkedFrom: parent.ID, ForkSeq: 1, RerunOf: parent.ID, Status: domain.RunWaiting,
+			Lineage: domain.Lineage{ForkedFrom: parent.ID, ForkSeq: 1, RerunOf: parent.ID}, Status: domain.RunWaiting,
 			Entries: []domain.Entry{{Kind: domain.EntryResult, Node: "n", Visit: 1, Item: -1, At: now,
 				Status: domain.NodeCompleted, Final: true, Output: domain.RawJSON(`1`)}},
 			Audit: []domain.AuditRecord{{Action: "run.created", Actor: "t"}}},

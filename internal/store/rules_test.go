@@ -168,11 +168,10 @@ var rules = append([]rule{
 	{"create: a held fork with what it keeps", func(c *caller) {
 		r := c.create(
 			domain.NewRun{
-				Status:     domain.RunWaiting,
-				ForkedFrom: "other",
-				ForkSeq:    3,
-				Entries:    []domain.Entry{entry("a", "1"), entry("b", "2")},
-				Audit:      []domain.AuditRecord{{Action: "run.created", Actor: "marta"}, {Action: "run.fork", Actor: "marta"}},
+				Status:  domain.RunWaiting,
+				Lineage: domain.Lineage{ForkedFrom: "other", ForkSeq: 3},
+				Entries: []domain.Entry{entry("a", "1"), entry("b", "2")},
+				Audit:   []domain.AuditRecord{{Action: "run.created", Actor: "marta"}, {Action: "run.fork", Actor: "marta"}},
 			},
 		)
 		c.run(r)
@@ -180,7 +179,8 @@ var rules = append([]rule{
 		c.events(1, r, 10)
 	}, `r1 p@1 waiting:held seq 2 steps 2 path cc fork of other@3|[1:a="1" 2:b="2"]|2 run.created r1 1-2 by marta ok ; 3 ` +
 		`run.fork r1 by marta ok `},
-	{"create: a rerun", func(c *caller) { c.run(c.create(domain.NewRun{RerunOf: "other"})) }, "r1 p@1 queued seq 0 steps 0 rerun of other"},
+	{"create: a rerun", func(c *caller) { c.run(c.create(domain.NewRun{Lineage: domain.Lineage{RerunOf: "other"}})) },
+		"r1 p@1 queued seq 0 steps 0 rerun of other"},
 	{
 		"create: an input that is not UTF-8",
 		func(c *caller) { c.create(domain.NewRun{Input: domain.RawJSON("\"\xff\"")}); c.unfinished() },

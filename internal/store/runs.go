@@ -247,7 +247,7 @@ func (n *newRun) columns(v dbsqlc.VersionOfRunRow, now time.Time) dbsqlc.RunInse
 		RerunOf:    r.RerunOf,
 		Undoes:     r.Undoes,
 		StartAt:    core.Micros(r.StartAt),
-		CreatedAt:  now.UnixMicro(),
+		CreatedAt:  cmp.Or(core.Micros(r.CreatedAt), now.UnixMicro()),
 		Schedule:   r.Slot.Schedule,
 		Slot:       r.Slot.String(),
 	}

@@ -87,7 +87,7 @@ func TestACreatedRunIsWhatIsStored(t *testing.T) {
 		"everything": {Input: domain.RawJSON(`{"a":[1.50]}`), Status: domain.RunWaiting, Actor: "ana", Origin: "api", Session: "s",
 			Priority: 3,
 			Labels:   map[string]string{"env": "prod"}, Limits: domain.Limits{MaxSteps: 7}, Key: "once", StartAt: at,
-			ForkedFrom: parent.ID, ForkSeq: 2, RerunOf: parent.ID,
+			Lineage:     domain.Lineage{ForkedFrom: parent.ID, ForkSeq: 2, RerunOf: parent.ID},
 			Parent:      &domain.ParentRef{Run: parent.ID, Node: "a", Visit: 1, Item: -1},
 			Concurrency: &domain.Concurrency{Key: "c", Limit: 2, OnConflict: "skip"},
 			Entries:     []domain.Entry{entry("a", "1"), entry("b", "2")},

@@ -103,7 +103,7 @@ func (m *Model) CreateRun(_ context.Context, n domain.NewRun) (domain.Run, bool,
 			n.Status,
 			domain.RunQueued,
 		), Input: slices.Clone(n.Input), Parent: n.Parent,
-		Lineage: domain.Lineage{ForkedFrom: n.ForkedFrom, ForkSeq: n.ForkSeq, RerunOf: n.RerunOf, Undoes: n.Undoes},
+		Lineage: n.Lineage,
 		Actor:   n.Actor, Origin: n.Origin, Session: n.Session, Priority: n.Priority, Labels: maps.Clone(n.Labels),
 		Limits: n.Limits,
 		Key:    n.Key, Concurrency: n.Concurrency, StartAt: n.StartAt, LastSeq: int64(len(n.Entries))}
