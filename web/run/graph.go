@@ -49,7 +49,8 @@ func (b graphPart) graph(own bool) *graph.Graph {
 		if size > graph.FoldFrom && b.Query("all") == "" {
 			o.Most = graph.FoldTo
 		}
-		p = graph.Painter{Drawing: b.Layouts.Draw(b.Program, b.Effects, o), States: b.states(), Taken: b.takenEdges(), Selected: o.Focus}
+		p = graph.Painter{Drawing: b.Layouts.Draw(b.Program, b.Effects, o), States: b.states(), Taken: b.takenEdges(), Inside: b.inside(),
+			Selected: o.Focus}
 	}
 	p.Focus = own && (b.Query("step") != "" || b.Query("node") != "")
 	g := p.Paint(b.Context)
@@ -159,6 +160,41 @@ func (b graphPart) states() func(*diagram.Node) graph.State {
 			}
 		}
 		return s
+	}
+}
+
+// maxInside is the number of child runs that a graph reads for the states inside blocks.
+const maxInside = 10
+
+// inside returns a function that paints the steps in a block as its child run executes them. If the block has several child
+// runs, that is the one of the selected item, or else of the item with the most important state.
+func (b graphPart) inside() func(*diagram.Node) (graph.Painter, bool) {
+	left := maxInside
+	return func(n *diagram.Node) (graph.Painter, bool) {
+		var list []*record.Step
+		for _, st := range b.Steps {
+			if st.Node == n.ID {
+				list = append(list, st)
+			}
+		}
+		if len(list) == 0 || left == 0 {
+			return graph.Painter{}, false
+		}
+		st := b.latest(list)
+		if b.Chosen != nil && b.Chosen.Node == n.ID {
+			st = b.Chosen
+		}
+		child := st.Child()
+		if child == "" {
+			return graph.Painter{}, false
+		}
+		left--
+		record, err := b.Open(child)
+		if err != nil { // it was not created yet, or was deleted
+			return graph.Painter{}, false
+		}
+		in := graphPart{record}
+		return graph.Painter{States: in.states(), Taken: in.takenEdges(), Inside: in.inside()}, true
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -177,4 +178,58 @@ func TestTheGraphAsAFileShowsTheSame(t *testing.T) {
 	if !strings.Contains(loop, `<text class="x"`) || !strings.Contains(loop, "8.0 s ×3<") {
 		t.Error("the file of the loop does not say how often")
 	}
+}
+
+// The boxes in a block show the states of its child run, and link to it. For a foreach, that is the item that failed, until
+// the user selects another one.
+func TestTheStepsInABlockHaveStates(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, `
+id: cards
+nodes:
+  charge:
+    foreach: input
+    do:
+      nodes:
+        reserve: {type: log, input: reserve}
+        refuse: {type: fail, input: {code: card_refused, message: no}}
+        note: {type: log, input: charged}
+      edges:
+        - {from: reserve, to: refuse, condition: 'expr: item == 2'}
+        - {from: reserve, to: note}
+`)
+	run := site.Run(t, "cards", `[1, 2]`)
+	children, err := site.Store.Runs(t.Context(), domain.RunFilter{Parent: run.ID})
+	if err != nil || len(children.Items) != 2 {
+		t.Fatalf("%d child runs, %v", len(children.Items), err)
+	}
+	b := site.Browser(t).Login()
+	box := regexp.MustCompile(`<a href="/runs/(\w+)\?[^"]*" id="g0-\d" [^>]*aria-label="(\w+) [^"]*(completed|failed|not taken)`)
+	look := func(query string, item int, want string) {
+		t.Helper()
+		p := b.Get("/runs/" + run.ID + "?view=graph" + query)
+		var states []string
+		child := children.Items[slices.IndexFunc(children.Items, func(r domain.Run) bool { return r.Parent.Item == item })].ID
+		for _, m := range box.FindAllStringSubmatch(p.Body, -1) {
+			states = append(states, m[2]+" "+m[3])
+			if m[1] != child {
+				t.Errorf("%q: the box of %s links to run %s, not to %s", query, m[2], m[1], child)
+			}
+		}
+		if got := strings.Join(states, ", "); got != want {
+			t.Errorf("%q: the boxes in the block are %q, not %q", query, got, want)
+		}
+		if link := `<a href="/runs/` + child + `">` + domain.ShortID(child) + "</a>"; !strings.Contains(p.Body, link) {
+			t.Errorf("%q: the step has no link to its child run", query)
+		}
+		webtest.Safe(t, "graph", p.Body)
+	}
+	look("", 1, "reserve completed, refuse failed, note not taken")
+	rows, err := site.Store.Journal(t.Context(), run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seq := rows[slices.IndexFunc(rows, func(e domain.Entry) bool { return e.Node == "charge" && e.Item == 0 })].Seq
+	look(fmt.Sprintf("&step=%d", seq), 0, "reserve completed, refuse not taken, note completed")
 }

@@ -44,6 +44,14 @@ func (g Graph) get(href string) templ.Attributes {
 	return kit.HXGet(href)
 }
 
+// follow returns the attributes of the link of a box.
+func (g Graph) follow(n Node) templ.Attributes {
+	if n.Leaves {
+		return nil
+	}
+	return g.get(n.Href)
+}
+
 // choices returns the links of a setting.
 func (g Graph) choices(s Setting) []kit.Link {
 	out := slices.Clone(s.Links)
@@ -70,6 +78,7 @@ type Node struct {
 	ID, To              string // element id, and the ids of the following boxes
 	Name, Short, Detail string
 	Href                string // empty if the box has no link
+	Leaves              bool   // the link leads to another page
 	Title               string // accessible name
 	Class, Shape, Icon  string
 	X, Y, W, H          string

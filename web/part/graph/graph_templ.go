@@ -859,7 +859,7 @@ func boxes(g Graph, nodes []Node, edges []Edge) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, g.get(n.Href))
+				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, g.follow(n))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -38,6 +38,9 @@ type Painter struct {
 	Drawing *diagram.Drawing
 	// States returns the state of a box. If it is nil, the graph shows the plan without a run.
 	States func(box *diagram.Node) State
+	// Inside returns a painter with the states of the steps in a block, whose links lead to other pages. Its drawing is
+	// ignored. If there is none, only the block has a state.
+	Inside func(box *diagram.Node) (Painter, bool)
 	Taken  map[int]int // index of an edge to how often it was taken
 	// Selected is the id of a step. Focus means that the user selected it.
 	Selected string
@@ -118,18 +121,23 @@ func (p *Painter) shape(g *Graph, n *diagram.Node, v *Node) {
 	}
 }
 
-// inside adds the steps of a block. They have neither a state nor a link: both belong to the box around them.
+// inside adds the steps of a block.
 func (p *Painter) inside(c *ui.Context, g *Graph, n *diagram.Node, v *Node) {
 	if n.Inside == nil {
 		return
 	}
-	inner := Painter{Drawing: n.Inside, shapes: p.shapes}
+	inner := Painter{}
+	if p.Inside != nil {
+		inner, _ = p.Inside(n)
+	}
+	inner.Drawing, inner.shapes = n.Inside, p.shapes
 	place := Boxes(n.Inside)
 	v.Inside = &Inside{Move: "translate(" + num(n.InsideX) + " " + num(n.InsideY) + ")"}
 	for _, i := range ranked(n.Inside) {
 		m := &n.Inside.Nodes[i]
 		w := inner.node(c, m)
 		inner.shape(g, m, &w)
+		w.ID, w.Leaves = v.ID+"-"+strconv.Itoa(i), true
 		inner.inside(c, g, m, &w)
 		v.Inside.Nodes = append(v.Inside.Nodes, w)
 	}

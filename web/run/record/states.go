@@ -70,6 +70,16 @@ func (st *Step) State() string {
 	return Todo
 }
 
+// Child returns the ID of the last child run of the step, or "".
+func (st *Step) Child() string {
+	for _, e := range slices.Backward(st.waits) {
+		if domain.WaitReason(e.Reason) == domain.WaitChild {
+			return e.Ref
+		}
+	}
+	return ""
+}
+
 // WaitsFor returns what a step waits for, or an empty string if it does not wait.
 func (st *Step) WaitsFor() domain.WaitReason {
 	if st.Status != domain.NodeWaiting || len(st.waits) == 0 {

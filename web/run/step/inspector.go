@@ -339,6 +339,9 @@ func (b inspectorPart) inspectorFacts(i *Inspector, st *record.Step, a *record.A
 	if n, ok := b.Program.Index[st.Node]; ok {
 		main(b.T("Side effects"), value.Effect(b.Context, string(b.Effects[n])))
 	}
+	if id := st.Child(); id != "" {
+		i.Main = append(i.Main, kit.Fact{Term: b.T("Child run"), Text: domain.ShortID(id), Href: "/runs/" + id})
+	}
 	i.Began = b.Time(from)
 	if u := st.Usage(); !u.Zero() {
 		add(b.T("Tokens"), b.Number(u.InputTokens)+" → "+b.Number(u.OutputTokens))
