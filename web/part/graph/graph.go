@@ -79,21 +79,24 @@ type Node struct {
 	Name, Short, Detail string
 	Href                string // empty if the box has no link
 	Leaves              bool   // the link leads to another page
-	Title               string // accessible name
-	Class, Shape, Icon  string
-	X, Y, W, H          string
-	Heat                string // class of the shade
-	Type                TypeMark
-	Share               Share
-	Stack               bool // drawn as a stack
-	Selected, Lit       bool
-	Bolt                string // path of the icon for side effects, or empty
-	Pips                []Pip
-	Inside              *Inside // the steps of a block, or nil
+	Place
+	Title              string // accessible name
+	Class, Shape, Icon string
+	Heat               string // class of the shade
+	Type               TypeMark
+	Share              Share
+	Stack              bool // drawn as a stack
+	Selected, Lit      bool
+	Bolt               string // path of the icon for side effects, or empty
+	Pips               []Pip
+	Inside             *Inside // the steps of a block, or nil
 	// Line is the line of the source next to the graph, or 0.
 	Line int
 	Countdown
 }
+
+// Place is the place of a box, and its size with a margin.
+type Place struct{ X, Y, W, H string }
 
 // Countdown ends at Until in Unix milliseconds. Left is the remaining time as text.
 type Countdown struct {

@@ -169,7 +169,7 @@ func (p *Painter) holds(n *diagram.Node) bool {
 
 // node converts a box.
 func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
-	v := Node{Name: n.ID, Short: label(c, n), Detail: n.Note, X: num(n.X), Y: num(n.Y), W: num(n.W + 8), H: num(n.H + 8),
+	v := Node{Name: n.ID, Short: label(c, n), Detail: n.Note, Place: Place{num(n.X), num(n.Y), num(n.W + 8), num(n.H + 8)},
 		Shape: "n-" + string(n.Shape), Class: "plain", Selected: p.holds(n), Stack: n.Foreach && !p.Drawing.Compact}
 	if len(v.Short) <= longLabel {
 		v.Type = TypeMark{typeIcon(n), num(n.W - 22)}
