@@ -25,7 +25,15 @@ func Nearest(word string, candidates []string) string {
 			best, bestDistance = c, d
 		}
 	}
-	return best
+	if best != "" {
+		return best
+	}
+	for _, c := range candidates { // max for max_attempts, input_schema for input
+		if strings.HasPrefix(c, word+"_") || strings.HasPrefix(word, c+"_") {
+			return c
+		}
+	}
+	return ""
 }
 
 // commonPrefix decides between candidates with the same distance.
