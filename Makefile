@@ -55,7 +55,7 @@ check: ## run all checks except `make test`
 	$(MAKE) race
 
 lint-api: ## lint the OpenAPI document (needs node and npm; skipped without them)
-	$(GO) test -v -count=1 ./internal/testing/clients -run 'TestGeneratedClients/linter'
+	$(GO) test -v -count=1 ./internal/testing/clients -run 'TestClientsOfOtherProjects/linter'
 
 race: ## run the tests of concurrent packages with the race detector
 	$(RACE_TEST) ./internal/engine -rapid.checks=20

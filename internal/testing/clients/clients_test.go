@@ -1,15 +1,17 @@
-// Package clients tests the OpenAPI description: a linter accepts it, and the clients that are
-// generated from it work with a daemon.
+// Package clients tests kairosd with programs of other projects. A linter accepts the OpenAPI description, the clients that
+// are generated from it work with a daemon, and so does the inspector of the Model Context Protocol.
 package clients_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,7 +25,7 @@ const sources = "../../../tools/clients"
 
 // The clients store a plan, start runs of it, wait for them, list them page by page, resume a failed
 // one, and read a problem.
-func TestGeneratedClients(t *testing.T) {
+func TestClientsOfOtherProjects(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	t.Run("linter", func(t *testing.T) {
@@ -46,11 +48,51 @@ func TestGeneratedClients(t *testing.T) {
 		run(t, dir, nil, "node_modules/.bin/tsc", "--project", ".")
 		run(t, dir, d.env(t), "node", "out/use.js")
 	})
+	t.Run("MCP inspector", func(t *testing.T) {
+		t.Parallel()
+		inspector := filepath.Join(d.withPackages(t), "node_modules/@modelcontextprotocol/inspector-cli/build/index.js")
+		d.store(t, `
+id: greet
+expose: [mcp]
+input: {type: object, required: [name], properties: {name: {type: string}}}
+nodes:
+  hello: {type: set, input: "hello ${input.name}"}
+`)
+		over := map[string][]string{
+			"http":  {d.url + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + d.token},
+			"stdio": {filepath.Join(d.bin, "kairos"), "mcp", "--server", d.url, "--token", d.token},
+		}
+		for name, target := range over {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				inspect := func(args ...string) string {
+					return run(t, ".", nil, "node", slices.Concat([]string{inspector}, target, args)...)
+				}
+				var list struct{ Tools []mcpTool }
+				must(t, json.Unmarshal([]byte(inspect("--method", "tools/list")), &list))
+				at := slices.IndexFunc(list.Tools, func(l mcpTool) bool { return l.Name == "greet" })
+				if at < 0 || !list.Tools[at].Annotations.ReadOnlyHint || !slices.Equal(list.Tools[at].InputSchema.Required, []string{"name"}) {
+					t.Fatalf("tools: %+v", list.Tools)
+				}
+				if out := inspect("--method", "tools/call", "--tool-name", "greet", "--tool-arg", "name=Ada"); !strings.Contains(out, "hello Ada") {
+					t.Errorf("the tool returned %s", out)
+				}
+			})
+		}
+	})
+}
+
+// mcpTool is a tool as the inspector prints it.
+type mcpTool struct {
+	Name        string
+	InputSchema struct{ Required []string }
+	Annotations struct{ ReadOnlyHint bool }
 }
 
 // daemon is a running kairosd.
 type daemon struct {
 	url, token  string
+	bin         string // directory of the programs
 	description []byte
 }
 
@@ -59,7 +101,7 @@ func start(t *testing.T) *daemon {
 	t.Helper()
 	dir := t.TempDir()
 	bin, data, config := filepath.Join(dir, "kairosd"), filepath.Join(dir, "data"), filepath.Join(dir, "kairos.yaml")
-	run(t, ".", nil, "go", "build", "-o", bin, "github.com/kairosd/kairosd/cmd/kairosd")
+	run(t, ".", nil, "go", "build", "-o", dir+"/", "github.com/kairosd/kairosd/cmd/kairosd", "github.com/kairosd/kairosd/cmd/kairos")
 	must(t, os.WriteFile(config, []byte("tools: {http: {allow_private: [127.0.0.0/8]}}\n"), 0o600))
 	cmd := command(dir, nil, bin, "serve", "--data", data, "--listen", "127.0.0.1:0", "--config", config)
 	out, err := cmd.StdoutPipe()
@@ -73,7 +115,7 @@ func start(t *testing.T) *daemon {
 	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "kairosd is ready at ") {
 		t.Fatalf("kairosd does not start: %q", lines.Text())
 	}
-	d := &daemon{url: strings.TrimRight(strings.TrimPrefix(lines.Text(), "kairosd is ready at "), "/")}
+	d := &daemon{bin: dir, url: strings.TrimRight(strings.TrimPrefix(lines.Text(), "kairosd is ready at "), "/")}
 	go func() {
 		for lines.Scan() { // keep the pipe empty
 		}
@@ -85,6 +127,21 @@ func start(t *testing.T) *daemon {
 	d.description, err = io.ReadAll(response.Body)
 	must(t, err)
 	return d
+}
+
+// store stores a plan.
+func (d *daemon) store(t *testing.T, plan string) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPost, d.url+"/api/v1/plans", strings.NewReader(plan))
+	must(t, err)
+	r.Header.Set("Authorization", "Bearer "+d.token)
+	r.Header.Set("Content-Type", "application/yaml")
+	answer, err := http.DefaultClient.Do(r)
+	must(t, err)
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode >= 300 {
+		t.Fatalf("POST /plans: %s %s %v", answer.Status, text, err)
+	}
 }
 
 // workspace returns a directory with the sources and the description.
