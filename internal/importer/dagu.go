@@ -17,7 +17,7 @@ func dagu(id string, root node) *draft {
 	if name := root.get("name").text(); name != "" {
 		id = slug(name, id)
 	}
-	w := daguFile{draft: newDraft(id)}
+	w := daguFile{draft: newDraft(id), outputs: map[string]node{}}
 	w.graph.Name = escape(root.get("name").text())
 	w.graph.Description = escape(root.get("description").text())
 	w.noteKeys(root, "name", "description", "type", "schedule", "params", "env", "steps", "handlerOn", "handler_on", "timeoutSec",
@@ -38,7 +38,8 @@ func dagu(id string, root node) *draft {
 
 type daguFile struct {
 	*draft
-	env []variable
+	env     []variable
+	outputs map[string]node // the name of the variable that gets the output of a step, by the ID of the step
 }
 
 // first returns the value of the first of several keys that is there.
@@ -142,6 +143,9 @@ func (w *daguFile) steps(root node) {
 			n.Needs = []string{before}
 		}
 		before = w.add(name, n)
+		if out := s.get("output"); out.is() {
+			w.outputs[before] = out
+		}
 		for _, known := range []string{name, s.get("name").text(), s.get("id").text()} {
 			if known != "" {
 				ids[known] = before
@@ -150,6 +154,38 @@ func (w *daguFile) steps(root node) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.graph.Nodes)) {
 		w.resolveNeeds(id, list, ids)
+	}
+	for _, id := range w.order {
+		w.passOutputs(id)
+	}
+}
+
+// passOutputs gives a command the outputs of the commands that it depends on, as variables without trailing line breaks.
+func (w *daguFile) passOutputs(id string) {
+	out := w.outputs[id]
+	if name := out.text(); out.is() && (w.graph.Nodes[id].Type != execType || !validVariable.MatchString(name)) {
+		w.note(out.line(), "the output of step %s is not passed to other steps", id)
+		delete(w.outputs, id)
+	}
+	n := w.graph.Nodes[id]
+	if n.Type != execType {
+		return
+	}
+	before := map[string]bool{}
+	var visit func(string)
+	visit = func(id string) {
+		for _, need := range w.graph.Nodes[id].Needs {
+			if !before[need] {
+				before[need] = true
+				visit(need)
+			}
+		}
+	}
+	visit(id)
+	for _, need := range slices.Backward(w.order) {
+		if out, has := w.outputs[need]; has && before[need] {
+			pass(n, out.text(), "${output."+need+".stdout}")
+		}
 	}
 }
 
@@ -173,7 +209,7 @@ func (w *daguFile) step(s node, name string) planner.Node {
 		return shell(escape(s.text()), w.env)
 	}
 	w.noteKeys(s, "id", "name", "description", "command", "script", "run", "call", "params", "depends", "env", "dir",
-		"workingDir", "working_dir", "continueOn", "continue_on", "retryPolicy", "retry_policy", "timeoutSec", "timeout_sec",
+		"workingDir", "working_dir", "continueOn", "continue_on", "retryPolicy", "retry_policy", "timeoutSec", "timeout_sec", "output",
 		"executor", "type", "preconditions", "precondition", "repeatPolicy", "repeat_policy", "parallel", "shell")
 	n := w.action(s, name)
 	if on := first(s, "continueOn", "continue_on"); on.get("failure").text() == "true" || on.text() == "failed" {
@@ -215,12 +251,14 @@ func (w *daguFile) action(s node, name string) planner.Node {
 		kind = e.text()
 	}
 	switch {
+	case kind == "http":
+		return w.request(s, name)
 	case kind != "" && kind != "command" && kind != "shell":
 		return w.todo(s.line(), "step %s has the executor %s: replace it", name, kind)
-	case s.get("params").is():
-		return w.todo(s.get("params").line(), "step %s calls a workflow with params: write them as input, and replace this step", name)
 	case s.get("call").is() || s.get("run").is() && !s.get("command").is():
-		return planner.Node{Type: walk.TypePlan, Plan: slug(first(s, "call", "run").text(), "plan")}
+		return w.call(s, name)
+	case s.get("params").is():
+		return w.todo(s.get("params").line(), "step %s has params: write them as arguments, and replace this step", name)
 	}
 	script := strings.Join(s.get("command").texts(), " ")
 	if text := s.get("script").text(); text != "" {
@@ -236,6 +274,67 @@ func (w *daguFile) action(s node, name string) planner.Node {
 		script = "cd \"" + dir + "\"\n" + script
 	}
 	return shell(escape(script), append(slices.Clone(w.env), variables(s.get("env"))...))
+}
+
+// dynamic reports whether Dagu computes a text when the step runs.
+func dynamic(text string) bool { return strings.ContainsAny(text, "$`") }
+
+// call converts a step that calls another workflow.
+func (w *daguFile) call(s node, name string) planner.Node {
+	n := planner.Node{Type: walk.TypePlan, Plan: slug(first(s, "call", "run").text(), "plan")}
+	input := map[string]any{}
+	for _, p := range s.get("params").items() {
+		for _, key := range p.keys() {
+			input[key.text()] = p.get(key.text()).text()
+		}
+		for _, word := range strings.Fields(p.text()) {
+			key, value, named := strings.Cut(word, "=")
+			if !named {
+				return w.todo(p.line(), "step %s has params without names: write them as input, and replace this step", name)
+			}
+			input[key] = strings.Trim(value, `"'`)
+		}
+	}
+	for key, value := range input {
+		if text := value.(string); dynamic(text) {
+			return w.todo(s.get("params").line(), "step %s computes params: write them as input, and replace this step", name)
+		}
+		input[key] = escape(value.(string))
+	}
+	if len(input) > 0 {
+		n.Input = input
+	}
+	return n
+}
+
+// request converts a step with the HTTP executor.
+func (w *daguFile) request(s node, name string) planner.Node {
+	config := s.get("executor").get("config")
+	if s.get("config").is() {
+		config = s.get("config")
+	}
+	w.noteKeys(config, "headers", "query", "body", "timeout", "silent")
+	method, url, _ := strings.Cut(strings.Join(s.get("command").texts(), " "), " ")
+	input := map[string]any{"method": strings.ToUpper(method), "url": strings.TrimSpace(url)}
+	for _, key := range []string{"headers", "query"} {
+		values := map[string]any{}
+		for _, k := range config.get(key).keys() {
+			values[k.text()] = config.get(key).get(k.text()).text()
+		}
+		if len(values) > 0 {
+			input[key] = values
+		}
+	}
+	if body := config.get("body").text(); body != "" {
+		input["body"] = body
+	}
+	if sec := config.get("timeout").text(); sec != "" {
+		input["timeout"] = sec + "s"
+	}
+	if url == "" || dynamic(fmt.Sprint(input)) {
+		return w.todo(s.line(), "step %s computes a request: write it with the tool http, and replace this step", name)
+	}
+	return planner.Node{Type: "http", Input: input}
 }
 
 // outcomes are the conditions of handlers.

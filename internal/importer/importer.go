@@ -219,6 +219,17 @@ type variable struct {
 
 var validVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// execType is the type of nodes that run a command.
+const execType = "exec"
+
+// pass adds a variable to a node of shell. Line breaks at the end of its value are removed.
+func pass(n planner.Node, name, value string) {
+	input := n.Input.(map[string]any)
+	args := append(input["args"].([]any), value)
+	args[2] = fmt.Sprintf("export %s=\"$(printf %%s \"$${%d}\")\"\n%s", name, len(args)-4, args[2])
+	input["args"] = args
+}
+
 // shell returns a node that runs a script. The variables are passed as arguments, so that their values
 // cannot change the script. The script is a template.
 func shell(script string, env []variable) planner.Node {
@@ -235,7 +246,7 @@ func shell(script string, env []variable) planner.Node {
 		}
 	}
 	args[2] = head.String() + script
-	return planner.Node{Type: "exec", Input: map[string]any{"command": "/bin/sh", "args": args}}
+	return planner.Node{Type: execType, Input: map[string]any{"command": "/bin/sh", "args": args}}
 }
 
 // cut removes duplicates, and keeps the order.
