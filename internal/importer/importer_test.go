@@ -236,14 +236,15 @@ steps:
   - {name: count, command: wc -l data.csv, output: LINES}
   - {name: other, command: date, output: WHEN}
   - {name: show, depends: report, command: 'echo "${LINES}"'}
-  - {name: report, depends: count, executor: {type: http, config: {timeout: 10, headers: {A: b}, body: done}}, command: POST https://example.com/x}
+  - {name: report, depends: count, executor: {type: http, config: {timeout: 10, headers: {A: b}, body: done}},
+     command: POST https://example.com/x}
   - {name: asked, depends: count, type: http, command: 'GET https://example.com/$LINES', output: PAGE}
   - {name: child, call: daily report, params: 'DAY=mon "SIZE=3"'}
   - {name: computed, call: daily, params: {DAY: "${WHEN}"}}
 `, "Dagu workflow")
 	has(t, p, "url: https://example.com/x", "method: POST", "A: b", "body: done", "timeout: 10s", "plan: daily-report", "DAY: mon",
-		"# Line 8: step asked computes a request", "# Line 8: the output of step asked is not passed",
-		"# Line 10: step computed computes params")
+		"# Line 9: step asked computes a request", "# Line 9: the output of step asked is not passed",
+		"# Line 11: step computed computes params")
 	n := d.Graph.Nodes["show"].Input.(map[string]any)["args"].([]any)
 	want := []any{"-e", "-c", "export LINES=\"$(printf %s \"$${1}\")\"\necho \"$${LINES}\"", "sh", "${output.count.stdout}"}
 	if diff := cmp.Diff(want, n); diff != "" {

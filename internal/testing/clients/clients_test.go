@@ -71,10 +71,12 @@ nodes:
 				var list struct{ Tools []mcpTool }
 				must(t, json.Unmarshal([]byte(inspect("--method", "tools/list")), &list))
 				at := slices.IndexFunc(list.Tools, func(l mcpTool) bool { return l.Name == "greet" })
-				if at < 0 || !list.Tools[at].Annotations.ReadOnlyHint || !slices.Equal(list.Tools[at].InputSchema.Required, []string{"name"}) {
+				if at < 0 || !list.Tools[at].Annotations.ReadOnlyHint ||
+					!slices.Equal(list.Tools[at].InputSchema.Required, []string{"name"}) {
 					t.Fatalf("tools: %+v", list.Tools)
 				}
-				if out := inspect("--method", "tools/call", "--tool-name", "greet", "--tool-arg", "name=Ada"); !strings.Contains(out, "hello Ada") {
+				out := inspect("--method", "tools/call", "--tool-name", "greet", "--tool-arg", "name=Ada")
+				if !strings.Contains(out, "hello Ada") {
 					t.Errorf("the tool returned %s", out)
 				}
 			})
