@@ -42,6 +42,14 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
+// Links are addresses outside of the dashboard. A function that is nil or returns "" has none.
+type Links struct {
+	// API returns the API path of a read operation, with {name} for each parameter.
+	API func(app.Operation) string
+	// Workflow returns Temporal's page about the workflow of a run.
+	Workflow func(run string) string
+}
+
 // Config configures the dashboard. App, Reader, Engine, Auth, TwoPeople, and People are required.
 type Config struct {
 	App    *app.App
@@ -64,9 +72,8 @@ type Config struct {
 	Audit Audit
 	// API serves requests below /api/v1. It may be nil.
 	API http.Handler
-	// APIPath returns the API path of a read operation, with {name} for each parameter, or "" if
-	// the API lacks it. If APIPath is nil, pages have no links to the API.
-	APIPath func(app.Operation) string
+	// Links are addresses outside of the dashboard.
+	Links Links
 	// Streams limits live streams together with those of the API. If it is nil, only the limit of
 	// each session applies.
 	Streams interface {
@@ -160,13 +167,14 @@ func (s *Server) buildSections() []ui.Section {
 		s.live.Section(),
 		run.Section(
 			run.Ports{
-				App:     s.App,
-				Reader:  s.Reader,
-				Engine:  s.Engine,
-				Layouts: &s.layouts,
-				Cards:   s.cards(),
-				System:  s.System,
-				API:     s.API != nil,
+				App:      s.App,
+				Reader:   s.Reader,
+				Engine:   s.Engine,
+				Layouts:  &s.layouts,
+				Cards:    s.cards(),
+				System:   s.System,
+				API:      s.API != nil,
+				Workflow: s.Links.Workflow,
 			},
 		),
 		compare.Section(compare.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine}),
@@ -196,7 +204,7 @@ func (s *Server) buildSections() []ui.Section {
 
 // newSite returns what all requests share.
 func (s *Server) newSite() *ui.Site {
-	site := &ui.Site{App: s.App, Reader: s.Reader, APIPath: s.APIPath, Secure: s.secure, Zone: s.Zone, Version: s.Version, Node: s.Node,
+	site := &ui.Site{App: s.App, Reader: s.Reader, APIPath: s.Links.API, Secure: s.secure, Zone: s.Zone, Version: s.Version, Node: s.Node,
 		Idle: s.Idle, Now: s.Now, Logger: s.Logger}
 	for _, section := range s.sections {
 		site.Done = append(site.Done, section.Done...)

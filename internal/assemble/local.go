@@ -87,8 +87,10 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	if o.Mocks != nil {
 		asker, err = l.mocked(ctx, o, log)
 	} else {
-		l.engine, asker, l.tools, err = NewEngine(ctx, l.store, o.Config, log,
-			engine.Options{OwnRunsOnly: true, People: PeopleOf(l.store)}, nil)
+		options := engine.Options{OwnRunsOnly: true, People: PeopleOf(l.store)}
+		if options.Remote, err = executorOf(ctx, l.store); err == nil {
+			l.engine, asker, l.tools, err = NewEngine(ctx, l.store, o.Config, log, options, nil)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.store.Close())

@@ -205,6 +205,12 @@ func (c *Config) checkServer(p *problems) {
 	if c.Engine.MaxRunning < 0 || c.Engine.MaxNodes < 0 {
 		p.add("engine: limits must not be negative")
 	}
+	switch c.Engine.Backend {
+	case "", BackendSQLite, BackendTemporal:
+	default:
+		p.add("engine.backend is %q; use sqlite or temporal", c.Engine.Backend)
+	}
+	p.under("engine.temporal", c.Engine.Temporal.check())
 	p.under("notifications", c.Notifications.check())
 	p.under("login", c.Login.check())
 	p.under("hooks", c.Hooks.check())

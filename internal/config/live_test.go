@@ -33,6 +33,8 @@ func TestSettingsThatApplyWithoutARestart(t *testing.T) {
 			[]string{"server.listen", "server.socket_mode"}, nil},
 		"where hooks listen": {"", "hooks: {listen: \"127.0.0.1:8081\", url: \"https://e.example\"}\n", []string{"hooks.listen"},
 			[]string{"hooks"}},
+		"what executes runs": {"", "engine: {backend: temporal, temporal: {queue: q}}\n",
+			[]string{"engine.backend", "engine.temporal"}, nil},
 		"proxies":               {"server: {trusted_proxies: [10.0.0.1]}\n", "", []string{"server.trusted_proxies"}, nil},
 		"TLS for the first":     {"", tls, []string{"server.tls_cert", "server.tls_key"}, nil},
 		"TLS no more":           {tls, "", []string{"server.tls_cert", "server.tls_key"}, nil},

@@ -81,7 +81,7 @@ func (s *server) handlers(ctx context.Context, ln net.Listener) (handler, local 
 		Audit:     s.store,
 		Settings:  s.settings,
 		API:       public,
-		APIPath:   public.Reads,
+		Links:     web.Links{API: public.Reads, Workflow: s.workflowAddress},
 		Streams:   base.Streams,
 		Logger:    s.log,
 		Hosts:     s.hosts(ln),

@@ -8,8 +8,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -64,6 +62,10 @@ type Options struct {
 	Out, Err io.Writer
 	// Open opens the database. Nil means store.Open.
 	Open assemble.Opening
+	// Remote returns what executes the runs. Nil means that the daemon executes them.
+	Remote func(cfg config.Config, log *slog.Logger) (Remote, error)
+
+	remote Remote // that executes the runs
 }
 
 // Serve runs the daemon until ctx ends or storage fails.
@@ -84,6 +86,9 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	if o.Open == nil {
 		o.Open = recovery.Open
+	}
+	if err := checkBackend(cfg, o.Remote != nil); err != nil {
+		return err
 	}
 	sink := newLogSink(o.Err)
 	defer sink.Close()
@@ -268,6 +273,9 @@ func (s *server) createEngine(ctx context.Context, end *closers) error {
 		return err
 	}
 	options := engine.Options{People: assemble.PeopleOf(s.store), Safe: s.Safe, StopGrace: drain}
+	if options.Remote, err = s.executor(ctx); err != nil {
+		return err
+	}
 	s.engine, first.asker, first.tools, first.registry, err = assemble.NewEngineWith(ctx, s.store, s.cfg, first.secrets, s.log,
 		options, s.guard)
 	if err != nil {
@@ -332,6 +340,12 @@ func (s *server) startRuns(ctx context.Context, end *closers) error {
 		return err
 	}
 	end.add(s.stopEngine)
+	if s.remote != nil {
+		if err := s.remote.Open(ctx, s.engine, s.store); err != nil {
+			return err
+		}
+		end.add(s.remote.Close)
+	}
 	if err := s.system.noteStart(ctx, s.now().registry.Models()); err != nil {
 		return err
 	}
@@ -413,68 +427,6 @@ func (s *server) measure(ctx context.Context) (stop func(), err error) {
 			s.log.Warn("export the last traces and metrics", "err", err)
 		}
 	}, nil
-}
-
-// guarded lists everything that no tool may use: the data directory, by inode, and the files of the
-// configuration. A root of the file tools inside the data directory stays usable, as in the
-// documentation's example. kairosd's own files there are then guarded one by one.
-func (s *server) guarded(cfg config.Config) []string {
-	socket, _ := config.SocketOf(s.listen.address)
-	own := append(
-		assemble.OwnFiles(s.store),
-		socket,
-		s.ConfigFile,
-		s.Dir.SetupFile(),
-		s.Dir.HealthMetrics(),
-		s.Dir.Socket(),
-		startsOf(string(s.Dir)).path,
-		failureFile(string(s.Dir)),
-		s.Dir.Backups(cfg),
-		cfg.Server.TLSKey,
-	)
-	if o := cfg.Login.OIDC; o != nil {
-		own = append(own, o.ClientSecretFile)
-	}
-	own = append(own, cfg.Notifications.Files()...)
-	for _, secret := range cfg.Secrets {
-		own = append(own, secret.File)
-	}
-	whole := true
-	for _, root := range cfg.Tools.Files.Roots {
-		if inside(root, string(s.Dir)) {
-			whole = false
-			s.log.Warn("a root of the file tools is inside the data directory; use separate directories", "root", root, "data",
-				string(s.Dir))
-		}
-	}
-	if whole {
-		own = append(own, string(s.Dir))
-	}
-	return slices.DeleteFunc(own, func(p string) bool { return p == "" })
-}
-
-// inside reports whether a path is a directory or is inside it. Links are resolved.
-func inside(path, dir string) bool {
-	target, err := os.Stat(dir)
-	if err != nil {
-		return false
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	path, err = filepath.Abs(path)
-	if err != nil {
-		return false
-	}
-	for {
-		if info, err := os.Stat(path); err == nil && os.SameFile(info, target) {
-			return true
-		}
-		if path == filepath.Dir(path) {
-			return false
-		}
-		path = filepath.Dir(path)
-	}
 }
 
 func (s *server) stopEngine() {

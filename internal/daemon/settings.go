@@ -139,6 +139,7 @@ var standards = []domain.Setting{
 	{Key: "backup.recipients", Value: "none (backups are not encrypted)"},
 	{Key: "default_agent", Value: "the first selectable agent"},
 	{Key: "default_provider", Value: "the only provider, else offline"},
+	{Key: "engine.backend", Value: "sqlite"},
 	{Key: "engine.max_nodes", Value: "256"},
 	{Key: "engine.max_running", Value: "64"},
 	{Key: "login.oidc", Value: "none"},

@@ -178,7 +178,8 @@ func openBank(t *testing.T) *bank {
 }
 
 func (s *server) config() string {
-	return s.file("kairos.yaml", "tools:\n  http:\n    allow_private: [127.0.0.0/8]\n")
+	return s.file("kairos.yaml", "engine: {backend: temporal, temporal: {lost_after: 3s}}\ntools:\n  http:\n"+
+		"    allow_private: [127.0.0.0/8]\n")
 }
 
 func (s *server) payment(b *bank) string {

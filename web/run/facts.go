@@ -107,6 +107,11 @@ func (b *headPart) facts() (out []kit.Fact) {
 	if run.Crashes > 0 {
 		add(b.T("Interrupted"), b.N(run.Crashes, "%s time", "%s times"), "")
 	}
+	if b.Workflow != nil {
+		if address := b.Workflow(run.ID); address != "" {
+			add(b.T("Workflow"), "Temporal", address)
+		}
+	}
 	if b.System != nil {
 		if until := b.System.Retention().Until(run); !until.IsZero() {
 			add(b.T("Kept until"), b.Time(until).Text, "")

@@ -157,7 +157,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	}
 	s.Web = web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners,
 		Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, Audit: s.Store, Settings: set, API: public,
-		APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()},
+		Links: web.Links{API: public.Reads}, Hosts: []string{server.Listener.Addr().String()},
 		Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)}
 	site, err := web.New(s.Web)
 	if err != nil {

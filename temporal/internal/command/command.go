@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -15,13 +14,14 @@ import (
 
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/temporal/internal/connect"
 	"github.com/kairosd/kairosd/temporal/internal/worker"
 )
 
 // program holds what the commands share.
 type program struct {
 	out, errs io.Writer
-	conn      worker.Connection
+	conn      connect.Server
 	queue     string
 	config    string
 }
@@ -34,12 +34,14 @@ func New(out, errs io.Writer) *cobra.Command {
 	p := &program{out: out, errs: errs}
 	root := &cobra.Command{Use: "kairos-temporal", Short: "Run plans on Temporal", SilenceUsage: true, SilenceErrors: true}
 	f := root.PersistentFlags()
-	f.StringVar(&p.conn.Address, "address", envOr("TEMPORAL_ADDRESS", "127.0.0.1:7233"), "address of the Temporal server")
-	f.StringVar(&p.conn.Namespace, "namespace", envOr("TEMPORAL_NAMESPACE", "default"), "namespace of the Temporal server")
-	f.StringVar(&p.queue, "queue", DefaultQueue, "task queue")
+	f.StringVar(&p.conn.Address, "address", "",
+		"address of the Temporal server (default: the configuration, else $TEMPORAL_ADDRESS, else 127.0.0.1:7233)")
+	f.StringVar(&p.conn.Namespace, "namespace", "",
+		"namespace of the Temporal server (default: the configuration, else $TEMPORAL_NAMESPACE, else default)")
+	f.StringVar(&p.queue, "queue", "", "task queue (default: the configuration, else "+DefaultQueue+")")
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.AddCommand(p.worker(), p.run(), p.show(), p.history(), p.approve(), p.resolve())
+	root.AddCommand(p.serve(), p.worker(), p.run(), p.show(), p.history(), p.approve(), p.resolve())
 	for _, a := range []struct{ name, short string }{{"cancel", "Cancel a run"}, {"pause", "Pause a run"},
 		{"resume", "Continue a paused or waiting run"}} {
 		root.AddCommand(p.act(a.name, a.short))
@@ -47,25 +49,19 @@ func New(out, errs io.Writer) *cobra.Command {
 	return root
 }
 
-func envOr(name, otherwise string) string {
-	if v := os.Getenv(name); v != "" {
-		return v
-	}
-	return otherwise
-}
-
 func (p *program) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(p.errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // connected runs fn with a connection to the server.
-func (p *program) connected(cmd *cobra.Command, fn func(client.Client) error) error {
-	c, err := worker.Dial(cmd.Context(), p.conn, p.log())
+func (p *program) connected(cmd *cobra.Command, cfg config.Config, fn func(c client.Client, queue string) error) error {
+	server, queue := p.settings(cfg)
+	c, err := connect.Dial(cmd.Context(), server, p.log())
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	return fn(c)
+	return fn(c, queue)
 }
 
 func (p *program) print(v any) error {
@@ -83,12 +79,12 @@ func (p *program) worker() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.connected(cmd, func(c client.Client) error {
-				w, err := worker.New(cmd.Context(), c, worker.Options{Config: cfg, Queue: p.queue, Log: p.log(), StopGrace: grace})
+			return p.connected(cmd, cfg, func(c client.Client, queue string) error {
+				w, err := worker.New(cmd.Context(), c, worker.Options{Config: cfg, Queue: queue, Log: p.log(), StopGrace: grace})
 				if err != nil {
 					return err
 				}
-				return w.Run(cmd.Context(), func() { fmt.Fprintf(p.out, "working on the queue %s\n", p.queue) })
+				return w.Run(cmd.Context(), func() { fmt.Fprintf(p.out, "working on the queue %s\n", queue) })
 			})
 		}}
 	cmd.Flags().StringVar(&p.config, "config", "", "configuration file with tools, agents, and providers")

@@ -67,10 +67,53 @@ func (c *children) find(k runstate.StepKey) {
 // start starts the workflow of a child run.
 func (c *children) start(t runstate.StartChild) {
 	r := c.r
-	if k := c.get(t.ID); k != nil {
+	before := c.get(t.ID)
+	if before != nil && !(before.ended && t.Resume) {
 		return // it runs, or its end is on its way
 	}
+	if r.in.Report && (before != nil || r.in.Resumed) {
+		workflow.Go(r.ctx, func(ctx workflow.Context) {
+			var known wire.Child
+			err := workflow.ExecuteActivity(r.control(ctx), wire.ChildActivity, t.ID).Get(ctx, &known)
+			r.post(func() { c.again(t, known, err) })
+		})
+		return
+	}
 	in, err := c.input(t)
+	c.execute(t, in, err)
+}
+
+// again starts or resumes a child run that may exist.
+func (c *children) again(t runstate.StartChild, known wire.Child, err error) {
+	r := c.r
+	if k := c.get(t.ID); k != nil && !k.ended {
+		return
+	}
+	ended := func(refused error) { r.handle(&runstate.ChildEnded{ID: t.ID, Child: known.Run, Refused: refused}) }
+	switch {
+	case err != nil:
+		c.execute(t, wire.Input{}, err)
+		return
+	case known.Run.ID == "":
+		in, err := c.input(t)
+		c.execute(t, in, err)
+		return
+	case known.Run.Status.Final() && (!t.Resume || known.Run.Status == domain.RunCompleted):
+		ended(nil)
+		return
+	case known.Refused != "":
+		ended(domain.Errorf(domain.CodeConflict, "%s", known.Refused))
+		return
+	}
+	in, err := c.input(t)
+	in.Run, in.Journal, in.Known, in.Resumed, in.Begin = known.Run, known.Journal, true, true, known.Resume
+	c.list = slices.DeleteFunc(c.list, func(k *child) bool { return k.id == t.ID })
+	c.execute(t, in, err)
+}
+
+// execute executes the workflow of a child run.
+func (c *children) execute(t runstate.StartChild, in wire.Input, err error) {
+	r := c.r
 	if err != nil {
 		r.post(func() { r.handle(&runstate.ChildEnded{ID: t.ID, Err: err}) })
 		return
@@ -117,7 +160,7 @@ func (c *children) input(t runstate.StartChild) (wire.Input, error) {
 	now := r.now()
 	ref := t.Parent
 	next := wire.Input{Versions: r.in.Versions, Plans: r.in.Plans, Options: r.in.Options, Key: r.in.Key, Depth: r.in.Depth + 1,
-		LostAfter: r.in.LostAfter, Report: r.in.Report}
+		LostAfter: r.in.LostAfter, Report: r.in.Report, Control: r.in.Control}
 	next.Options.Agents = nil
 	next.Run = domain.Run{ID: t.ID, PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash, Status: domain.RunQueued,
 		Input: input, Parent: &ref, Actor: parent.Actor, Origin: engine.ChildOrigin(*parent, v), Session: parent.Session,

@@ -53,6 +53,7 @@ type runner struct {
 	deadline alarm
 	journal  []domain.Entry
 	reports  reporter
+	awaiting bool // a request, for which the workflow was started
 	leaving  bool // the run continues in another workflow run as soon as nothing is active
 }
 
@@ -87,10 +88,18 @@ func (r *runner) loop(ctx workflow.Context) (domain.Run, error) {
 	if err := r.listen(ctx); err != nil {
 		return domain.Run{}, err
 	}
+	if r.in.Reopen {
+		r.awaitRequest()
+	}
 	r.reports.start()
 	r.handle(&runstate.Recover{})
 	for _, c := range r.m.Pending() {
 		r.execute(c.Task)
+	}
+	if b := r.in.Begin; b != nil {
+		if err := r.act(*b); err != nil {
+			return domain.Run{}, applicationError(err)
+		}
 	}
 	for {
 		for len(r.mail) > 0 {
@@ -106,7 +115,7 @@ func (r *runner) loop(ctx workflow.Context) (domain.Run, error) {
 		}
 		quiet := r.reports.done() && workflow.AllHandlersFinished(r.ctx)
 		switch {
-		case r.m.Ended() && quiet && r.children.settled():
+		case r.m.Ended() && quiet && !r.awaiting && r.children.settled():
 			return r.m.Run, nil
 		case r.leaving && quiet && len(r.attempts) == 0 && r.children.none() && !r.m.Ended():
 			return r.m.Run, r.continueAsNew(ctx)
@@ -140,6 +149,7 @@ func (r *runner) continueAsNew(ctx workflow.Context) error {
 	next.Run, next.Journal = r.m.Run, r.journal
 	next.Run.RunningTime = r.m.Spent(env.Monotonic).Time
 	next.Elapsed = env.Monotonic
+	next.Known, next.Reopen, next.Begin = true, false, nil
 	return workflow.NewContinueAsNewError(ctx, wire.RunWorkflow, next)
 }
 

@@ -1,6 +1,8 @@
 package driver
 
 import (
+	"time"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -51,7 +53,7 @@ func (r *runner) listen(ctx workflow.Context) error {
 		wire.ResolveUpdate: func(ctx workflow.Context, a wire.Resolution) (domain.Run, error) {
 			return r.update(ctx, func() error {
 				r.handle(runstate.Complete{})
-				a.Request.Run, a.Request.Node = r.in.Run.ID, a.Node
+				a.Request.Run, a.Request.Node, a.Request.Receipt = r.in.Run.ID, a.Node, a.Receipt
 				return r.decide(&runstate.StepResolved{Actor: a.Actor, Request: a.Request})
 			})
 		},
@@ -67,6 +69,19 @@ func (r *runner) listen(ctx workflow.Context) error {
 	return nil
 }
 
+// requestTimeout is the time in which the request arrives for which a workflow was started.
+const requestTimeout = time.Minute
+
+// awaitRequest keeps the workflow of an ended run open until its request was handled.
+func (r *runner) awaitRequest() {
+	r.awaiting = true
+	workflow.Go(r.ctx, func(ctx workflow.Context) {
+		_, _ = workflow.AwaitWithTimeout(ctx, requestTimeout, func() bool { return !r.awaiting }) // the context does not end
+		r.awaiting = false
+		r.wake()
+	})
+}
+
 // update lets the loop handle a request, and returns the run after it.
 func (r *runner) update(ctx workflow.Context, request func() error) (run domain.Run, err error) {
 	done := false
@@ -75,7 +90,7 @@ func (r *runner) update(ctx workflow.Context, request func() error) (run domain.
 			r.advance()
 			r.handle(runstate.Complete{})
 		}
-		run, done = r.m.Run, true
+		run, done, r.awaiting = r.m.Run, true, false
 	})
 	if wait := workflow.Await(ctx, func() bool { return done }); wait != nil {
 		return run, wait
@@ -118,20 +133,21 @@ func (r *runner) act(a wire.Action) error {
 		return err
 	}
 	if a.Request.Action == domain.ActionResume {
-		if r.m.Ended() {
+		switch {
+		case r.m.Ended() && a.Reset == nil:
 			return r.m.Conflict("the run has ended")
-		}
-		if preview.HasResumeOptions(a.Request) {
+		case !r.m.Ended() && preview.HasResumeOptions(a.Request):
 			return preview.NoOptionsError()
 		}
+		r.in.Resumed = r.in.Resumed || r.m.Ended()
 	}
-	return r.decide(&runstate.OperatorAction{Actor: a.Actor, Request: a.Request})
+	return r.decide(&runstate.OperatorAction{Actor: a.Actor, Request: a.Request, Reset: a.Reset, Options: a.Options})
 }
 
 // decision answers an approval request.
 func (r *runner) decision(d wire.Decision) error {
 	r.handle(runstate.Complete{})
-	d.Request.Approval = d.Approval
+	d.Request.Approval, d.Request.Receipt = d.Approval, d.Receipt
 	p, answer, err := r.checkDecision(&d.Request)
 	if err != nil {
 		return err

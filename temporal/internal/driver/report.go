@@ -38,22 +38,30 @@ func (p *reporter) add(c domain.Checkpoint) {
 	}
 }
 
+// control returns the context of activities that kairosd executes. They wait while it is down.
+func (r *runner) control(ctx workflow.Context) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: reportTimeout, TaskQueue: r.in.Control,
+		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: reportPause}})
+}
+
 // start starts to send reports.
 func (p *reporter) start() {
 	if !p.r.in.Report {
 		return
 	}
 	workflow.Go(p.r.ctx, func(ctx workflow.Context) {
-		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: reportTimeout,
-			RetryPolicy: &temporal.RetryPolicy{MaximumInterval: reportPause}})
+		ctx = p.r.control(ctx)
 		for {
 			if workflow.Await(ctx, func() bool { return len(p.pending) > 0 }) != nil {
 				return
 			}
 			n := min(len(p.pending), maxBatch)
 			report := wire.Report{Checkpoints: p.pending[:n:n], Run: p.r.m.Run}
-			if !p.created && p.r.in.Elapsed == 0 {
+			if !p.created && !p.r.in.Known {
 				report.Created, report.Journal = &p.r.in.Run, p.r.in.Journal
+				if v := p.r.in.Versions[p.r.in.Run.Hash]; v.Origin == domain.OriginBlock {
+					report.Version = &v
+				}
 			}
 			p.sending = true
 			err := workflow.ExecuteActivity(ctx, wire.ReportActivity, report).Get(ctx, nil)

@@ -136,9 +136,9 @@ func (w *World) Execute(flows *driver.Workflows, in wire.Input) domain.Run {
 	if err != nil {
 		w.tb.Fatalf("executor: %v", err)
 	}
-	acts := &steps.Activities{Executor: x, Programs: &driver.Programs{Catalog: w.Registry.Catalog}, Send: w.send,
-		Reporter: w.Reports}
+	acts := &steps.Activities{Executor: x, Programs: &driver.Programs{Catalog: w.Registry.Catalog}, Send: w.send}
 	steps.Register(losing{w}, flows, acts)
+	steps.RegisterRecord(w.Env, w.Reports)
 	w.ID, w.Input = in.Run.ID, in
 	w.Env.ExecuteWorkflow(wire.RunWorkflow, in)
 	if !w.Env.IsWorkflowCompleted() {
@@ -291,6 +291,9 @@ func (p *Reports) Report(_ context.Context, r wire.Report) error {
 	}
 	return nil
 }
+
+// Child returns a child run. Runs are not resumed in this environment.
+func (p *Reports) Child(context.Context, string) (wire.Child, error) { return wire.Child{}, nil }
 
 // Journal returns the reported rows of a run.
 func (p *Reports) Journal(run string) []domain.Entry {

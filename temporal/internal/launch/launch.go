@@ -140,13 +140,13 @@ func (c *collector) addPlans(ctx context.Context, p *walk.Program) error {
 func unsupported(plans []*runstate.Compiled) error {
 	for _, p := range plans {
 		if p.Replans {
-			return missing(p, "replanning")
+			return Missing(p, "replanning")
 		}
 		if p.Start.Concurrency != nil {
-			return missing(p, "a concurrency rule")
+			return Missing(p, "a concurrency rule")
 		}
 		if p.Callback {
-			return missing(p, "${run.callback}")
+			return Missing(p, "${run.callback}")
 		}
 		var event string
 		walk.EachNode(p.Program, func(_ string, n *walk.ProgramNode) {
@@ -155,13 +155,14 @@ func unsupported(plans []*runstate.Compiled) error {
 			}
 		})
 		if event != "" {
-			return missing(p, fmt.Sprintf("a signal (step %s)", event))
+			return Missing(p, fmt.Sprintf("a signal (step %s)", event))
 		}
 	}
 	return nil
 }
 
-func missing(p *runstate.Compiled, what string) error {
+// Missing returns the error of a plan that uses something that runs on Temporal do not have.
+func Missing(p *runstate.Compiled, what string) error {
 	return domain.Errorf(domain.CodeInvalid, "plan %s uses %s, which runs on Temporal do not support yet", p.Version.PlanKey, what).
 		Suggest("run it on the SQLite engine")
 }

@@ -1,6 +1,8 @@
 package steps
 
 import (
+	"context"
+
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/workflow"
 
@@ -11,7 +13,25 @@ import (
 // Registry is a worker, or the test environment of the SDK.
 type Registry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
+	ActivityRegistry
+}
+
+// ActivityRegistry is the part of a Registry for activities.
+type ActivityRegistry interface {
 	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
+}
+
+// Record is kairosd's record of runs. A repeated report changes nothing.
+type Record interface {
+	Report(ctx context.Context, r wire.Report) error
+	// Child returns a child run that a resumed run needs.
+	Child(ctx context.Context, id string) (wire.Child, error)
+}
+
+// RegisterRecord registers the activities of kairosd.
+func RegisterRecord(r ActivityRegistry, record Record) {
+	r.RegisterActivityWithOptions(record.Report, activity.RegisterOptions{Name: wire.ReportActivity})
+	r.RegisterActivityWithOptions(record.Child, activity.RegisterOptions{Name: wire.ChildActivity})
 }
 
 // Register registers the workflow of runs and its activities.
@@ -19,5 +39,4 @@ func Register(r Registry, w *driver.Workflows, a *Activities) {
 	r.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: wire.RunWorkflow})
 	r.RegisterActivityWithOptions(a.Prepare, activity.RegisterOptions{Name: wire.PrepareActivity})
 	r.RegisterActivityWithOptions(a.Attempt, activity.RegisterOptions{Name: wire.AttemptActivity})
-	r.RegisterActivityWithOptions(a.Report, activity.RegisterOptions{Name: wire.ReportActivity})
 }

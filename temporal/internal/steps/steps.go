@@ -26,13 +26,6 @@ type Activities struct {
 	// Send delivers the row of a sub-step to the workflow of the attempt. It returns when the row is in the history, and
 	// for an intent when the workflow has accepted it.
 	Send func(ctx context.Context, workflow, run string, s wire.Substep) error
-	// Reporter stores reports, or is nil.
-	Reporter Reporter
-}
-
-// Reporter stores the checkpoints of runs. A repeated report changes nothing.
-type Reporter interface {
-	Report(ctx context.Context, r wire.Report) error
 }
 
 // Prepare determines what happens to a step.
@@ -187,12 +180,4 @@ func (r recorder) Record(ctx context.Context, row *runstate.SubstepRecorded) err
 		return engine.ErrFenced
 	}
 	return err
-}
-
-// Report stores checkpoints.
-func (a *Activities) Report(ctx context.Context, r wire.Report) error {
-	if a.Reporter == nil {
-		return errors.New("this worker stores no reports")
-	}
-	return a.Reporter.Report(ctx, r)
 }

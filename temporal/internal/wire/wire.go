@@ -7,6 +7,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Names in histories.
@@ -15,6 +16,7 @@ const (
 	PrepareActivity = "kairosd.prepare"
 	AttemptActivity = "kairosd.attempt"
 	ReportActivity  = "kairosd.report"
+	ChildActivity   = "kairosd.child" // reads a child run from kairosd's record
 
 	SubstepSignal = "substep" // the row of a sub-step that has ended
 	CancelSignal  = "cancel"  // from the parent run
@@ -47,6 +49,16 @@ type Input struct {
 	LostAfter time.Duration
 	// Report sends each checkpoint to kairosd.
 	Report bool
+	// Control is the task queue of kairosd. If it is empty, kairosd uses the queue of the run.
+	Control string
+	// Known reports that kairosd has the run and its rows so far.
+	Known bool
+	// Reopen reports that the workflow was started for a request to a run that may have ended. It waits for the request.
+	Reopen bool
+	// Resumed reports that the run was resumed after its end, so that child runs may exist in kairosd's record.
+	Resumed bool
+	// Begin is an action that is carried out first, or nil.
+	Begin *Action
 	// Elapsed is the reading of the monotonic clock at the start, if the run continues.
 	Elapsed time.Duration
 }
@@ -122,27 +134,42 @@ type Substep struct {
 type Action struct {
 	Actor   domain.Actor
 	Request domain.ActionRequest
+	// Reset and Options describe what the resume of an ended run reopens.
+	Reset   *walk.Reset             `json:",omitempty"`
+	Options *runstate.ResumeOptions `json:",omitempty"`
 }
 
-// Resolution settles an attempt in doubt. Node is that of the request, whose JSON lacks it.
+// Resolution settles an attempt in doubt. Node and Receipt are those of the request, whose JSON lacks them.
 type Resolution struct {
 	Actor   domain.Actor
 	Node    string
 	Request domain.ResolveRequest
+	Receipt *domain.Receipt `json:",omitempty"`
 }
 
-// Decision answers an approval request. Approval is that of the request, whose JSON lacks it.
+// Decision answers an approval request. Approval and Receipt are those of the request, whose JSON lacks them.
 type Decision struct {
 	Actor    domain.Actor
 	Approval string
 	Request  domain.DecideRequest
+	Receipt  *domain.Receipt `json:",omitempty"`
+}
+
+// Child is a child run in kairosd's record. All fields are empty if it has none.
+type Child struct {
+	Run     domain.Run
+	Journal []domain.Entry
+	// Resume resumes the run if it has failed or was cancelled. Refused is the reason why it cannot be resumed.
+	Resume  *Action `json:",omitempty"`
+	Refused string  `json:",omitempty"`
 }
 
 // Report contains checkpoints in order. The last fence plus its entries is the position of the run.
 type Report struct {
 	// Created is the run as it was created, in its first report.
 	Created     *domain.Run
-	Journal     []domain.Entry // rows of Created
+	Journal     []domain.Entry  // rows of Created
+	Version     *domain.Version // of Created, if it is a block
 	Checkpoints []domain.Checkpoint
 	// Run is the run after the last checkpoint.
 	Run domain.Run

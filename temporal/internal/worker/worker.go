@@ -5,12 +5,10 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/log"
 	sdkworker "go.temporal.io/sdk/worker"
 
 	"github.com/kairosd/kairosd/internal/assemble"
@@ -31,7 +29,6 @@ type Options struct {
 	Log    *slog.Logger
 	// StopGrace is the time that running steps have after a stop.
 	StopGrace time.Duration
-	Reporter  steps.Reporter
 }
 
 // Worker executes runs and steps.
@@ -62,7 +59,7 @@ func New(ctx context.Context, c client.Client, o Options) (*Worker, error) {
 		return nil, err
 	}
 	w.sdk = sdkworker.New(c, o.Queue, sdkworker.Options{WorkerStopTimeout: o.StopGrace + stopMargin})
-	steps.Register(w.sdk, &driver.Workflows{}, &steps.Activities{Executor: x, Reporter: o.Reporter,
+	steps.Register(w.sdk, &driver.Workflows{}, &steps.Activities{Executor: x,
 		Programs: &driver.Programs{Catalog: setup.Registry.Catalog},
 		Send:     func(ctx context.Context, id, run string, row wire.Substep) error { return send(ctx, c, id, run, row) }})
 	return w, nil
@@ -113,18 +110,4 @@ func send(ctx context.Context, c client.Client, id, run string, row wire.Substep
 		return err
 	}
 	return u.Get(ctx, nil)
-}
-
-// Connection names a Temporal server.
-type Connection struct{ Address, Namespace string }
-
-// Dial connects to a server.
-func Dial(ctx context.Context, c Connection, l *slog.Logger) (client.Client, error) {
-	conn, err := client.DialContext(ctx, client.Options{HostPort: c.Address, Namespace: c.Namespace, DataConverter: wire.Converter(),
-		Logger: log.NewStructuredLogger(l)})
-	if err != nil {
-		return nil, domain.Errorf(domain.CodeUnavailable, "%w", fmt.Errorf("connect to Temporal at %s: %w", c.Address, err)).
-			Suggest("start the server, or set --address")
-	}
-	return conn, nil
 }

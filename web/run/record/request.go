@@ -22,6 +22,8 @@ type Ports struct {
 	Layouts *graph.Layouts
 	// Cards shows approval requests.
 	Cards approval.Ports
+	// Workflow returns the address of Temporal's page about a run, or "". It may be nil.
+	Workflow func(run string) string
 	// System reads the state of the server. If it is nil, pages do not show whether a slot is free.
 	System System
 	// API reports whether the server also serves the HTTP API.

@@ -1,0 +1,330 @@
+// Package control makes kairosd the control plane of runs on Temporal: it starts their workflows, forwards actions to
+// them, and stores what they report.
+package control
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	sdkworker "go.temporal.io/sdk/worker"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/versions"
+	"github.com/kairosd/kairosd/temporal/internal/driver"
+	"github.com/kairosd/kairosd/temporal/internal/launch"
+	"github.com/kairosd/kairosd/temporal/internal/steps"
+	"github.com/kairosd/kairosd/temporal/internal/wire"
+)
+
+// Options configures a control plane.
+type Options struct {
+	Client    client.Client
+	Converter converter.DataConverter // of the client
+	Queue     string                  // the task queue of runs
+	LostAfter time.Duration           // see wire.Input
+	// UI is the address of Temporal's own UI, or empty. Namespace is part of its addresses.
+	UI, Namespace string
+	Log           *slog.Logger
+}
+
+// QueueOf returns the task queue on which kairosd receives the reports of runs.
+func QueueOf(queue string) string { return queue + "-control" }
+
+// Control is the engine's Remote.
+type Control struct {
+	Options
+	programs driver.Programs
+
+	engine  *engine.Engine // after Open
+	records engine.Records
+	store   *store.Store
+
+	base context.Context
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+
+	mu       sync.Mutex
+	launches map[string]bool // runs that are being launched; guarded by mu
+	slots    chan struct{}   // of launches and comparisons at the same time
+	scanning sync.Mutex      // one comparison of all runs at a time
+}
+
+var _ engine.Remote = (*Control)(nil)
+
+// New returns a control plane that does nothing until Open.
+func New(o Options) *Control {
+	c := &Control{Options: o, launches: map[string]bool{}, slots: make(chan struct{}, maxParallel)}
+	c.base, c.stop = context.WithCancel(context.Background())
+	return c
+}
+
+const (
+	// maxParallel is the number of launches, and of comparisons, at the same time.
+	maxParallel = 16
+	// retryMin and retryMax limit the pause after a failed launch or connection.
+	retryMin, retryMax = 500 * time.Millisecond, 30 * time.Second
+	// requestTimeout is the time in which a workflow must have handled a request.
+	requestTimeout = 15 * time.Second
+	// callTimeout limits other calls of the server.
+	callTimeout = 30 * time.Second
+)
+
+// Open begins to receive reports, and compares the record with the workflows in the background.
+func (c *Control) Open(_ context.Context, e *engine.Engine, s *store.Store) error {
+	c.engine, c.records, c.store = e, engine.RecordsOf(e), s
+	c.wg.Go(c.receive)
+	c.wg.Go(func() {
+		c.retry("compare runs with their workflows", func() error { return c.Reconcile(c.base) })
+	})
+	return nil
+}
+
+// Close stops. Reports that arrive later wait in their queue.
+func (c *Control) Close() {
+	c.stop()
+	c.wg.Wait()
+	c.Client.Close()
+}
+
+// Address returns the address of the workflow of a run in Temporal's own UI, or "".
+func (c *Control) Address(run string) string {
+	if c.UI == "" {
+		return ""
+	}
+	return strings.TrimRight(c.UI, "/") + "/namespaces/" + url.PathEscape(c.Namespace) + "/workflows/" + url.PathEscape(run)
+}
+
+// retry calls fn until it succeeds or the control plane closes.
+func (c *Control) retry(doing string, fn func() error) {
+	for pause := retryMin; c.base.Err() == nil; pause = min(2*pause, retryMax) {
+		err := fn()
+		if err == nil {
+			return
+		}
+		if c.base.Err() == nil {
+			c.Log.Warn("Temporal: cannot "+doing+"; kairosd tries again", "err", err, "in", pause)
+		}
+		select {
+		case <-time.After(pause):
+		case <-c.base.Done():
+		}
+	}
+}
+
+// receive works on the queue of reports until the control plane closes.
+func (c *Control) receive() {
+	var w sdkworker.Worker
+	c.retry("receive the reports of runs", func() error {
+		w = sdkworker.New(c.Client, QueueOf(c.Queue), sdkworker.Options{DisableWorkflowWorker: true, WorkerStopTimeout: callTimeout})
+		steps.RegisterRecord(w, c)
+		return w.Start()
+	})
+	if c.base.Err() == nil {
+		<-c.base.Done()
+		w.Stop()
+	}
+}
+
+// settings returns what the workflows of a run's program need.
+func (c *Control) settings(p *runstate.Compiled) launch.Settings {
+	// The key is derived, so that kairosd's own key leaves the machine in no form.
+	m := hmac.New(sha256.New, c.store.InstanceKey())
+	m.Write([]byte("idempotency keys of runs on Temporal"))
+	return launch.Settings{Options: c.records.Options(p), Key: m.Sum(nil), LostAfter: c.LostAfter, Control: QueueOf(c.Queue)}
+}
+
+// plans finds the plans that kairosd stores.
+type plans struct {
+	*versions.Reader
+	*store.Store
+}
+
+// Resolve finds the version that a plan step runs.
+func (p plans) Resolve(ctx context.Context, name string) (string, error) {
+	return p.Reader.Resolve(ctx, name)
+}
+
+func (c *Control) plans() launch.Plans { return plans{c.engine.Reader, c.store} }
+
+// Accept returns an error if a plan uses something that runs on Temporal do not have.
+func (c *Control) Accept(ctx context.Context, p *runstate.Compiled, n domain.NewRun) error {
+	if n.Concurrency != nil {
+		return launch.Missing(p, "a concurrency rule")
+	}
+	return launch.Check(ctx, c.plans(), &c.programs, p.Hash)
+}
+
+// Launch starts the workflow of a run in the background.
+func (c *Control) Launch(run string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.launches[run] || c.base.Err() != nil {
+		return
+	}
+	c.launches[run] = true
+	c.wg.Go(func() {
+		defer func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.launches, run)
+		}()
+		c.retry("start a run", func() error { return c.launch(run) })
+	})
+}
+
+// errWaiting is the error of a launch during maintenance or a hold.
+var errWaiting = errors.New("kairosd starts no runs now")
+
+// launch starts the workflow of a run, unless it has one.
+func (c *Control) launch(id string) error {
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-c.base.Done():
+		return nil
+	}
+	if on, err := c.engine.Timed().Executing(c.base); err != nil || !on {
+		return cmpError(err, errWaiting)
+	}
+	ctx, cancel := context.WithTimeout(c.base, callTimeout)
+	defer cancel()
+	run, err := c.store.Run(ctx, id)
+	if err != nil || run.Status.Final() {
+		return err
+	}
+	in, err := c.input(ctx, run)
+	if err != nil {
+		return c.cannotStart(ctx, run, err)
+	}
+	o := c.start(run)
+	o.WorkflowExecutionErrorWhenAlreadyStarted = true
+	_, err = c.Client.ExecuteWorkflow(ctx, o, wire.RunWorkflow, in)
+	var exists *serviceerror.WorkflowExecutionAlreadyStarted
+	var invalid *serviceerror.InvalidArgument
+	switch {
+	case errors.As(err, &exists):
+		return c.check(ctx, run, false)
+	case errors.As(err, &invalid):
+		return c.cannotStart(ctx, run, err)
+	}
+	return err
+}
+
+func cmpError(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// cannotStart quarantines a run that no retry would start.
+func (c *Control) cannotStart(ctx context.Context, run domain.Run, err error) error {
+	switch domain.CodeOf(err) {
+	case domain.CodeUnavailable, domain.CodeLocked:
+		return err
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	c.Log.Error("Temporal: a run cannot be started", "run_id", run.ID, "err", err)
+	return c.records.Lost(ctx, run.ID, domain.Messagef("the run cannot be started on Temporal: %s", err))
+}
+
+// start returns the options of the workflow of a run. A run that has not begun never has a second workflow.
+func (c *Control) start(run domain.Run) client.StartWorkflowOptions {
+	o := client.StartWorkflowOptions{ID: run.ID, TaskQueue: c.Queue, StaticSummary: run.PlanKey,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL}
+	if run.StartedAt.IsZero() {
+		o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
+	}
+	return o
+}
+
+// input returns the input of the workflow that executes a stored run from now on.
+func (c *Control) input(ctx context.Context, run domain.Run) (wire.Input, error) {
+	if err := run.Corrupt(); err != nil {
+		return wire.Input{}, err
+	}
+	rows, err := c.store.Journal(ctx, run.ID, 0)
+	if err != nil {
+		return wire.Input{}, err
+	}
+	p, err := c.engine.Compile(ctx, run.Hash)
+	if err != nil {
+		return wire.Input{}, err
+	}
+	return launch.Stored(ctx, c.plans(), &c.programs, run, rows, c.settings(p))
+}
+
+// Report stores the checkpoints of a run.
+func (c *Control) Report(ctx context.Context, r wire.Report) error {
+	rep := reportOf(r)
+	err := c.records.Add(ctx, rep)
+	if errors.Is(err, engine.ErrGap) {
+		if err = c.fill(ctx, r.Run.ID); err == nil {
+			err = c.records.Add(ctx, rep)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		c.Log.Error("Temporal: a report cannot be stored; it arrives again", "run_id", r.Run.ID, "attempt", attempt(ctx), "err", err)
+	}
+	return err
+}
+
+func attempt(ctx context.Context) int32 {
+	if activity.IsActivity(ctx) {
+		return activity.GetInfo(ctx).Attempt
+	}
+	return 0
+}
+
+func reportOf(r wire.Report) engine.Report {
+	now := r.Run
+	return engine.Report{Run: r.Run.ID, Created: r.Created, Journal: r.Journal, Version: r.Version, Checkpoints: r.Checkpoints, Now: &now}
+}
+
+// Child returns a child run, and what its resume reopens.
+func (c *Control) Child(ctx context.Context, id string) (wire.Child, error) {
+	run, err := c.store.Run(ctx, id)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return wire.Child{}, nil
+	} else if err != nil {
+		return wire.Child{}, err
+	}
+	known := wire.Child{Run: run}
+	if run.Status == domain.RunCompleted {
+		return known, nil
+	}
+	if known.Journal, err = c.store.Journal(ctx, id, 0); err != nil || !run.Status.Final() {
+		return known, err
+	}
+	req := domain.ActionRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed", Rev: run.LastSeq}
+	view, err := c.engine.View(ctx, id)
+	if err != nil {
+		return known, fmt.Errorf("the child run %s: %w", id, err)
+	}
+	_, reset, options, err := view.Resume(req)
+	if err != nil {
+		known.Refused = err.Error()
+		return known, nil
+	}
+	known.Resume = &wire.Action{Actor: domain.System, Request: req, Reset: &reset, Options: options}
+	return known, nil
+}
