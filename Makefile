@@ -28,7 +28,7 @@ RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoAuthors|DoneOn
 
 .PHONY: help build run test check lint-api race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate \
 	docs sbom vuln release release-deps release-test reproducible verify fmt fuzz bench load microbench temporal-check temporal-build \
-	temporal-server temporal-test million recovery clean
+	temporal-server temporal-test temporal-bench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -160,6 +160,9 @@ temporal-server: ## build bin/temporal-devserver, a Temporal server for tests an
 
 temporal-test: temporal-build temporal-server ## test workers on a Temporal server: kills and restarts
 	KAIROS_TEMPORAL_BIN=$(CURDIR)/bin $(GO) -C temporal test -count=1 -timeout 20m -v ./servertest
+
+temporal-bench: temporal-build temporal-server ## compare plans on a Temporal server with hand-written workflows: 1, 2, and 4 workers
+	KAIROS_TEMPORAL_BIN=$(CURDIR)/bin $(GO) -C temporal test -count=1 -timeout 60m -v ./bench
 
 microbench: ## run the benchmarks of packages
 	$(GO) test -run xxx -bench . -benchmem ./planner ./planner/walk ./internal/store ./internal/engine ./internal/diagram

@@ -25,10 +25,10 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/temporal/internal/connect"
 	"github.com/kairosd/kairosd/temporal/internal/driver"
 	"github.com/kairosd/kairosd/temporal/internal/launch"
 	"github.com/kairosd/kairosd/temporal/internal/wire"
-	"github.com/kairosd/kairosd/temporal/internal/worker"
 )
 
 // programs is the variable with the directory of the programs that `make temporal-bench` builds.
@@ -195,8 +195,9 @@ func TestFigures(t *testing.T) {
 	if bin == "" {
 		t.Skip("make temporal-bench runs this benchmark")
 	}
-	address, _ := process(t, nil, filepath.Join(bin, "temporal-devserver"), "-listen", "127.0.0.1:0", "-db", filepath.Join(t.TempDir(), "t.db"))
-	ours, err := worker.Dial(t.Context(), worker.Connection{Address: address, Namespace: "default"}, slog.New(slog.DiscardHandler))
+	address, _ := process(t, nil, filepath.Join(bin, "temporal-devserver"), "-listen", "127.0.0.1:0", "-db",
+		filepath.Join(t.TempDir(), "t.db"))
+	ours, err := connect.Dial(t.Context(), connect.Server{Address: address, Namespace: "default"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +233,8 @@ func TestFigures(t *testing.T) {
 		}}}
 	}
 	fmt.Printf("%d runs at the same time, %d steps each, %d pairs; medians\n", runs, steps, pairs)
-	fmt.Printf("| workers | plan, steps/s | by hand, steps/s | cost of a step, ratio | least and greatest ratio |\n| --- | --- | --- | --- | --- |\n")
+	fmt.Println("| workers | plan, steps/s | by hand, steps/s | cost of a step, ratio | least and greatest ratio |")
+	fmt.Println("| --- | --- | --- | --- | --- |")
 	var last []*side
 	for _, n := range []int{1, 2, 4} {
 		last = sides()
@@ -252,7 +254,8 @@ func TestFigures(t *testing.T) {
 			ratios = append(ratios, last[0].seconds[k]/last[1].seconds[k])
 		}
 		rate := func(s *side) float64 { return runs * steps / median(s.seconds) }
-		fmt.Printf("| %d | %.0f | %.0f | %.2f | %.2f to %.2f |\n", n, rate(last[0]), rate(last[1]), median(ratios), slices.Min(ratios), slices.Max(ratios))
+		fmt.Printf("| %d | %.0f | %.0f | %.2f | %.2f to %.2f |\n", n, rate(last[0]), rate(last[1]), median(ratios), slices.Min(ratios),
+			slices.Max(ratios))
 		for _, w := range workers {
 			stop(w)
 		}
