@@ -92,6 +92,9 @@ func confidential(cfg config.Config) map[string]string {
 			out["login.oidc.client_secret"] = secret
 		}
 	}
+	if key, err := cfg.Engine.Temporal.PayloadKey(); err == nil {
+		out["engine.temporal.payload_key"] = string(key)
+	}
 	channels, err := cfg.Notifications.Build()
 	if err != nil {
 		return out

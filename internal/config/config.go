@@ -230,32 +230,6 @@ const (
 	BackendTemporal = "temporal"
 )
 
-// Temporal configures the Temporal server that executes the runs.
-type Temporal struct {
-	Address   string `yaml:"address"`
-	Namespace string `yaml:"namespace"`
-	// Queue is the task queue of runs and workers.
-	Queue string `yaml:"queue"`
-	// UI is the address of Temporal's own pages, to which the pages of runs link.
-	UI string `yaml:"ui"`
-	// LostAfter is the time after which a worker that does not respond counts as lost.
-	LostAfter time.Duration `yaml:"lost_after"`
-}
-
-// check returns what is wrong.
-func (t Temporal) check() error {
-	if t.LostAfter < 0 {
-		return errors.New("lost_after is negative")
-	}
-	if t.UI == "" {
-		return nil
-	}
-	if u, err := url.Parse(t.UI); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("ui: %q is not an address such as https://temporal.example.com", t.UI)
-	}
-	return nil
-}
-
 // Approvals configures who may decide.
 type Approvals struct {
 	Separate bool `yaml:"separate"`

@@ -25,6 +25,7 @@ func (s *server) guarded(cfg config.Config) []string {
 		failureFile(string(s.Dir)),
 		s.Dir.Backups(cfg),
 		cfg.Server.TLSKey,
+		cfg.Engine.Temporal.PayloadKeyFile,
 	)
 	if o := cfg.Login.OIDC; o != nil {
 		own = append(own, o.ClientSecretFile)

@@ -216,7 +216,7 @@ func TestFigures(t *testing.T) {
 	compiled := &driver.Programs{}
 	sides := func() []*side {
 		return []*side{{name: "plan", worker: func(t *testing.T) *exec.Cmd {
-			_, cmd := process(t, nil, filepath.Join(bin, "kairos-temporal"), "worker", "--address", address)
+			_, cmd := process(t, nil, filepath.Join(bin, "kairos-temporal"), "worker", "--address", address, "--plaintext")
 			return cmd
 		}, start: func(ctx context.Context) (client.WorkflowRun, error) {
 			in, err := launch.Input(ctx, known, compiled, launch.Request{Hash: doc.Hash, Input: domain.RawJSON(`{"n": 1}`), Actor: "bench",

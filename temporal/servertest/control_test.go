@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"bytes"
 	"io"
 	"log/slog"
 	"os"
@@ -171,6 +172,11 @@ func TestTheControlPlane(t *testing.T) {
 	if end := k.until(fork.ID, domain.RunCompleted, ""); end.ForkedFrom != run.ID || b.payments.Load() != 4 {
 		t.Errorf("the fork is %+v after %d payments", end.Lineage, b.payments.Load())
 	}
+	if raw := s.stored(); bytes.Contains(raw, []byte("payments")) {
+		t.Error("the server has values of runs without encryption")
+	} else if !bytes.Contains(raw, []byte(run.ID)) {
+		t.Error("the files of the server do not contain the run")
+	}
 	other := k.begin(v)
 	k.until(other.ID, domain.RunWaiting, domain.WaitApproval)
 	if got := k.act(other.ID, domain.ActionCancel); got.Status != domain.RunCancelled {
@@ -249,7 +255,8 @@ func TestALostRunWaitsForAPerson(t *testing.T) {
 	s.worker(s.config())
 	run := k.begin(k.save(paymentOf(b, true)))
 	k.until(run.ID, domain.RunWaiting, domain.WaitApproval)
-	c, err := connect.Dial(t.Context(), connect.Server{Address: s.address, Namespace: "default"}, slog.New(slog.DiscardHandler))
+	c, err := connect.Dial(t.Context(), connect.Server{Address: s.address, Namespace: "default"},
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,6 +317,23 @@ func TestARestoredRecordIsFilled(t *testing.T) {
 	if n := b.payments.Load(); n != 6 {
 		t.Errorf("%d payments", n)
 	}
+}
+
+// stored returns what the server has stored.
+func (s *server) stored() (all []byte) {
+	s.t.Helper()
+	files, err := filepath.Glob(s.db + "*")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(all, raw...)
+	}
+	return all
 }
 
 // stop stops the control plane.

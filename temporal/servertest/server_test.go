@@ -107,7 +107,7 @@ type view struct {
 // do runs a command and returns the run that it prints.
 func (s *server) do(args ...string) (v view, err error) {
 	s.t.Helper()
-	cmd := exec.Command(filepath.Join(s.bin, "kairos-temporal"), append(args, "--address", s.address)...)
+	cmd := exec.Command(filepath.Join(s.bin, "kairos-temporal"), append(args, "--address", s.address, "--config", s.config())...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err = cmd.Run(); err != nil {
@@ -178,7 +178,8 @@ func openBank(t *testing.T) *bank {
 }
 
 func (s *server) config() string {
-	return s.file("kairos.yaml", "engine: {backend: temporal, temporal: {lost_after: 3s}}\ntools:\n  http:\n"+
+	key := s.file("key", "a secret of thirty-two characters")
+	return s.file("kairos.yaml", "engine: {backend: temporal, temporal: {lost_after: 3s, payload_key_file: "+key+"}}\ntools:\n  http:\n"+
 		"    allow_private: [127.0.0.0/8]\n")
 }
 

@@ -2,16 +2,19 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/temporal/internal/connect"
@@ -24,6 +27,7 @@ type program struct {
 	conn      connect.Server
 	queue     string
 	config    string
+	plaintext bool
 }
 
 // DefaultQueue is the task queue of runs.
@@ -39,6 +43,10 @@ func New(out, errs io.Writer) *cobra.Command {
 	f.StringVar(&p.conn.Namespace, "namespace", "",
 		"namespace of the Temporal server (default: the configuration, else $TEMPORAL_NAMESPACE, else default)")
 	f.StringVar(&p.queue, "queue", "", "task queue (default: the configuration, else "+DefaultQueue+")")
+	f.StringVar(&p.config, "config", cmp.Or(os.Getenv("KAIROSD_CONFIG"), cli.OS().DefaultConfig()),
+		"configuration file (default $KAIROSD_CONFIG, else kairos/kairos.yaml in your configuration directory)")
+	f.BoolVar(&p.plaintext, "plaintext", false, "do not encrypt values on the Temporal server")
+	cli.PlainDefaults(f, "config")
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.AddCommand(p.serve(), p.worker(), p.run(), p.show(), p.history(), p.approve(), p.resolve())
@@ -54,14 +62,21 @@ func (p *program) log() *slog.Logger {
 }
 
 // connected runs fn with a connection to the server.
-func (p *program) connected(cmd *cobra.Command, cfg config.Config, fn func(c client.Client, queue string) error) error {
-	server, queue := p.settings(cfg)
+func (p *program) connected(cmd *cobra.Command, fn func(c client.Client, cfg config.Config, queue string) error) error {
+	cfg, err := config.Load(p.config)
+	if err != nil {
+		return err
+	}
+	server, queue, err := p.settings(cfg)
+	if err != nil {
+		return err
+	}
 	c, err := connect.Dial(cmd.Context(), server, p.log())
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	return fn(c, queue)
+	return fn(c, cfg, queue)
 }
 
 func (p *program) print(v any) error {
@@ -75,11 +90,7 @@ func (p *program) worker() *cobra.Command {
 	grace := 10 * time.Second
 	cmd := &cobra.Command{Use: "worker", Short: "Execute runs and their steps", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := config.Load(p.config)
-			if err != nil {
-				return err
-			}
-			return p.connected(cmd, cfg, func(c client.Client, queue string) error {
+			return p.connected(cmd, func(c client.Client, cfg config.Config, queue string) error {
 				w, err := worker.New(cmd.Context(), c, worker.Options{Config: cfg, Queue: queue, Log: p.log(), StopGrace: grace})
 				if err != nil {
 					return err
@@ -87,7 +98,6 @@ func (p *program) worker() *cobra.Command {
 				return w.Run(cmd.Context(), func() { fmt.Fprintf(p.out, "working on the queue %s\n", queue) })
 			})
 		}}
-	cmd.Flags().StringVar(&p.config, "config", "", "configuration file with tools, agents, and providers")
 	cmd.Flags().DurationVar(&grace, "grace", grace, "time that running steps have after a stop")
 	return cmd
 }

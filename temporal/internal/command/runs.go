@@ -103,7 +103,7 @@ func (p *program) run() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.connected(cmd, config.Config{}, func(c client.Client, queue string) error {
+			return p.connected(cmd, func(c client.Client, _ config.Config, queue string) error {
 				o := client.StartWorkflowOptions{ID: in.Run.ID, TaskQueue: queue}
 				if _, err := c.ExecuteWorkflow(cmd.Context(), o, wire.RunWorkflow, in); err != nil {
 					return err
@@ -199,7 +199,7 @@ func (p *program) show() *cobra.Command {
 	journal := false
 	cmd := &cobra.Command{Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.connected(cmd, config.Config{}, func(c client.Client, _ string) error {
+			return p.connected(cmd, func(c client.Client, _ config.Config, _ string) error {
 				view, err := p.view(cmd.Context(), c, args[0], journal)
 				if err != nil {
 					return err
@@ -214,7 +214,7 @@ func (p *program) show() *cobra.Command {
 func (p *program) history() *cobra.Command {
 	return &cobra.Command{Use: "history RUN", Short: "Print the history of a run as JSON", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.connected(cmd, config.Config{}, func(c client.Client, _ string) error {
+			return p.connected(cmd, func(c client.Client, _ config.Config, _ string) error {
 				var h history.History
 				all := c.GetWorkflowHistory(cmd.Context(), args[0], "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 				for all.HasNext() {
@@ -236,7 +236,7 @@ func (p *program) history() *cobra.Command {
 
 // update sends an update to a run, and prints the run after it.
 func (p *program) update(cmd *cobra.Command, id, name string, arg any) error {
-	return p.connected(cmd, config.Config{}, func(c client.Client, _ string) error {
+	return p.connected(cmd, func(c client.Client, _ config.Config, _ string) error {
 		u, err := c.UpdateWorkflow(cmd.Context(), client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: name, Args: []any{arg},
 			WaitForStage: client.WorkflowUpdateStageCompleted})
 		var run domain.Run

@@ -7,23 +7,50 @@ import (
 	"log/slog"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/temporal/internal/wire"
 )
 
 // Server names a Temporal server.
-type Server struct{ Address, Namespace string }
+type Server struct {
+	Address, Namespace string
+	// Secret is the secret from which the key of payloads is derived. If it is empty, payloads are not encrypted.
+	Secret []byte
+}
+
+// Converter converts the values in histories.
+func (s Server) Converter() (converter.DataConverter, error) {
+	if len(s.Secret) == 0 {
+		return wire.Converter(), nil
+	}
+	c, err := newCodec(s.Secret)
+	if err != nil {
+		return nil, err
+	}
+	return converter.NewCodecDataConverter(wire.Converter(), c), nil
+}
 
 // options returns the options of a client.
-func (s Server) options(l *slog.Logger) client.Options {
-	return client.Options{HostPort: s.Address, Namespace: s.Namespace, DataConverter: wire.Converter(), Logger: log.NewStructuredLogger(l)}
+func (s Server) options(l *slog.Logger) (client.Options, error) {
+	c, err := s.Converter()
+	// Messages of errors may contain data of runs, too.
+	failures := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: c,
+		EncodeCommonAttributes: len(s.Secret) > 0})
+	return client.Options{HostPort: s.Address, Namespace: s.Namespace, DataConverter: c, FailureConverter: failures,
+		Logger: log.NewStructuredLogger(l)}, err
 }
 
 // Dial connects to a server.
 func Dial(ctx context.Context, s Server, l *slog.Logger) (client.Client, error) {
-	c, err := client.DialContext(ctx, s.options(l))
+	o, err := s.options(l)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.DialContext(ctx, o)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeUnavailable, "%w", fmt.Errorf("connect to Temporal at %s: %w", s.Address, err)).
 			Suggest("start the server, or set --address")
@@ -32,4 +59,10 @@ func Dial(ctx context.Context, s Server, l *slog.Logger) (client.Client, error) 
 }
 
 // Lazy returns a client that connects when it is used.
-func Lazy(s Server, l *slog.Logger) (client.Client, error) { return client.NewLazyClient(s.options(l)) }
+func Lazy(s Server, l *slog.Logger) (client.Client, error) {
+	o, err := s.options(l)
+	if err != nil {
+		return nil, err
+	}
+	return client.NewLazyClient(o)
+}
