@@ -148,7 +148,7 @@ func (k analyzer) tokens() []int {
 				case owner[e.To] != source && !reported[e.To]:
 					reported[e.To] = true
 					s := &k.specs[e.To]
-					k.r.error(s.tree, s.ID, "graph.two_tokens", message.New("join branches with needs: instead of edges"),
+					k.r.Error(s.tree, s.ID, "graph.two_tokens", message.New("join branches with needs: instead of edges"),
 						"step %s is reached from %s and from %s, which run independently", jsonvalue.Quote(s.ID), k.name(owner[e.To]),
 						k.name(source))
 					k.broken = true
@@ -176,7 +176,7 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 		inside := func(v int) bool { return v != walk.End && in[v] == i }
 		if j := slices.IndexFunc(c, func(v int) bool { return len(k.p.Nodes[v].Needs) > 0 }); j >= 0 {
 			s := &k.specs[c[j]]
-			k.r.error(s.field("needs"), s.ID, "needs.cycle", message.New("remove one of the dependencies"), "dependency cycle: %s",
+			k.r.Error(s.field("needs"), s.ID, "needs.cycle", message.New("remove one of the dependencies"), "dependency cycle: %s",
 				k.cyclePath(c[j], inside))
 			k.broken = true
 			continue
@@ -186,7 +186,7 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 			n := &k.p.Nodes[v]
 			for _, d := range n.Dependents {
 				o := &k.specs[d]
-				k.r.error(o.field("needs"), o.ID, "needs.on_cycle", message.New("name a step after the loop"),
+				k.r.Error(o.field("needs"), o.ID, "needs.on_cycle", message.New("name a step after the loop"),
 					"step %s depends on %s, which is in the loop %s", jsonvalue.Quote(o.ID), n.ID, k.cyclePath(v, inside))
 				k.broken = true
 			}
@@ -196,10 +196,10 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 		switch {
 		case !whole:
 		case !exits:
-			k.r.warn(s.tree, s.ID, "graph.cycle", message.New("add an edge with a condition that leaves the loop"),
+			k.r.Warn(s.tree, s.ID, "graph.cycle", message.New("add an edge with a condition that leaves the loop"),
 				"no edge leaves the loop %s; the run fails when max_visits is reached", k.cyclePath(c[0], inside))
 		case !k.repeats(c, inside):
-			k.r.warn(s.tree, s.ID, "loop.unbounded", message.New("set max_visits on all steps of the loop"),
+			k.r.Warn(s.tree, s.ID, "loop.unbounded", message.New("set max_visits on all steps of the loop"),
 				"the loop %s cannot repeat; the run fails when a step exceeds its max_visits", k.cyclePath(c[0], inside))
 		}
 	}
@@ -248,7 +248,7 @@ func (k analyzer) repeats(c []int, inside func(int) bool) bool {
 
 // cyclePath writes the shortest cycle through v, as "a → b → a".
 func (k analyzer) cyclePath(v int, inside func(int) bool) string {
-	if k.r.full() {
+	if k.r.Full() {
 		return ""
 	}
 	from := map[int]int{}
@@ -287,7 +287,7 @@ search:
 func (k analyzer) unreachable(owner []int) {
 	for i, o := range owner {
 		if s := &k.specs[i]; o < 0 {
-			k.r.warn(s.tree, s.ID, "graph.unreachable", message.New("add an edge to it, or remove it"), "step %s is never reached",
+			k.r.Warn(s.tree, s.ID, "graph.unreachable", message.New("add an edge to it, or remove it"), "step %s is never reached",
 				jsonvalue.Quote(s.ID))
 		}
 	}
@@ -301,7 +301,7 @@ func (k analyzer) endings() {
 		decides := !hasFallback(n) && slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return !e.Cond.OnFailure() })
 		switch {
 		case n.EndsOK && !decides:
-			k.r.warn(s.field("ends"), s.ID, "node.ends_unused", message.New("remove it"),
+			k.r.Warn(s.field("ends"), s.ID, "node.ends_unused", message.New("remove it"),
 				"ends has no effect, because step %s always has an edge to take, or none at all", jsonvalue.Quote(s.ID))
 			continue
 		case n.EndsOK || !decides:
@@ -311,7 +311,7 @@ func (k analyzer) endings() {
 		if k.p.Strict {
 			what = message.New("the run fails")
 		}
-		k.r.warn(s.tree, s.ID, "branch.not_total",
+		k.r.Warn(s.tree, s.ID, "branch.not_total",
 			message.New("add an edge with condition: default, or ends: ok if the branch may end there"),
 			"all edges from step %s have conditions: %s if none of them holds", jsonvalue.Quote(s.ID), what)
 	}
@@ -330,7 +330,7 @@ func (k analyzer) exclusive(v *view) {
 		for x, a := range needs {
 			for _, b := range needs[x+1:] {
 				if v.owner[a] >= 0 && v.owner[a] == v.owner[b] && !v.before(a, b) && !v.before(b, a) {
-					k.r.warn(s.field("needs"), s.ID, "needs.exclusive", message.New("write when: any_success, or when: none_failed"),
+					k.r.Warn(s.field("needs"), s.ID, "needs.exclusive", message.New("write when: any_success, or when: none_failed"),
 						"step %s depends on %s and %s, of which only one runs, so it is always skipped", jsonvalue.Quote(s.ID),
 						k.name(a), k.name(b))
 					break compare

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -23,25 +24,25 @@ func decodeBlock(d *Document, o *object, n Node) *Graph {
 		return nil
 	}
 	for _, key := range []string{"type", "tool", "agent", "plan", "wait"} {
-		if v := o.t.get(key); v != nil && v.kind != treeNull {
-			o.r.error(v, o.node, "node.do", message.New("remove %s:, or do:", key), "a step with do: has no %s", key)
+		if v := o.t.Get(key); v != nil && v.Kind != source.Null {
+			o.r.Error(v, o.node, "node.do", message.New("remove %s:, or do:", key), "a step with do: has no %s", key)
 		}
 	}
 	if d.depth == maxBlockDepth {
-		o.r.error(t, o.node, "node.do", message.New("move the inner block into a plan of its own"),
+		o.r.Error(t, o.node, "node.do", message.New("move the inner block into a plan of its own"),
 			"blocks are nested deeper than %d levels", maxBlockDepth)
 		return &Graph{}
 	}
 	*d.count++
 	if *d.count > maxBlocks {
-		o.r.error(t, o.node, "plan.too_many_blocks", message.New("move blocks into plans of their own"),
+		o.r.Error(t, o.node, "plan.too_many_blocks", message.New("move blocks into plans of their own"),
 			"the plan has more than %d blocks", maxBlocks)
 		return &Graph{}
 	}
 	f := newObject(t, o.r, "block", o.node)
 	g := &Graph{Start: f.text("start"), Result: f.value("result"), Nodes: map[string]Node{}}
 	b := &Document{Graph: g, Format: d.Format, text: d.text, conditions: d.conditions, schemas: d.schemas, lenient: d.lenient,
-		blocks: map[*tree]*Document{}, outer: d, depth: d.depth + 1, count: d.count, tree: blockTree(t, n)}
+		blocks: map[*source.Tree]*Document{}, outer: d, depth: d.depth + 1, count: d.count, tree: blockTree(t, n)}
 	if f.bad {
 		return g
 	}
@@ -53,18 +54,13 @@ func decodeBlock(d *Document, o *object, n Node) *Graph {
 }
 
 // blockTree returns the document of a block without the settings of the plan.
-func blockTree(t *tree, n Node) *tree {
-	out := &tree{kind: treeMap, line: t.line, column: t.column}
-	out.keys, out.items = slices.Clone(t.keys), slices.Clone(t.items)
+func blockTree(t *source.Tree, n Node) *source.Tree {
+	out := &source.Tree{Kind: source.Map, Line: t.Line, Column: t.Column}
+	out.Keys, out.Items = slices.Clone(t.Keys), slices.Clone(t.Items)
 	if n.Foreach != nil {
-		out.set("each", &tree{kind: treeBool, text: "true"})
+		out.Set("each", &source.Tree{Kind: source.Bool, Text: "true"})
 	}
 	return out
-}
-
-// set adds a key without a position to a map.
-func (t *tree) set(key string, value *tree) {
-	t.keys, t.items = append(t.keys, &tree{kind: treeString, text: key}), append(t.items, value)
 }
 
 // inherited are the settings that a block has from the plan.
@@ -72,16 +68,16 @@ var inherited = []string{"values", "defaults", "strict", "on_failure"}
 
 // sealBlocks completes the documents of the blocks, once that of the plan is complete.
 func sealBlocks(d *Document) {
-	seal := func(n Node, t *tree) {
-		b := d.blocks[t.get("do")]
+	seal := func(n Node, t *source.Tree) {
+		b := d.blocks[t.Get("do")]
 		if b == nil {
 			return
 		}
 		b.ID = walk.BlockKey(d.ID, n.ID)
-		b.tree.set("id", &tree{kind: treeString, text: b.ID})
+		b.tree.Set("id", &source.Tree{Kind: source.String, Text: b.ID})
 		for _, key := range inherited {
-			if v := d.tree.get(key); v != nil {
-				b.tree.set(key, v)
+			if v := d.tree.Get(key); v != nil {
+				b.tree.Set(key, v)
 			}
 		}
 		g := *b.Graph
@@ -95,10 +91,10 @@ func sealBlocks(d *Document) {
 		return
 	}
 	for key, n := range d.Graph.Nodes {
-		seal(n, d.tree.get("nodes").get(key))
+		seal(n, d.tree.Get("nodes").Get(key))
 	}
 	for key, n := range d.Graph.Finally {
-		seal(n, d.tree.get("finally").get(key))
+		seal(n, d.tree.Get("finally").Get(key))
 	}
 }
 
@@ -107,7 +103,7 @@ func compileBlock(k *compiler, n *walk.ProgramNode, s *spec) {
 	if s.Do == nil {
 		return
 	}
-	b := k.d.blocks[s.tree.get("do")]
+	b := k.d.blocks[s.tree.Get("do")]
 	if b == nil {
 		return // reported when it was read
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
@@ -30,22 +31,22 @@ func (d *Document) seal() {
 
 // canonicalPlan drops `x-` keys where the plan language ignores them. Inside inputs, parameters,
 // and metadata they are data, and stay.
-func canonicalPlan(t *tree) any {
-	return canonicalObject(t, func(key string, v *tree) any {
+func canonicalPlan(t *source.Tree) any {
+	return canonicalObject(t, func(key string, v *source.Tree) any {
 		switch {
-		case (key == "nodes" || key == "finally") && v.kind == treeMap:
-			m := make(map[string]any, len(v.keys))
-			for i, k := range v.keys {
-				node := canonicalNode(v.items[i])
-				if o, ok := node.(map[string]any); ok && o["id"] == k.text {
+		case (key == "nodes" || key == "finally") && v.Kind == source.Map:
+			m := make(map[string]any, len(v.Keys))
+			for i, k := range v.Keys {
+				node := canonicalNode(v.Items[i])
+				if o, ok := node.(map[string]any); ok && o["id"] == k.Text {
 					delete(o, "id") // the default value, written explicitly
 				}
-				m[k.text] = node
+				m[k.Text] = node
 			}
 			return m
-		case (key == "edges" || key == "steps" || key == "finally") && v.kind == treeList:
-			list := make([]any, len(v.items))
-			for i, e := range v.items {
+		case (key == "edges" || key == "steps" || key == "finally") && v.Kind == source.List:
+			list := make([]any, len(v.Items))
+			for i, e := range v.Items {
 				list[i] = canonicalNode(e)
 			}
 			return list
@@ -56,8 +57,8 @@ func canonicalPlan(t *tree) any {
 	})
 }
 
-func canonicalNode(t *tree) any {
-	return canonicalObject(t, func(key string, v *tree) any {
+func canonicalNode(t *source.Tree) any {
+	return canonicalObject(t, func(key string, v *source.Tree) any {
 		switch key {
 		case "retry", "condition", "backoff", "undo":
 			return canonicalNode(v)
@@ -72,35 +73,35 @@ func canonicalNode(t *tree) any {
 
 // canonicalObject maps the fields of a map. Fields with the value null count as absent and are left
 // out.
-func canonicalObject(t *tree, field func(string, *tree) any) any {
-	if t.kind != treeMap {
+func canonicalObject(t *source.Tree, field func(string, *source.Tree) any) any {
+	if t.Kind != source.Map {
 		return canonicalValue(t)
 	}
-	m := make(map[string]any, len(t.keys))
-	for i, k := range t.keys {
-		if v := t.items[i]; !isExtension(k.text) && v.kind != treeNull {
-			m[k.text] = field(k.text, v)
+	m := make(map[string]any, len(t.Keys))
+	for i, k := range t.Keys {
+		if v := t.Items[i]; !isExtension(k.Text) && v.Kind != source.Null {
+			m[k.Text] = field(k.Text, v)
 		}
 	}
 	return m
 }
 
-func canonicalValue(t *tree) any {
-	switch t.kind {
-	case treeNumber:
-		return json.Number(jsonvalue.PlainNumber(t.text))
-	case treeList:
-		list := make([]any, len(t.items))
-		for i, e := range t.items {
+func canonicalValue(t *source.Tree) any {
+	switch t.Kind {
+	case source.Number:
+		return json.Number(jsonvalue.PlainNumber(t.Text))
+	case source.List:
+		list := make([]any, len(t.Items))
+		for i, e := range t.Items {
 			list[i] = canonicalValue(e)
 		}
 		return list
-	case treeMap:
-		m := make(map[string]any, len(t.keys))
-		for i, k := range t.keys {
-			m[k.text] = canonicalValue(t.items[i])
+	case source.Map:
+		m := make(map[string]any, len(t.Keys))
+		for i, k := range t.Keys {
+			m[k.Text] = canonicalValue(t.Items[i])
 		}
 		return m
 	}
-	return t.value()
+	return t.Value()
 }

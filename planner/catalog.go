@@ -36,12 +36,12 @@ func (c *Catalog) Check() Problems {
 	r := &reporter{}
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
 		if BuiltinType(name) {
-			r.error(nil, "", "tool.name_reserved", message.New("rename the tool"), "tool %s has the name of a step type",
+			r.Error(nil, "", "tool.name_reserved", message.New("rename the tool"), "tool %s has the name of a step type",
 				jsonvalue.Quote(name))
 		}
 		if schema := c.Tools[name].Schema; schema != nil {
 			if _, err := jsonschema.Parse(schema); err != nil {
-				r.error(nil, "", "tool.schema_invalid", message.Message{}, "invalid JSON Schema of tool %s: %s", jsonvalue.Quote(name), err)
+				r.Error(nil, "", "tool.schema_invalid", message.Message{}, "invalid JSON Schema of tool %s: %s", jsonvalue.Quote(name), err)
 			}
 		}
 	}
@@ -51,15 +51,15 @@ func (c *Catalog) Check() Problems {
 		_, agent := c.Agents[s.Agent]
 		switch {
 		case (s.Tool == "") == (s.Agent == ""):
-			r.error(nil, "", "skill.binding", message.New("set either tool or agent"), "skill %s requires exactly one of tool and agent",
+			r.Error(nil, "", "skill.binding", message.New("set either tool or agent"), "skill %s requires exactly one of tool and agent",
 				jsonvalue.Quote(id))
 		case s.Tool != "" && !tool && !BuiltinType(s.Tool):
-			r.error(nil, "", "skill.tool_unknown",
-				r.suggest(s.Tool, func() []string { return keys(c.Tools) }, message.New("configure the tool")),
+			r.Error(nil, "", "skill.tool_unknown",
+				r.Suggest(s.Tool, func() []string { return keys(c.Tools) }, message.New("configure the tool")),
 				"skill %s: unknown tool %s", jsonvalue.Quote(id), jsonvalue.Quote(s.Tool))
 		case s.Agent != "" && !agent:
-			r.error(nil, "", "skill.agent_unknown",
-				r.suggest(s.Agent, func() []string { return keys(c.Agents) }, message.New("configure the agent")),
+			r.Error(nil, "", "skill.agent_unknown",
+				r.Suggest(s.Agent, func() []string { return keys(c.Agents) }, message.New("configure the agent")),
 				"skill %s: unknown agent %s", jsonvalue.Quote(id), jsonvalue.Quote(s.Agent))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -16,7 +17,7 @@ import (
 var waitKeys = []string{"for", "until", "event", "key", "timeout", "on_timeout"}
 
 // checkWait checks that a wait has one end, and that the other keys belong to it.
-func checkWait(r *reporter, m map[string]any, s *spec, at *tree) {
+func checkWait(r *reporter, m map[string]any, s *spec, at *source.Tree) {
 	ends := 0
 	for _, key := range []string{"for", "until", "event"} {
 		if m[key] != nil {
@@ -24,23 +25,23 @@ func checkWait(r *reporter, m map[string]any, s *spec, at *tree) {
 		}
 	}
 	if ends != 1 {
-		r.error(at, s.ID, "wait.input", message.New("write for: 10m, until: 2030-01-31T08:00:00Z, or event: NAME"),
+		r.Error(at, s.ID, "wait.input", message.New("write for: 10m, until: 2030-01-31T08:00:00Z, or event: NAME"),
 			"a wait needs exactly one of for, until, and event")
 		return
 	}
 	if text, ok := m["event"].(string); m["event"] != nil && (!ok || strings.TrimSpace(text) == "") {
-		r.error(at.at([]string{"event"}), s.ID, "wait.event", message.New("write event: with a name, such as paid.${input.order}"),
+		r.Error(at.At([]string{"event"}), s.ID, "wait.event", message.New("write event: with a name, such as paid.${input.order}"),
 			"event must be text")
 	}
 	for _, key := range []string{"key", "timeout", "on_timeout"} {
 		if m[key] != nil && m["event"] == nil {
-			r.error(at.at([]string{key}), s.ID, "wait.input", message.New("remove it"), "%s needs event", key)
+			r.Error(at.At([]string{key}), s.ID, "wait.input", message.New("remove it"), "%s needs event", key)
 		}
 	}
 	switch text, _ := m["on_timeout"].(string); {
 	case m["on_timeout"] == nil, text == "fail", text == "continue", strings.Contains(text, "${"):
 	default:
-		r.error(at.at([]string{"on_timeout"}), s.ID, "wait.input", message.New("write fail or continue"),
+		r.Error(at.At([]string{"on_timeout"}), s.ID, "wait.input", message.New("write fail or continue"),
 			"unknown on_timeout %s", jsonvalue.Quote(jsonvalue.Text(m["on_timeout"])))
 	}
 }
@@ -57,7 +58,7 @@ func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 		if n.Type == walk.TypeApproval {
 			want = message.New("write %s", "input: {message: …}")
 		}
-		k.r.error(at, s.ID, n.Type+".input", want, "a step of type %s needs an object as input", n.Type)
+		k.r.Error(at, s.ID, n.Type+".input", want, "a step of type %s needs an object as input", n.Type)
 		return
 	}
 	known := waitKeys
@@ -69,11 +70,11 @@ func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(known, key) && !isExtension(key) {
-			k.r.error(
-				at.get(key),
+			k.r.Error(
+				at.Get(key),
 				s.ID,
 				"field.unknown",
-				k.r.suggest(key, func() []string { return slices.Clone(known) }, message.New("known keys: %s", strings.Join(known, ", "))),
+				k.r.Suggest(key, func() []string { return slices.Clone(known) }, message.New("known keys: %s", strings.Join(known, ", "))),
 				"unknown key %s in the input of a step of type %s",
 				jsonvalue.Quote(key),
 				n.Type,
@@ -83,8 +84,8 @@ func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 	for _, key := range []string{"for", "timeout"} {
 		if v, given := m[key]; given && v != nil {
 			if wrong := literalDuration(v); !wrong.IsZero() {
-				k.r.error(
-					at.at([]string{key}),
+				k.r.Error(
+					at.At([]string{key}),
 					s.ID,
 					"duration.invalid",
 					message.New("write it like 250ms, 30s, or 1h30m"),
@@ -98,8 +99,8 @@ func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 	if v := m["until"]; v != nil {
 		text, isText := v.(string)
 		if _, err := time.Parse(time.RFC3339, text); (!isText || err != nil) && !strings.Contains(text, "${") {
-			k.r.error(
-				at.at([]string{"until"}),
+			k.r.Error(
+				at.At([]string{"until"}),
 				s.ID,
 				"wait.until",
 				message.New("write it like 2030-01-31T08:00:00Z"),
@@ -110,31 +111,31 @@ func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 	}
 }
 
-func (k *compiler) approval(m map[string]any, s *spec, at *tree) {
+func (k *compiler) approval(m map[string]any, s *spec, at *source.Tree) {
 	if text, ok := m["message"].(string); !ok || strings.TrimSpace(text) == "" {
-		k.r.error(at.at([]string{"message"}), s.ID, "approval.input", message.New("add message: with the question"),
+		k.r.Error(at.At([]string{"message"}), s.ID, "approval.input", message.New("add message: with the question"),
 			"an approval needs a message")
 	}
 	switch v := m["on_timeout"]; v {
 	case nil, "approve", "reject", "fail":
 		if v != nil && m["timeout"] == nil {
-			k.r.warn(at.at([]string{"on_timeout"}), s.ID, "approval.on_timeout", message.New("add timeout:"),
+			k.r.Warn(at.At([]string{"on_timeout"}), s.ID, "approval.on_timeout", message.New("add timeout:"),
 				"on_timeout has no effect without timeout")
 		}
 	default:
 		if text, ok := v.(string); !ok || !strings.Contains(text, "${") {
-			k.r.error(at.at([]string{"on_timeout"}), s.ID, "approval.input", message.New("write approve, reject, or fail"),
+			k.r.Error(at.At([]string{"on_timeout"}), s.ID, "approval.input", message.New("write approve, reject, or fail"),
 				"unknown on_timeout %s", jsonvalue.Quote(jsonvalue.Text(v)))
 		}
 	}
 	if _, err := Answers(m); err != nil {
 		if e, ok := errors.AsType[*AnswersError](err); ok {
-			k.r.error(at.at(e.Path), s.ID, "approval.input", e.Suggestion, "%s", e.Message)
+			k.r.Error(at.At(e.Path), s.ID, "approval.input", e.Suggestion, "%s", e.Message)
 		}
 	}
 	if form := m["form"]; form != nil {
 		if text, ok := form.(string); !ok || !strings.Contains(text, "${") {
-			k.schema(form, at.at([]string{"form"}), s.ID)
+			k.schema(form, at.At([]string{"form"}), s.ID)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -10,9 +11,9 @@ import (
 
 // checkFinally finds the finally steps that start first, and reports links between them and other steps.
 func checkFinally(k *compiler) {
-	report := func(at *tree, node, format string, args ...any) {
+	report := func(at *source.Tree, node, format string, args ...any) {
 		k.broken = true
-		k.r.error(at, node, "finally.link", message.New("finally steps run when all others have ended, and may need each other"),
+		k.r.Error(at, node, "finally.link", message.New("finally steps run when all others have ended, and may need each other"),
 			format, args...)
 	}
 	for i := range k.p.Nodes {
@@ -25,7 +26,7 @@ func checkFinally(k *compiler) {
 		for _, e := range n.Out {
 			switch at := s.field("on_error"); {
 			case !e.Rule && (n.Finally || e.To != walk.End && k.p.Nodes[e.To].Finally):
-				report(k.d.tree.get("edges").items[e.Position], s.ID, "an edge cannot lead from or to a finally step")
+				report(k.d.tree.Get("edges").Items[e.Position], s.ID, "an edge cannot lead from or to a finally step")
 			case e.Rule && e.To != walk.End && n.Finally != k.p.Nodes[e.To].Finally:
 				report(at, s.ID, "a rule of step %s cannot lead to step %s", jsonvalue.Quote(s.ID), jsonvalue.Quote(k.name(e.To)))
 			}
@@ -38,7 +39,7 @@ func checkFinally(k *compiler) {
 		}
 		failing := func(on walk.OnError) bool { return on == walk.OnErrorFail || on == walk.OnErrorReplan }
 		if failing(n.OnError) || slices.ContainsFunc(n.Rules, func(r walk.ErrorRule) bool { return failing(r.OnError) }) {
-			k.r.error(s.field("on_error"), s.ID, "finally.on_error", message.New("write continue or skip"),
+			k.r.Error(s.field("on_error"), s.ID, "finally.on_error", message.New("write continue or skip"),
 				"the failure of a finally step cannot fail the run")
 		}
 	}
@@ -46,6 +47,6 @@ func checkFinally(k *compiler) {
 		return
 	}
 	if j, ok := k.names[k.d.Graph.Start]; ok && j >= 0 && k.p.Nodes[j].Finally {
-		report(k.d.tree.get("start"), "", "start names the finally step %s", jsonvalue.Quote(k.name(j)))
+		report(k.d.tree.Get("start"), "", "start names the finally step %s", jsonvalue.Quote(k.name(j)))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -34,8 +35,8 @@ func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 		rule, ok := rules[string(s.After)]
 		switch {
 		case !ok:
-			k.r.error(at.at([]string{"after"}), s.ID, "when.condition",
-				k.r.suggest(string(s.After), func() []string { return keys(rules) },
+			k.r.Error(at.At([]string{"after"}), s.ID, "when.condition",
+				k.r.Suggest(string(s.After), func() []string { return keys(rules) },
 					message.New("write success, any_success, none_failed, failure, or always")),
 				"unknown rule %s of when", jsonvalue.Quote(string(s.After)))
 		case len(s.Needs) == 0:
@@ -46,13 +47,13 @@ func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 	if s.When == "" && s.custom == "" {
 		return
 	}
-	if at.kind == treeMap {
-		at = at.at([]string{"if"})
+	if at.Kind == source.Map {
+		at = at.At([]string{"if"})
 	}
 	parse, text := walk.ParseCondition, s.When
 	if s.custom != "" {
 		parse, text, n.WhenUnknown = walk.ParseExpression, s.custom, s.unknown
-		if v := s.field("when").get("expr"); v != nil {
+		if v := s.field("when").Get("expr"); v != nil {
 			at = v
 		}
 	}
@@ -61,12 +62,12 @@ func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 	case err != nil:
 		k.syntax(err, at, s.ID, "when")
 	case cond.Fallback() || cond.OnFailure():
-		k.r.error(at, s.ID, "when.condition", message.New("write success, any_success, none_failed, failure, always, or a comparison"),
+		k.r.Error(at, s.ID, "when.condition", message.New("write success, any_success, none_failed, failure, always, or a comparison"),
 			"invalid condition %s of when", jsonvalue.Quote(s.When))
 	case len(s.Needs) == 0 && s.step && !s.finally:
 		withoutNeeds(k.r, s)
 	case len(s.Needs) == 0 && cond.ReadsMemory():
-		k.r.error(at, s.ID, "when.condition", message.New("write needs: with a step that runs first"),
+		k.r.Error(at, s.ID, "when.condition", message.New("write needs: with a step that runs first"),
 			"the condition of a first step cannot read memory, which is loaded later")
 	default:
 		n.WhenCond = cond
@@ -85,18 +86,18 @@ func withoutNeeds(r *reporter, s *spec) {
 	case s.finally:
 		suggestion = message.New("write %s", "when: last.status==failed")
 	}
-	r.error(s.field("when"), s.ID, "when.without_needs", suggestion,
+	r.Error(s.field("when"), s.ID, "when.without_needs", suggestion,
 		"step %s has a condition, but depends on no step", jsonvalue.Quote(s.ID))
 }
 
 // comparedAsText warns of a plain condition whose author probably meant an expression.
-func (k *compiler) comparedAsText(c *walk.Condition, at *tree, node string) {
+func (k *compiler) comparedAsText(c *walk.Condition, at *source.Tree, node string) {
 	if !c.Plain() {
 		return
 	}
 	for _, sign := range []string{"&&", "||", "==", "!=", "<=", ">=", " < ", " > "} {
 		if strings.Contains(c.Value(), sign) {
-			k.r.warn(at, node, "condition.plain", message.New("did you mean expr: %s?", strings.TrimSpace(c.Text)),
+			k.r.Warn(at, node, "condition.plain", message.New("did you mean expr: %s?", strings.TrimSpace(c.Text)),
 				"the value %s contains %s, but is compared as text", jsonvalue.Quote(c.Value()), strings.TrimSpace(sign))
 			return
 		}
@@ -114,7 +115,7 @@ func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
 	if n.Computed != nil {
 		for _, ref := range n.Computed.References() {
 			if usesItem(ref.Reference) {
-				k.r.error(k.insideText(s.field("plan"), "${"+ref.Text), s.ID, "ref.item",
+				k.r.Error(k.insideText(s.field("plan"), "${"+ref.Text), s.ID, "ref.item",
 					message.New("add foreach: with the list"), "${%s} is used outside a foreach", ref.Text)
 			}
 		}
@@ -124,7 +125,7 @@ func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
 	}
 	for _, ref := range n.Input.References() {
 		if usesItem(ref.Reference) {
-			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "ref.item",
+			k.r.Error(k.insideText(s.field("input").At(ref.At), "${"+ref.Text), s.ID, "ref.item",
 				message.New("add foreach: with the list"), "${%s} is used outside a foreach", ref.Text)
 		}
 	}
@@ -135,7 +136,7 @@ func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
 	if s.Foreach == nil || s.Foreach == "" {
 		k.itemUse(n, s)
 		if s.MaxParallel > 0 {
-			k.r.warn(s.field("max_parallel"), s.ID, "node.max_parallel", message.New("add foreach:, or remove it"),
+			k.r.Warn(s.field("max_parallel"), s.ID, "node.max_parallel", message.New("add foreach:, or remove it"),
 				"max_parallel has no effect without foreach")
 		}
 		return
@@ -143,19 +144,19 @@ func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
 	at := s.field("foreach")
 	list, err := walk.ParseList(s.Foreach)
 	if e, ok := errors.AsType[*walk.TemplateError](err); ok {
-		k.r.error(k.column(at.at(e.At), e.Column), s.ID, "ref.malformed", e.Suggestion, "foreach: %s", e.Message)
+		k.r.Error(k.column(at.At(e.At), e.Column), s.ID, "ref.malformed", e.Suggestion, "foreach: %s", e.Message)
 		return
 	}
 	if e, ok := errors.AsType[*walk.SyntaxError](err); ok {
-		if at.kind == treeString {
+		if at.Kind == source.String {
 			at = k.column(at, e.Column)
 		}
-		k.r.error(at, s.ID, "foreach.reference", e.Suggestion, "foreach: %s", e.Message)
+		k.r.Error(at, s.ID, "foreach.reference", e.Suggestion, "foreach: %s", e.Message)
 		return
 	}
 	for _, ref := range list.References() {
 		if usesItem(ref) && !k.p.Each || ref.Root == walk.RefSecret || ref.IsCallback() {
-			k.r.error(at, s.ID, "foreach.reference", message.New("refer to input, last, memory, value, or output.<node>"),
+			k.r.Error(at, s.ID, "foreach.reference", message.New("refer to input, last, memory, value, or output.<node>"),
 				"foreach: the list cannot use ${%s}", ref.Text)
 			return
 		}

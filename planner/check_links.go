@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/internal/foreign"
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -18,10 +19,10 @@ func (k *compiler) needs() {
 			key = "race"
 		}
 		for at, name := range s.Needs {
-			where := func() *tree {
+			where := func() *source.Tree {
 				list := s.field("needs")
-				if list.kind == treeList && at < len(list.items) {
-					return list.items[at]
+				if list.Kind == source.List && at < len(list.Items) {
+					return list.Items[at]
 				}
 				return list
 			}
@@ -34,10 +35,10 @@ func (k *compiler) needs() {
 			}
 			switch {
 			case j == i:
-				k.r.error(where(), s.ID, "needs.cycle", message.New("remove it"), "step %s depends on itself", jsonvalue.Quote(s.ID))
+				k.r.Error(where(), s.ID, "needs.cycle", message.New("remove it"), "step %s depends on itself", jsonvalue.Quote(s.ID))
 				k.broken = true
 			case seen[j] == i+1:
-				k.r.error(where(), s.ID, "needs.duplicate", message.New("name it once"), "%s lists step %s twice", linkWord(k.d, key),
+				k.r.Error(where(), s.ID, "needs.duplicate", message.New("name it once"), "%s lists step %s twice", linkWord(k.d, key),
 					jsonvalue.Quote(name))
 			default:
 				seen[j] = i + 1
@@ -69,21 +70,21 @@ func linkWord(d *Document, what string) string {
 }
 
 // resolve finds a node by id or map key.
-func (k *compiler) resolve(name string, at func() *tree, node, what string) (int, bool) {
+func (k *compiler) resolve(name string, at func() *source.Tree, node, what string) (int, bool) {
 	j, ok := k.names[name]
 	switch {
 	case !ok:
 		k.broken = true
-		suggestion := k.r.suggest(name, func() []string { return keys(k.names) }, message.New("add the step, or correct the name"))
-		if !k.r.full() && insideOf(k.d, name) {
+		suggestion := k.r.Suggest(name, func() []string { return keys(k.names) }, message.New("add the step, or correct the name"))
+		if !k.r.Full() && insideOf(k.d, name) {
 			suggestion = message.New("steps of a block can only name each other; write needs: or an edge for the step with do:")
 		}
-		k.r.error(at(), node, unknownCode[what], suggestion,
+		k.r.Error(at(), node, unknownCode[what], suggestion,
 			"%s refers to step %s, which does not exist", linkWord(k.d, what), jsonvalue.Quote(name))
 		return 0, false
 	case j < 0:
 		k.broken = true
-		k.r.error(at(), node, "node.ambiguous", message.New("give the steps different ids and keys"),
+		k.r.Error(at(), node, "node.ambiguous", message.New("give the steps different ids and keys"),
 			"%s refers to %s, which is the id of one step and the key of another", linkWord(k.d, what), jsonvalue.Quote(name))
 		return 0, false
 	}
@@ -92,11 +93,11 @@ func (k *compiler) resolve(name string, at func() *tree, node, what string) (int
 
 // edges compiles the edges and adds each to its source step, in file order.
 func (k *compiler) edges(g *Graph) {
-	list := k.d.tree.get("edges")
+	list := k.d.tree.Get("edges")
 	fallback := make([]int, len(k.p.Nodes))         // position of a node's first fallback, plus one
 	same := make([]map[string]bool, len(k.p.Nodes)) // conditions of a node's edges
 	for i, e := range g.Edges {
-		t := list.items[i]
+		t := list.Items[i]
 		if strings.TrimSpace(e.From) == "" || strings.TrimSpace(e.To) == "" {
 			k.broken = true
 			continue // reported when it was read
@@ -104,7 +105,7 @@ func (k *compiler) edges(g *Graph) {
 		from, ok := k.edgeEnd(e.From, "from", t)
 		to, ok2 := k.edgeEnd(e.To, "to", t)
 		at := t
-		if v := t.get("condition"); v != nil {
+		if v := t.Get("condition"); v != nil {
 			at = v
 		}
 		cond, err := k.condition(e.Condition, walk.ParseCondition)
@@ -126,12 +127,12 @@ func (k *compiler) edges(g *Graph) {
 		text := strings.TrimSpace(e.Condition)
 		switch {
 		case cond.Fallback() && fallback[from] > 0:
-			k.r.warn(t, e.From, "edge.never_taken", message.New("give it a condition, or remove it"),
+			k.r.Warn(t, e.From, "edge.never_taken", message.New("give it a condition, or remove it"),
 				"this edge is never taken, because an earlier edge from %s always is", jsonvalue.Quote(e.From))
 		case cond.Fallback():
 			fallback[from] = i + 1
 		case same[from][text]:
-			k.r.warn(t, e.From, "edge.never_taken", message.New("change its condition, or remove it"),
+			k.r.Warn(t, e.From, "edge.never_taken", message.New("change its condition, or remove it"),
 				"this edge is never taken, because an earlier edge from %s has the same condition", jsonvalue.Quote(e.From))
 		default:
 			if same[from] == nil {
@@ -156,7 +157,7 @@ func checkEntered(k *compiler) {
 		}
 		if len(s.Needs) > 0 && n.Incoming > 0 {
 			k.broken = true
-			k.r.error(s.field("needs"), s.ID, "needs.with_edges", message.New("keep the edges that lead here, or needs"),
+			k.r.Error(s.field("needs"), s.ID, "needs.with_edges", message.New("keep the edges that lead here, or needs"),
 				"step %s has both incoming edges and needs", jsonvalue.Quote(s.ID))
 		}
 	}
@@ -164,33 +165,33 @@ func checkEntered(k *compiler) {
 
 // malformedEdge reports a condition that does not parse. A condition that begins with the name of a
 // step probably means output.<step>.
-func (k *compiler) malformedEdge(err error, at *tree, e Edge) {
+func (k *compiler) malformedEdge(err error, at *source.Tree, e Edge) {
 	text := strings.TrimSpace(e.Condition)
 	word := text
 	if i := strings.IndexAny(text, ". \t<>=!"); i >= 0 {
 		word = text[:i]
 	}
-	if _, ok := k.names[word]; ok && !k.r.full() {
+	if _, ok := k.names[word]; ok && !k.r.Full() {
 		suggestion := message.New("did you mean output.%s?", text)
 		if strings.ContainsAny(text, "<>&|") {
 			suggestion = message.New("did you mean expr: output.%s?", text)
 		}
-		k.r.error(at, e.From, "condition.malformed", suggestion, "condition: %s is not a value; the output of the step is output.%s",
+		k.r.Error(at, e.From, "condition.malformed", suggestion, "condition: %s is not a value; the output of the step is output.%s",
 			jsonvalue.Quote(word), word)
 		return
 	}
 	k.syntax(err, at, e.From, "condition")
 }
 
-func (k *compiler) edgeEnd(name, end string, t *tree) (int, bool) {
-	at := func() *tree { return t.get(end) }
+func (k *compiler) edgeEnd(name, end string, t *source.Tree) (int, bool) {
+	at := func() *source.Tree { return t.Get(end) }
 	if name == walk.EndName && end == "to" {
 		return walk.End, true
 	}
 	if _, known := k.names[name]; !known {
 		if advice := foreign.End(name, end == "from"); !advice.IsZero() {
 			k.broken = true
-			k.r.error(at(), "", unknownCode[end], advice, "%s refers to step %s, which does not exist", end, jsonvalue.Quote(name))
+			k.r.Error(at(), "", unknownCode[end], advice, "%s refers to step %s, which does not exist", end, jsonvalue.Quote(name))
 			return 0, false
 		}
 	}
@@ -200,11 +201,11 @@ func (k *compiler) edgeEnd(name, end string, t *tree) (int, bool) {
 // roots finds the steps at which tokens start.
 func (k *compiler) roots(start string) {
 	if start != "" {
-		at := func() *tree { return k.d.tree.get("start") }
+		at := func() *source.Tree { return k.d.tree.Get("start") }
 		if j, ok := k.resolve(start, at, "", "start"); ok {
 			if len(k.specs[j].Needs) > 0 {
 				k.broken = true
-				k.r.error(at(), start, "start.with_needs", message.New("start at a step without needs"), "the start step %s has needs",
+				k.r.Error(at(), start, "start.with_needs", message.New("start at a step without needs"), "the start step %s has needs",
 					jsonvalue.Quote(start))
 			}
 			k.p.Roots = []int{j}
@@ -230,22 +231,22 @@ func (k *compiler) roots(start string) {
 		// All steps depend on one another. The cycle is reported instead.
 	case len(candidates) == 0:
 		k.broken = !k.p.UsesNeeds
-		k.r.error(k.linksTree(), "", "graph.no_start", message.New("name the first step with start:"),
+		k.r.Error(k.linksTree(), "", "graph.no_start", message.New("name the first step with start:"),
 			"no start node found: every node has an incoming edge or needs (%s)", k.list(all))
 	case len(candidates) > 1 && k.d.Graph != nil && len(k.d.Graph.Edges) == 0:
 		k.p.UsesNeeds = true // independent steps
 	case len(candidates) > 1 && !k.p.UsesNeeds && k.d.Graph != nil:
 		k.broken = true
-		k.r.error(k.linksTree(), "", "graph.multiple_starts", message.New("name the first step with start:, or connect the others"),
+		k.r.Error(k.linksTree(), "", "graph.multiple_starts", message.New("name the first step with start:, or connect the others"),
 			"multiple start nodes found: %s", k.list(candidates))
 	}
 }
 
 // linksTree is the position of the nodes, for problems that concern all of them.
-func (k *compiler) linksTree() *tree {
-	for i, key := range k.d.tree.keys {
-		if key.text == "nodes" || key.text == "steps" {
-			return k.d.tree.keys[i]
+func (k *compiler) linksTree() *source.Tree {
+	for i, key := range k.d.tree.Keys {
+		if key.Text == "nodes" || key.Text == "steps" {
+			return k.d.tree.Keys[i]
 		}
 	}
 	return k.d.tree

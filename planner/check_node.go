@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/internal/foreign"
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
@@ -36,7 +37,7 @@ func (k *compiler) enter() {
 			continue
 		}
 		if _, twice := k.p.Index[s.ID]; twice {
-			k.r.error(at, s.ID, "node.id_duplicate", message.New("give each step a unique id"), "two steps have the id %s",
+			k.r.Error(at, s.ID, "node.id_duplicate", message.New("give each step a unique id"), "two steps have the id %s",
 				jsonvalue.Quote(s.ID))
 			k.broken = true
 			continue
@@ -44,7 +45,7 @@ func (k *compiler) enter() {
 			k.p.Index[s.ID] = i
 			lower := strings.ToLower(s.ID)
 			if other, same := folded[lower]; same {
-				k.r.warn(at, s.ID, "node.id_confusable", message.New("choose ids that differ in more than case"),
+				k.r.Warn(at, s.ID, "node.id_confusable", message.New("choose ids that differ in more than case"),
 					"the ids %s and %s differ only in case", jsonvalue.Quote(other), jsonvalue.Quote(s.ID))
 			}
 			folded[lower] = s.ID
@@ -59,7 +60,7 @@ func (k *compiler) enter() {
 	}
 }
 
-func (k *compiler) checkID(s *spec, at *tree) {
+func (k *compiler) checkID(s *spec, at *source.Tree) {
 	if s.ID == "" && s.step {
 		return // reported when it was read
 	}
@@ -68,10 +69,10 @@ func (k *compiler) checkID(s *spec, at *tree) {
 		if strings.Contains(s.ID, ".") {
 			suggestion = message.New("%s; the dot separates paths", suggestion)
 		}
-		k.r.error(at, s.ID, "node.id_invalid", suggestion, "invalid step id %s", jsonvalue.Quote(s.ID))
+		k.r.Error(at, s.ID, "node.id_invalid", suggestion, "invalid step id %s", jsonvalue.Quote(s.ID))
 	}
 	if slices.Contains(reserved, s.ID) {
-		k.r.error(at, s.ID, "node.id_reserved", message.New("choose another id"), "the id %s is reserved", jsonvalue.Quote(s.ID))
+		k.r.Error(at, s.ID, "node.id_reserved", message.New("choose another id"), "the id %s is reserved", jsonvalue.Quote(s.ID))
 	}
 }
 
@@ -90,7 +91,7 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 	switch n.Type {
 	case walk.TypeTool:
 		if n.Tool == "" {
-			k.r.error(s.tree, s.ID, "node.tool_missing", message.New("add tool: with the name of a tool"), "step %s names no tool",
+			k.r.Error(s.tree, s.ID, "node.tool_missing", message.New("add tool: with the name of a tool"), "step %s names no tool",
 				jsonvalue.Quote(s.ID))
 		} else {
 			k.tool(n, s)
@@ -98,11 +99,11 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeGenerator:
 		if k.c != nil && n.Agent != "" {
 			if _, ok := k.c.Agents[n.Agent]; !ok {
-				k.r.error(
+				k.r.Error(
 					s.field("agent"),
 					s.ID,
 					"node.agent_unknown",
-					k.r.suggest(
+					k.r.Suggest(
 						n.Agent,
 						func() []string { return keys(k.c.Agents) },
 						message.New("configure the agent"),
@@ -123,14 +124,14 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 		k.routerState(n, s)
 	}
 	if s.OnReject != "" && n.Type != walk.TypeApproval {
-		k.r.error(s.field("on_reject"), s.ID, "node.on_reject", message.New("write type: approval, or remove it"),
+		k.r.Error(s.field("on_reject"), s.ID, "node.on_reject", message.New("write type: approval, or remove it"),
 			"on_reject needs type: approval")
 	}
 	if n.Type != walk.TypePlan && s.Plan != "" {
-		k.r.error(s.field("plan"), s.ID, "node.plan", message.New("write %s", "type: plan"), "plan: needs type: plan")
+		k.r.Error(s.field("plan"), s.ID, "node.plan", message.New("write %s", "type: plan"), "plan: needs type: plan")
 	}
 	if n.Type != walk.TypePlan && len(s.Plans) > 0 {
-		k.r.error(s.field("plans"), s.ID, "node.plan", message.New("write %s", "type: plan"), "plans: needs type: plan")
+		k.r.Error(s.field("plans"), s.ID, "node.plan", message.New("write %s", "type: plan"), "plans: needs type: plan")
 	}
 	k.metadata(n, s)
 	k.unused(n, s)
@@ -142,8 +143,8 @@ func (k *compiler) metadata(n *walk.ProgramNode, s *spec) {
 	switch n.Type {
 	case walk.TypeTool, walk.TypeAgent, walk.TypeRouter, walk.TypeTools:
 		if p, ok := n.Metadata["permission"]; ok && !slices.Contains(permissions, p) {
-			k.r.error(s.field("metadata"), s.ID, "node.permission",
-				k.r.suggest(p, func() []string { return permissions }, message.New("write allow, ask, or deny")),
+			k.r.Error(s.field("metadata"), s.ID, "node.permission",
+				k.r.Suggest(p, func() []string { return permissions }, message.New("write allow, ask, or deny")),
 				"metadata.permission of step %s is %s; it must be allow, ask, or deny", jsonvalue.Quote(s.ID), jsonvalue.Quote(p))
 		}
 	case walk.TypeLLM:
@@ -153,11 +154,11 @@ func (k *compiler) metadata(n *walk.ProgramNode, s *spec) {
 		}
 		a, ok := k.c.Agents[cmp.Or(n.Agent, k.c.DefaultAgent)]
 		if ok && a.Models != nil && !slices.Contains(a.Models, model) {
-			k.r.error(
+			k.r.Error(
 				s.field("metadata"),
 				s.ID,
 				"node.model_unknown",
-				k.r.suggest(
+				k.r.Suggest(
 					model,
 					func() []string { return a.Models },
 					message.New("add it to the models of the provider in the configuration"),
@@ -178,7 +179,7 @@ func (k *compiler) unused(n *walk.ProgramNode, s *spec) {
 		return
 	}
 	warn := func(field string, suggestion message.Message) {
-		k.r.warn(s.field(field), s.ID, "node."+field+"_unused", suggestion, "a step of type %s ignores %s", s.Type, field)
+		k.r.Warn(s.field(field), s.ID, "node."+field+"_unused", suggestion, "a step of type %s ignores %s", s.Type, field)
 	}
 	if s.Tool != "" && n.Type != walk.TypeTool {
 		warn("tool", message.New("write %s", "type: tool"))
@@ -187,7 +188,7 @@ func (k *compiler) unused(n *walk.ProgramNode, s *spec) {
 		warn("agent", message.New("write %s", "type: agent"))
 	}
 	if len(s.Needs) > 0 && s.MaxVisits > 1 {
-		k.r.warn(s.field("max_visits"), s.ID, "node.max_visits_unused", message.New("remove it"), "a step with needs runs only once")
+		k.r.Warn(s.field("max_visits"), s.ID, "node.max_visits_unused", message.New("remove it"), "a step with needs runs only once")
 	}
 	if s.Timeout > 0 && (n.Type == walk.TypeWait || n.Type == walk.TypeApproval) {
 		warn("timeout", message.New("write timeout: in its input"))
@@ -199,7 +200,7 @@ func (k *compiler) unused(n *walk.ProgramNode, s *spec) {
 		warn("input", message.New("use type: set to output a value"))
 	}
 	if s.OutputSchema != nil && n.Type != walk.TypeAgent && n.Type != walk.TypeLLM {
-		k.r.warn(s.field("output_schema"), s.ID, "node.output_schema_unused", message.New("use it with the types agent and llm"),
+		k.r.Warn(s.field("output_schema"), s.ID, "node.output_schema_unused", message.New("use it with the types agent and llm"),
 			"output_schema has no effect on a step of type %s", n.Type)
 	}
 }
@@ -219,13 +220,13 @@ func (k *compiler) nodeType(n *walk.ProgramNode, s *spec) {
 	}
 	suggestion := foreign.Type(s.Type)
 	if suggestion.IsZero() {
-		suggestion = k.r.suggest(
+		suggestion = k.r.Suggest(
 			s.Type,
 			func() []string { return typeNames(k.c) },
 			message.New("see the list of types, or configure a tool with that name"),
 		)
 	}
-	k.r.error(s.field("type"), s.ID, "node.type_unknown", suggestion, "unknown step type %s", jsonvalue.Quote(s.Type))
+	k.r.Error(s.field("type"), s.ID, "node.type_unknown", suggestion, "unknown step type %s", jsonvalue.Quote(s.Type))
 }
 
 // tool checks that the tool exists, and that arguments without references match its schema.
@@ -235,13 +236,13 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 	}
 	info, ok := k.c.Tools[n.Tool]
 	if !ok {
-		k.r.error(s.field("tool"), s.ID, "node.tool_unknown",
-			k.r.suggest(n.Tool, func() []string { return keys(k.c.Tools) }, message.New("configure the tool")), "unknown tool %s",
+		k.r.Error(s.field("tool"), s.ID, "node.tool_unknown",
+			k.r.Suggest(n.Tool, func() []string { return keys(k.c.Tools) }, message.New("configure the tool")), "unknown tool %s",
 			jsonvalue.Quote(n.Tool))
 		return
 	}
 	if info.Denied != nil && info.Denied(walk.PlanOf(k.d.ID)) {
-		k.r.warn(s.field("tool"), s.ID, "node.tool_denied", message.New("ask an administrator to allow it under tools.permissions"),
+		k.r.Warn(s.field("tool"), s.ID, "node.tool_denied", message.New("ask an administrator to allow it under tools.permissions"),
 			"tool %s is denied to this plan, so the step will fail", jsonvalue.Quote(n.Tool))
 	}
 	args, literal := s.Input.(map[string]any)
@@ -257,7 +258,7 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 		return
 	}
 	for _, p := range schema.Validate(args) {
-		k.r.warn(s.field("input").at(p.Path), s.ID, "node.input_invalid", message.Message{}, "tool %s will reject this input: %s", n.Tool,
+		k.r.Warn(s.field("input").At(p.Path), s.ID, "node.input_invalid", message.Message{}, "tool %s will reject this input: %s", n.Tool,
 			p)
 	}
 }
@@ -277,14 +278,14 @@ func (k *compiler) secretUse(n *walk.ProgramNode, s *spec) {
 	for _, ref := range n.Input.References() {
 		k.p.Callback = k.p.Callback || ref.IsCallback()
 		if ref.IsCallback() && !granted {
-			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "callback.not_granted",
+			k.r.Error(k.insideText(s.field("input").At(ref.At), "${"+ref.Text), s.ID, "callback.not_granted",
 				message.New("put it into the arguments of a tool, such as the body of a request"),
 				"a step of type %s cannot use the callback address; only arguments of tools can", s.Type)
 			return
 		}
 		if ref.Secret() != "" && !granted {
-			k.r.error(
-				k.insideText(s.field("input").at(ref.At), "${"+ref.Text),
+			k.r.Error(
+				k.insideText(s.field("input").At(ref.At), "${"+ref.Text),
 				s.ID,
 				"secret.not_granted",
 				message.New(

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
@@ -14,7 +15,7 @@ import (
 func subPlan(k *compiler, n *walk.ProgramNode, s *spec) {
 	if !strings.Contains(s.Plan, "${") {
 		if len(s.Plans) > 0 {
-			k.r.error(s.field("plans"), s.ID, "node.plans", message.New("remove it, or compute the plan: plan: \"${…}\""),
+			k.r.Error(s.field("plans"), s.ID, "node.plans", message.New("remove it, or compute the plan: plan: \"${…}\""),
 				"step %s always runs the plan %s, so it needs no list", jsonvalue.Quote(s.ID), jsonvalue.Quote(s.Plan))
 			return
 		}
@@ -23,48 +24,48 @@ func subPlan(k *compiler, n *walk.ProgramNode, s *spec) {
 	}
 	t, err := walk.ParseTemplate(s.Plan, nil)
 	if e, ok := errors.AsType[*walk.TemplateError](err); ok {
-		k.r.error(k.column(s.field("plan"), e.Column), s.ID, "ref.malformed", e.Suggestion, "plan: %s", e.Localize())
+		k.r.Error(k.column(s.field("plan"), e.Column), s.ID, "ref.malformed", e.Suggestion, "plan: %s", e.Localize())
 		return
 	}
 	for _, ref := range t.References() {
 		if ref.Root == walk.RefSecret || ref.IsCallback() {
-			k.r.error(s.field("plan"), s.ID, "ref.malformed", message.New("refer to input, last, item, value, or output.<node>"),
+			k.r.Error(s.field("plan"), s.ID, "ref.malformed", message.New("refer to input, last, item, value, or output.<node>"),
 				"plan cannot use ${%s}", ref.Text)
 			return
 		}
 	}
 	if len(s.Plans) == 0 {
-		k.r.error(s.field("plan"), s.ID, "node.plans", message.New("list the plans that it can name: plans: [a, b]"),
+		k.r.Error(s.field("plan"), s.ID, "node.plans", message.New("list the plans that it can name: plans: [a, b]"),
 			"step %s computes the name of its plan, and has no list of plans", jsonvalue.Quote(s.ID))
 		return
 	}
 	n.Computed, n.Plans = t, s.Plans
 	for i, name := range s.Plans {
 		at := s.field("plans")
-		if i < len(at.items) {
-			at = at.items[i]
+		if i < len(at.Items) {
+			at = at.Items[i]
 		}
 		planName(k, n, s, name, at)
 	}
 }
 
 // planName checks one plan that a step runs: its name, and if the plan is stored, the input.
-func planName(k *compiler, n *walk.ProgramNode, s *spec, name string, at *tree) {
+func planName(k *compiler, n *walk.ProgramNode, s *spec, name string, at *source.Tree) {
 	key, version, versioned := strings.Cut(name, "@")
 	switch {
 	case key == "":
-		k.r.error(at, s.ID, "node.plan_missing", message.New("add plan: with the id of a plan, or id@version"),
+		k.r.Error(at, s.ID, "node.plan_missing", message.New("add plan: with the id of a plan, or id@version"),
 			"step %s names no plan", jsonvalue.Quote(s.ID))
 	case versioned && !validVersion(version):
-		k.r.error(at, s.ID, "node.plan_version", message.New("write it like billing@3"), "invalid plan version %s",
+		k.r.Error(at, s.ID, "node.plan_version", message.New("write it like billing@3"), "invalid plan version %s",
 			jsonvalue.Quote(version))
 	case key == k.d.ID && !versioned:
-		k.r.warn(at, s.ID, "subplan.recursion", message.New("add a condition that ends it; at most 8 levels run"),
+		k.r.Warn(at, s.ID, "subplan.recursion", message.New("add a condition that ends it; at most 8 levels run"),
 			"the plan runs itself")
 	case k.c != nil && k.c.Plan != nil:
 		info, ok := k.c.Plan(name)
 		if !ok {
-			k.r.warn(at, s.ID, "subplan.unknown", message.New("store it before a run starts"), "the plan %s is not stored",
+			k.r.Warn(at, s.ID, "subplan.unknown", message.New("store it before a run starts"), "the plan %s is not stored",
 				jsonvalue.Quote(name))
 			return
 		}
@@ -82,6 +83,6 @@ func planInput(k *compiler, n *walk.ProgramNode, s *spec, name string, info Plan
 		return // the other plan has this problem
 	}
 	for _, p := range schema.Validate(s.Input) {
-		k.r.warn(s.field("input").at(p.Path), s.ID, "node.input_invalid", message.Message{}, "plan %s will reject this input: %s", name, p)
+		k.r.Warn(s.field("input").At(p.Path), s.ID, "node.input_invalid", message.Message{}, "plan %s will reject this input: %s", name, p)
 	}
 }

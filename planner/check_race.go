@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -10,22 +11,22 @@ import (
 
 // enterRace makes the steps of a race the needs of its step.
 func enterRace(k *compiler, s *spec) {
-	at := s.tree.get("race")
+	at := s.tree.Get("race")
 	if at == nil {
 		return
 	}
-	report := func(at *tree, advice message.Message, format string, args ...any) {
+	report := func(at *source.Tree, advice message.Message, format string, args ...any) {
 		k.broken = true
-		k.r.error(at, s.ID, "race.form", advice, format, args...)
+		k.r.Error(at, s.ID, "race.form", advice, format, args...)
 	}
 	switch {
 	case len(s.Needs) > 0:
-		report(s.tree.get("needs"), message.New("keep one of them"), "step %s has needs and a race", jsonvalue.Quote(s.ID))
+		report(s.tree.Get("needs"), message.New("keep one of them"), "step %s has needs and a race", jsonvalue.Quote(s.ID))
 	case s.When != "" || s.After != "":
-		report(s.tree.get("when"), message.New("write it on a step that needs this one"), "a race cannot have a when")
+		report(s.tree.Get("when"), message.New("write it on a step that needs this one"), "a race cannot have a when")
 	case s.finally:
 		report(at, message.New("write needs: instead"), "a finally step cannot be a race")
-	case len(s.Race) == 0 && at.kind != treeList: // reported already
+	case len(s.Race) == 0 && at.Kind != source.List: // reported already
 		k.broken = true
 		return
 	case len(s.Race) < 2:
@@ -43,7 +44,7 @@ func checkRaces(k *compiler) {
 		for _, j := range k.p.Nodes[i].Needs {
 			if why, advice := unfitForRace(k, j); !why.IsZero() {
 				k.broken = true
-				k.r.error(k.specs[j].tree, k.specs[j].ID, "race.step", advice, "step %s cannot take part in a race: %s",
+				k.r.Error(k.specs[j].tree, k.specs[j].ID, "race.step", advice, "step %s cannot take part in a race: %s",
 					jsonvalue.Quote(k.specs[j].ID), why)
 			}
 		}

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -12,7 +13,7 @@ import (
 type read struct {
 	reader int
 	name   string
-	at     func() *tree
+	at     func() *source.Tree
 	in     readIn
 	text   string // of the reference or condition
 	// outgoing: on an edge out of the reading step, or in its undo. Its own output is visible, too.
@@ -53,7 +54,7 @@ func (k analyzer) eachRead(f func(read)) {
 		if n.Input != nil {
 			for _, ref := range n.Input.References() {
 				if ref.Node() != "" {
-					at := func() *tree { return k.insideText(s.field("input").at(ref.At), "${"+ref.Text) }
+					at := func() *source.Tree { return k.insideText(s.field("input").At(ref.At), "${"+ref.Text) }
 					f(read{reader: i, name: ref.Node(), at: at, in: inReference, text: ref.Text, status: ref.Root == walk.RefStatus,
 						optional: ref.HasDefault()})
 				}
@@ -62,7 +63,7 @@ func (k analyzer) eachRead(f func(read)) {
 		if n.Computed != nil {
 			for _, ref := range n.Computed.References() {
 				if ref.Node() != "" {
-					at := func() *tree { return k.insideText(s.field("plan"), "${"+ref.Text) }
+					at := func() *source.Tree { return k.insideText(s.field("plan"), "${"+ref.Text) }
 					f(read{reader: i, name: ref.Node(), at: at, in: inReference, text: ref.Text, status: ref.Root == walk.RefStatus,
 						optional: ref.HasDefault()})
 				}
@@ -71,13 +72,13 @@ func (k analyzer) eachRead(f func(read)) {
 		if n.Undo != nil && n.Undo.Input != nil {
 			for _, ref := range n.Undo.Input.References() {
 				if ref.Node() != "" {
-					at := func() *tree { return k.insideText(s.undo.field("input").at(ref.At), "${"+ref.Text) }
+					at := func() *source.Tree { return k.insideText(s.undo.field("input").At(ref.At), "${"+ref.Text) }
 					f(read{reader: i, name: ref.Node(), at: at, in: inReference, text: ref.Text, status: ref.Root == walk.RefStatus,
 						optional: ref.HasDefault(), outgoing: true})
 				}
 			}
 		}
-		inList := func() *tree { return s.field("foreach") }
+		inList := func() *source.Tree { return s.field("foreach") }
 		for _, ref := range n.Foreach.References() {
 			if ref.Node() != "" {
 				f(read{reader: i, name: ref.Node(), at: inList, in: inForeach, status: ref.Root == walk.RefStatus,
@@ -91,9 +92,9 @@ func (k analyzer) eachRead(f func(read)) {
 		for _, name := range n.Foreach.Statuses() {
 			f(read{reader: i, name: name, at: inList, in: inForeach, status: true})
 		}
-		k.eachConditionRead(n.WhenCond, read{reader: i, at: func() *tree { return s.field("when") }}, f)
+		k.eachConditionRead(n.WhenCond, read{reader: i, at: func() *source.Tree { return s.field("when") }}, f)
 		for _, e := range n.Out {
-			at := func() *tree { return k.d.tree.get("edges").items[e.Position].get("condition") }
+			at := func() *source.Tree { return k.d.tree.Get("edges").Items[e.Position].Get("condition") }
 			k.eachConditionRead(e.Cond, read{reader: i, at: at, outgoing: true}, f)
 		}
 	}
@@ -124,7 +125,7 @@ func (k analyzer) kept() []bool {
 			keep[j] = true
 		}
 	})
-	k.resultReads(func(name string, _ *tree, status bool) {
+	k.resultReads(func(name string, _ *source.Tree, status bool) {
 		if j, ok := k.p.Index[name]; ok && !status {
 			keep[j] = true
 		}
@@ -165,20 +166,20 @@ func nullOnFailure(n *walk.ProgramNode) bool {
 func (k analyzer) report(r read, code string, suggestion message.Message, format string, args ...any) {
 	if r.plain {
 		k.warn(r, code, suggestion, format, args...)
-	} else if k.r.full() {
+	} else if k.r.Full() {
 		k.r.errors++
 	} else {
-		k.r.error(r.at(), k.specs[r.reader].ID, code, suggestion, format, args...)
+		k.r.Error(r.at(), k.specs[r.reader].ID, code, suggestion, format, args...)
 	}
 }
 
 // warn computes the position only for warnings that are listed.
 func (k analyzer) warn(r read, code string, suggestion message.Message, format string, args ...any) {
-	var at *tree
+	var at *source.Tree
 	if k.r.warnings < maxWarnings {
 		at = r.at()
 	}
-	k.r.warn(at, k.specs[r.reader].ID, code, suggestion, format, args...)
+	k.r.Warn(at, k.specs[r.reader].ID, code, suggestion, format, args...)
 }
 
 // known finds the step that is read, or reports that it does not exist.
@@ -186,8 +187,8 @@ func (k analyzer) known(r read) (int, bool) {
 	j, ok := k.p.Index[r.name]
 	if !ok {
 		suggestion := message.Message{}
-		if (!r.plain || k.r.warnings < maxWarnings) && !k.r.full() {
-			suggestion = k.r.suggest(r.name, k.nodeNames, message.New("add the step, or correct the name"))
+		if (!r.plain || k.r.warnings < maxWarnings) && !k.r.Full() {
+			suggestion = k.r.Suggest(r.name, k.nodeNames, message.New("add the step, or correct the name"))
 			if advice := blockAdvice(k.d, r.name); !advice.IsZero() {
 				suggestion = advice
 			}

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -10,7 +11,7 @@ import (
 // step, unless the step has on_reject: continue.
 func (k analyzer) rejections() {
 	if k.d.Graph != nil {
-		list := k.d.tree.get("edges")
+		list := k.d.tree.Get("edges")
 		for i := range k.p.Nodes {
 			n := &k.p.Nodes[i]
 			if n.Type != walk.TypeApproval || n.OnReject == walk.OnRejectContinue {
@@ -24,11 +25,11 @@ func (k analyzer) rejections() {
 				if e.Rule {
 					continue
 				}
-				t := list.items[e.Position]
-				if v := t.get("condition"); v != nil {
+				t := list.Items[e.Position]
+				if v := t.Get("condition"); v != nil {
 					t = v
 				}
-				named := t.kind == treeString && e.Cond.Fallback() && t.text != "" && !choosing(k.specs[i].Input)
+				named := t.Kind == source.String && e.Cond.Fallback() && t.Text != "" && !choosing(k.specs[i].Input)
 				switch {
 				case named || e.Cond.Fallback() && decided:
 					k.neverRejected(t, n.ID, "a rejection does not take this edge, because it fails step %s", jsonvalue.Quote(n.ID))
@@ -71,8 +72,8 @@ func choosing(input any) bool {
 	return err == nil && ways > 1
 }
 
-func (k analyzer) neverRejected(at *tree, node, format string, args ...any) {
-	k.r.error(
+func (k analyzer) neverRejected(at *source.Tree, node, format string, args ...any) {
+	k.r.Error(
 		at,
 		node,
 		"approval.rejection",

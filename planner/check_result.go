@@ -3,6 +3,7 @@ package planner
 import (
 	"errors"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -13,19 +14,19 @@ func compileResult(k *compiler, v any) {
 	if v == nil {
 		return
 	}
-	at := k.d.tree.get("result")
+	at := k.d.tree.Get("result")
 	t, err := walk.ParseTemplate(v, nil)
 	if err != nil {
 		text, suggestion := message.Verbatim(err.Error()), message.Message{}
 		if e, ok := errors.AsType[*walk.TemplateError](err); ok {
-			at, text, suggestion = k.column(at.at(e.At), e.Column), e.Localize(), e.Suggestion
+			at, text, suggestion = k.column(at.At(e.At), e.Column), e.Localize(), e.Suggestion
 		}
-		k.r.error(at, "", "ref.malformed", suggestion, "result: %s", text)
+		k.r.Error(at, "", "ref.malformed", suggestion, "result: %s", text)
 		return
 	}
 	for _, ref := range t.References() {
 		if usesItem(ref.Reference) && !k.p.Each || ref.Root == walk.RefSecret || ref.IsCallback() {
-			k.r.error(at.at(ref.At), "", "ref.malformed",
+			k.r.Error(at.At(ref.At), "", "ref.malformed",
 				message.New("refer to input, last, memory, value, status.<node>, or output.<node>"),
 				"the result cannot use ${%s}", ref.Text)
 			return
@@ -35,27 +36,27 @@ func compileResult(k *compiler, v any) {
 }
 
 // resultReads lists the steps whose outputs the plan's result reads.
-func (k analyzer) resultReads(f func(name string, at *tree, status bool)) {
+func (k analyzer) resultReads(f func(name string, at *source.Tree, status bool)) {
 	if k.p.Result == nil {
 		return
 	}
 	for _, ref := range k.p.Result.References() {
 		if ref.Node() != "" {
-			f(ref.Node(), k.insideText(k.d.tree.get("result").at(ref.At), "${"+ref.Text), ref.Root == walk.RefStatus)
+			f(ref.Node(), k.insideText(k.d.tree.Get("result").At(ref.At), "${"+ref.Text), ref.Root == walk.RefStatus)
 		}
 	}
 }
 
 // unknownResults reports names in the plan's result that no step has.
 func (k analyzer) unknownResults() {
-	k.resultReads(func(name string, at *tree, _ bool) {
+	k.resultReads(func(name string, at *source.Tree, _ bool) {
 		i, ok := k.p.Index[name]
 		if ok && k.p.Nodes[i].Finally {
-			k.r.error(at, "", "ref.not_ancestor", message.New("name a step under nodes"),
+			k.r.Error(at, "", "ref.not_ancestor", message.New("name a step under nodes"),
 				"the result refers to the finally step %s, which runs after the result is known", jsonvalue.Quote(name))
 		}
 		if !ok {
-			k.r.error(at, "", "ref.node_unknown", k.r.suggest(name, k.nodeNames, message.New("add the step, or correct the name")),
+			k.r.Error(at, "", "ref.node_unknown", k.r.Suggest(name, k.nodeNames, message.New("add the step, or correct the name")),
 				"the result refers to step %s, which does not exist", jsonvalue.Quote(name))
 		}
 	})
@@ -71,7 +72,7 @@ func checkFailInput(r *reporter, s *spec) {
 		ok = ok && (name == "code" || name == "message")
 	}
 	if !ok {
-		r.error(s.field("input"), s.ID, "node.fail_input", message.New("write input: {code: out_of_stock, message: …}"),
+		r.Error(s.field("input"), s.ID, "node.fail_input", message.New("write input: {code: out_of_stock, message: …}"),
 			"invalid input of step %s, which has the type fail", jsonvalue.Quote(s.ID))
 	}
 }

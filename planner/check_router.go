@@ -21,7 +21,7 @@ func (k *compiler) routerState(n *walk.ProgramNode, s *spec) {
 		}
 	}
 	if problem := CheckRouterState(literal); !problem.IsZero() {
-		k.r.error(s.field("input"), s.ID, "node.state", message.New("pass messages: a list of {role, content}"),
+		k.r.Error(s.field("input"), s.ID, "node.state", message.New("pass messages: a list of {role, content}"),
 			"invalid state for a step of type %s: %s", n.Type, problem)
 	}
 }

@@ -16,7 +16,7 @@ func (k analyzer) shapes() {
 	for i := range k.p.Nodes {
 		n, s := &k.p.Nodes[i], &k.specs[i]
 		if len(n.Needs) > 1 && n.When != walk.WhenFirst && n.Input == nil && s.Input == nil && n.Foreach == nil && usesInput(n) {
-			k.r.warn(s.field("needs"), s.ID, "input.object",
+			k.r.Warn(s.field("needs"), s.ID, "input.object",
 				message.New("write input:, for example input: ${output.%s}", k.name(n.Needs[0])),
 				"step %s has no input, so it gets an object with the outputs of the %d steps that it needs", jsonvalue.Quote(s.ID),
 				len(n.Needs))
@@ -26,7 +26,7 @@ func (k analyzer) shapes() {
 		}
 	}
 	if len(last) > 1 && k.p.UsesNeeds && k.d.Graph.Result == nil {
-		k.r.warn(k.linksTree(), "", "result.object", message.New("write result:, for example result: ${output.%s}", k.name(last[0])),
+		k.r.Warn(k.linksTree(), "", "result.object", message.New("write result:, for example result: ${output.%s}", k.name(last[0])),
 			"the output of a run is an object with the outputs of %d steps: %s", len(last), k.list(last))
 	}
 }

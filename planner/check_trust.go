@@ -100,7 +100,7 @@ func (k analyzer) ruleOfTwo() {
 			from = message.New("the output of step %s, which may be untrusted input", jsonvalue.Quote(n.ID))
 		}
 		if !f.Undo {
-			k.r.warn(at, s.ID, "plan.rule_of_two", advice,
+			k.r.Warn(at, s.ID, "plan.rule_of_two", advice,
 				"%s may change other systems after reading %s, in a run with private data (%s), and no approval comes first",
 				step, from, f.Private)
 			continue
@@ -108,7 +108,7 @@ func (k analyzer) ruleOfTwo() {
 		if inside {
 			at = s.undo.tree
 		}
-		k.r.warn(at, s.ID, "plan.rule_of_two", message.New("remove the reference, or set the permission of its tool to ask"),
+		k.r.Warn(at, s.ID, "plan.rule_of_two", message.New("remove the reference, or set the permission of its tool to ask"),
 			"the undo of %s may change other systems after reading %s, in a run with private data (%s)", step, from, f.Private)
 	}
 }

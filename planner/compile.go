@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonschema"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
@@ -24,9 +25,9 @@ var defaultStepRetry = Retry{MaxAttempts: 3, Backoff: walk.Backoff{List: []time.
 type spec struct {
 	Node
 	key  string
-	tree *tree
+	tree *source.Tree
 	// keyTree is the position of the key; nil for a step of a step plan.
-	keyTree *tree
+	keyTree *source.Tree
 	// names maps field names of the graph language to the field names of the document.
 	names map[string]string
 
@@ -42,12 +43,12 @@ type spec struct {
 }
 
 // field is the position of a field of the node, or of the node if it does not have the field.
-func (s *spec) field(name string) *tree {
-	if v := s.tree.get(cmp.Or(s.names[name], name)); v != nil {
+func (s *spec) field(name string) *source.Tree {
+	if v := s.tree.Get(cmp.Or(s.names[name], name)); v != nil {
 		return v
 	}
-	if name == "input" && s.tree.get("wait") != nil {
-		return s.tree.get("wait")
+	if name == "input" && s.tree.Get("wait") != nil {
+		return s.tree.Get("wait")
 	}
 	return s.tree
 }
@@ -107,7 +108,7 @@ func compileDocument(d *Document, c *Catalog, first bool, r *reporter) *compiler
 		compileRunSettings(k, s.RunSettings)
 		k.stepSpecs(s)
 	}
-	k.schema(k.p.InputSchema, d.tree.get("input"), "")
+	k.schema(k.p.InputSchema, d.tree.Get("input"), "")
 	k.enter()
 	k.nodes(defaults)
 	k.needs()
@@ -129,15 +130,15 @@ func compileDocument(d *Document, c *Catalog, first bool, r *reporter) *compiler
 }
 
 func (k *compiler) graphSpecs(g *Graph) {
-	nodes := k.d.tree.get("nodes")
+	nodes := k.d.tree.Get("nodes")
 	k.specs = make([]spec, len(g.order))
 	for i, key := range g.order {
-		k.specs[i] = spec{Node: g.Nodes[key], key: key, tree: nodes.items[i], keyTree: nodes.keys[i]}
+		k.specs[i] = spec{Node: g.Nodes[key], key: key, tree: nodes.Items[i], keyTree: nodes.Keys[i]}
 		enterNode(k, &k.specs[i])
 	}
 	for i, key := range g.finallyOrder {
-		t := k.d.tree.get("finally")
-		k.specs = append(k.specs, spec{Node: g.Finally[key], key: key, tree: t.items[i], keyTree: t.keys[i], finally: true})
+		t := k.d.tree.Get("finally")
+		k.specs = append(k.specs, spec{Node: g.Finally[key], key: key, tree: t.Items[i], keyTree: t.Keys[i], finally: true})
 		enterNode(k, &k.specs[len(k.specs)-1])
 	}
 }
@@ -222,9 +223,9 @@ func (k *compiler) template(n *walk.ProgramNode, s *spec) {
 	if err != nil {
 		at, text, suggestion := s.field("input"), message.Verbatim(err.Error()), message.Message{}
 		if e, ok := errors.AsType[*walk.TemplateError](err); ok {
-			at, text, suggestion = k.column(at.at(e.At), e.Column), e.Localize(), e.Suggestion
+			at, text, suggestion = k.column(at.At(e.At), e.Column), e.Localize(), e.Suggestion
 		}
-		k.r.error(at, s.ID, "ref.malformed", suggestion, "%s", text)
+		k.r.Error(at, s.ID, "ref.malformed", suggestion, "%s", text)
 		return
 	}
 	n.Input = t
@@ -244,7 +245,7 @@ func (k *compiler) condition(text string, parse func(string) (*walk.Condition, e
 }
 
 // schema checks a JSON Schema of the document.
-func (k *compiler) schema(v any, at *tree, node string) {
+func (k *compiler) schema(v any, at *source.Tree, node string) {
 	if v == nil || !k.first {
 		return
 	}
@@ -260,21 +261,21 @@ func (k *compiler) schema(v any, at *tree, node string) {
 	case err == nil:
 		k.d.schemas[string(key)] = true
 	case !ok:
-		k.r.error(at, node, "schema.invalid", message.Message{}, "invalid JSON Schema: %s", err)
+		k.r.Error(at, node, "schema.invalid", message.Message{}, "invalid JSON Schema: %s", err)
 	default:
 		for _, p := range e.Problems {
-			k.r.error(at.at(p.Path), node, "schema.invalid", message.Message{}, "invalid JSON Schema: %s", p)
+			k.r.Error(at.At(p.Path), node, "schema.invalid", message.Message{}, "invalid JSON Schema: %s", p)
 		}
 	}
 }
 
-func (k *compiler) syntax(err error, at *tree, node, what string) {
+func (k *compiler) syntax(err error, at *source.Tree, node, what string) {
 	e, ok := errors.AsType[*walk.SyntaxError](err)
 	if !ok {
-		k.r.error(at, node, "condition.malformed", message.Message{}, "%s: %s", what, err)
+		k.r.Error(at, node, "condition.malformed", message.Message{}, "%s: %s", what, err)
 		return
 	}
-	k.r.error(k.column(at, e.Column), node, "condition.malformed", e.Suggestion, "%s: %s", what, e.Message)
+	k.r.Error(k.column(at, e.Column), node, "condition.malformed", e.Suggestion, "%s: %s", what, e.Message)
 }
 
 // name is a node's id for a message.

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -31,7 +32,7 @@ var taskNames = map[string]string{
 // stepSpecs converts steps to nodes with needs. If no step has dependencies, they run one after the
 // other, by order, or else in the order of the document.
 func (k *compiler) stepSpecs(s *StepPlan) {
-	list := k.d.tree.get("steps")
+	list := k.d.tree.Get("steps")
 	order := make([]int, len(s.Steps))
 	k.p.Sequential = true
 	for i, st := range s.Steps {
@@ -52,15 +53,15 @@ func (k *compiler) stepSpecs(s *StepPlan) {
 			}
 			before = st.ID
 		}
-		stepSpec(k, st, list.items[i], needs, false)
+		stepSpec(k, st, list.Items[i], needs, false)
 	}
 	for i, st := range s.Finally { // in a plan without dependencies, too, they start at once
-		stepSpec(k, st, k.d.tree.get("finally").items[i], st.Dependencies, true)
+		stepSpec(k, st, k.d.tree.Get("finally").Items[i], st.Dependencies, true)
 	}
 }
 
 // stepSpec adds one step.
-func stepSpec(k *compiler, st Step, t *tree, needs []string, finally bool) {
+func stepSpec(k *compiler, st Step, t *source.Tree, needs []string, finally bool) {
 	sp := spec{Node: Node{ID: st.ID, Needs: needs, Timeout: st.Timeout, OnError: st.OnError, OnReject: st.OnReject,
 		ErrorRules: st.ErrorRules, OutputSchema: st.OutputSchema}, key: st.ID, tree: t, names: stepNames, skill: st.SkillID,
 		task: st.Task, expected: st.ExpectedOutput, order: st.Order, step: true, finally: finally}
@@ -86,7 +87,7 @@ func (k *compiler) lateDependencies(s *StepPlan) {
 	for i, st := range s.Steps {
 		for _, d := range st.Dependencies {
 			if before, ok := orders[d]; ok && d != st.ID && before > st.Order {
-				k.r.warn(k.d.tree.get("steps").items[i].get("order"), st.ID, "step.order",
+				k.r.Warn(k.d.tree.Get("steps").Items[i].Get("order"), st.ID, "step.order",
 					message.New("give it a higher order than the steps that it depends on"),
 					"step %s has order %d, but depends on %s, which has order %d; dependencies decide", jsonvalue.Quote(st.ID), st.Order,
 					jsonvalue.Quote(d), before)
@@ -141,12 +142,12 @@ func (k *compiler) stepAction(sp *spec, st Step) {
 			given++
 		}
 	}
-	if sp.tree.kind != treeMap {
+	if sp.tree.Kind != source.Map {
 		return // reported when it was read
 	}
-	if given != 1 && sp.tree.get("use") == nil {
+	if given != 1 && sp.tree.Get("use") == nil {
 		count := map[int]message.Message{0: message.New("none"), 2: message.New("two"), 3: message.New("all three")}[given]
-		k.r.error(sp.tree, st.ID, "step.action", message.New("name exactly one of them"), "step %s has %s of skillId, agentId, and tool",
+		k.r.Error(sp.tree, st.ID, "step.action", message.New("name exactly one of them"), "step %s has %s of skillId, agentId, and tool",
 			jsonvalue.Quote(st.ID), count)
 	}
 	switch {
@@ -171,11 +172,11 @@ func (k *compiler) skill(sp *spec, id string) {
 	skill, ok := k.c.Skills[id]
 	if !ok {
 		if _, isTool := k.c.Tools[id]; !isTool {
-			k.r.error(
-				sp.tree.get("skillId"),
+			k.r.Error(
+				sp.tree.Get("skillId"),
 				sp.ID,
 				"step.skill_unknown",
-				k.r.suggest(
+				k.r.Suggest(
 					id,
 					func() []string { return keys(k.c.Skills) },
 					message.New("configure the skill"),

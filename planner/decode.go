@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/planner/internal/foreign"
+	"github.com/kairosd/kairosd/planner/internal/source"
+	"github.com/kairosd/kairosd/planner/internal/variants"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/suggest"
@@ -16,7 +18,7 @@ import (
 
 // object reads the fields of one map of a document and records which keys it has read.
 type object struct {
-	t    *tree
+	t    *source.Tree
 	r    *reporter
 	node string   // the node or step that problems belong to
 	what string   // for messages: "node", "edge", …
@@ -42,20 +44,20 @@ var objectForm = map[string]message.Message{
 	), "backoff": message.New("write [1s, 5s] or {initial: 1s, factor: 2}"), "condition": message.New("write %s", "{type: success}"),
 }
 
-func newObject(t *tree, r *reporter, what, node string) *object {
+func newObject(t *source.Tree, r *reporter, what, node string) *object {
 	o := &object{t: t, r: r, what: what, node: node, read: make([]string, 0, 24)}
-	if t.kind != treeMap {
-		r.error(t, node, "field.type", objectForm[what], "%s must be an object, not %s", article(what), t.kind)
-		o.t, o.bad = &tree{kind: treeMap, line: t.line, column: t.column}, true
+	if t.Kind != source.Map {
+		r.Error(t, node, "field.type", objectForm[what], "%s must be an object, not %s", article(what), t.Kind)
+		o.t, o.bad = &source.Tree{Kind: source.Map, Line: t.Line, Column: t.Column}, true
 	}
 	return o
 }
 
 // field returns a key's value; nil when it is absent or null.
-func (o *object) field(key string) *tree {
+func (o *object) field(key string) *source.Tree {
 	o.read = append(o.read, key)
-	v := o.t.get(key)
-	if v == nil || v.kind == treeNull {
+	v := o.t.Get(key)
+	if v == nil || v.Kind == source.Null {
 		return nil
 	}
 	return v
@@ -77,9 +79,9 @@ var links = map[string]bool{
 	"dependencies": true,
 }
 
-func (o *object) wrong(v *tree, key string, want message.Message) {
+func (o *object) wrong(v *source.Tree, key string, want message.Message) {
 	o.r.broken = o.r.broken || links[key]
-	o.r.error(v, o.node, "field.type", message.Message{}, "%s of %s must be %s, not %s", key, article(o.what), want, v.kind)
+	o.r.Error(v, o.node, "field.type", message.Message{}, "%s of %s must be %s, not %s", key, article(o.what), want, v.Kind)
 }
 
 // article is the name of an object with its article.
@@ -104,14 +106,14 @@ func (o *object) text(key string) string {
 	if v == nil {
 		return ""
 	}
-	if v.kind != treeString {
+	if v.Kind != source.String {
 		o.wrong(v, key, message.New("text"))
-		if (v.kind == treeNumber || v.kind == treeBool) && !o.r.full() {
-			o.r.problems[len(o.r.problems)-1].Suggestion = message.New("quote it: %q", v.text)
+		if (v.Kind == source.Number || v.Kind == source.Bool) && !o.r.Full() {
+			o.r.problems[len(o.r.problems)-1].Suggestion = message.New("quote it: %q", v.Text)
 		}
 		return ""
 	}
-	return v.text
+	return v.Text
 }
 
 func (o *object) boolean(key string) bool {
@@ -119,16 +121,16 @@ func (o *object) boolean(key string) bool {
 	if v == nil {
 		return false
 	}
-	if v.kind != treeBool {
+	if v.Kind != source.Bool {
 		o.wrong(v, key, message.New("true or false"))
 	}
-	return v.text == "true"
+	return v.Text == "true"
 }
 
 // given is a boolean, or nil if there is none.
 func (o *object) given(key string) *bool {
 	b := o.boolean(key)
-	if v := o.t.get(key); v == nil || v.kind == treeNull {
+	if v := o.t.Get(key); v == nil || v.Kind == source.Null {
 		return nil
 	}
 	return &b
@@ -139,13 +141,13 @@ func (o *object) integer(key string, least, most int64) int64 {
 	if v == nil {
 		return 0
 	}
-	if v.kind != treeNumber {
+	if v.Kind != source.Number {
 		o.wrong(v, key, message.New("a whole number"))
 		return 0
 	}
-	n, err := strconv.ParseInt(jsonvalue.PlainNumber(v.text), 10, 64)
+	n, err := strconv.ParseInt(jsonvalue.PlainNumber(v.Text), 10, 64)
 	if err != nil || n < least || n > most {
-		o.r.error(v, o.node, "field.range", message.Message{}, "%s must be a whole number from %d to %d", key, least, most)
+		o.r.Error(v, o.node, "field.range", message.Message{}, "%s must be a whole number from %d to %d", key, least, most)
 		return 0
 	}
 	return n
@@ -156,13 +158,13 @@ func (o *object) number(key string, least float64) float64 {
 	if v == nil {
 		return 0
 	}
-	if v.kind != treeNumber {
+	if v.Kind != source.Number {
 		o.wrong(v, key, message.New("a number"))
 		return 0
 	}
-	f, err := strconv.ParseFloat(v.text, 64)
+	f, err := strconv.ParseFloat(v.Text, 64)
 	if err != nil || f < least || math.IsInf(f, 0) {
-		o.r.error(v, o.node, "field.range", message.Message{}, "%s must be at least %v", key, least)
+		o.r.Error(v, o.node, "field.range", message.Message{}, "%s must be at least %v", key, least)
 		return 0
 	}
 	return f
@@ -179,52 +181,52 @@ func (o *object) duration(key string) walk.Duration {
 	return walk.Duration(o.parseDuration(v, key, false))
 }
 
-func (o *object) parseDuration(v *tree, key string, zero bool) time.Duration {
+func (o *object) parseDuration(v *source.Tree, key string, zero bool) time.Duration {
 	advice := message.New("write it like 250ms, 30s, or 1h30m")
-	if v.kind != treeString {
-		if v.kind == treeNumber && v.text == "0" && zero {
+	if v.Kind != source.String {
+		if v.Kind == source.Number && v.Text == "0" && zero {
 			return 0
 		}
-		o.r.error(v, o.node, "duration.invalid", advice, "%s must be a duration, not %s", key, v.kind)
+		o.r.Error(v, o.node, "duration.invalid", advice, "%s must be a duration, not %s", key, v.Kind)
 		return 0
 	}
-	d, err := walk.ParseDuration(v.text)
+	d, err := walk.ParseDuration(v.Text)
 	if err != nil {
-		o.r.error(v, o.node, "duration.invalid", advice, "%s: invalid duration %s", key, jsonvalue.Quote(v.text))
+		o.r.Error(v, o.node, "duration.invalid", advice, "%s: invalid duration %s", key, jsonvalue.Quote(v.Text))
 		return 0
 	}
 	if d < 0 || d == 0 && !zero || d > maxDuration {
-		o.r.error(v, o.node, "duration.range", message.Message{}, "%s must be more than 0 and at most 87600h", key)
+		o.r.Error(v, o.node, "duration.range", message.Message{}, "%s must be more than 0 and at most 87600h", key)
 		return 0
 	}
 	return d
 }
 
 // list returns the elements of a list field.
-func (o *object) list(key string) []*tree {
+func (o *object) list(key string) []*source.Tree {
 	v := o.field(key)
 	if v == nil {
 		return nil
 	}
-	if v.kind != treeList {
+	if v.Kind != source.List {
 		o.wrong(v, key, message.New("a list"))
-		if v.kind == treeString && !o.r.full() {
-			o.r.problems[len(o.r.problems)-1].Suggestion = message.New("write [%s]", v.text)
+		if v.Kind == source.String && !o.r.Full() {
+			o.r.problems[len(o.r.problems)-1].Suggestion = message.New("write [%s]", v.Text)
 		}
 		return nil
 	}
-	return v.items
+	return v.Items
 }
 
 func (o *object) texts(key string) []string {
 	var out []string
 	for _, e := range o.list(key) {
-		if e.kind != treeString {
+		if e.Kind != source.String {
 			o.r.broken = o.r.broken || links[key]
-			o.r.error(e, o.node, "field.type", message.New("quote it if it is text"), "%s must contain only text, not %s", key, e.kind)
+			o.r.Error(e, o.node, "field.type", message.New("quote it if it is text"), "%s must contain only text, not %s", key, e.Kind)
 			continue
 		}
-		out = append(out, e.text)
+		out = append(out, e.Text)
 	}
 	return out
 }
@@ -235,18 +237,18 @@ func (o *object) strings(key string) map[string]string {
 	if v == nil {
 		return nil
 	}
-	if v.kind != treeMap {
+	if v.Kind != source.Map {
 		o.wrong(v, key, message.New("an object"))
 		return nil
 	}
-	m := make(map[string]string, len(v.keys))
-	for i, k := range v.keys {
-		switch e := v.items[i]; e.kind {
-		case treeList, treeMap:
-			o.r.error(e, o.node, "field.type", message.New("write a text, a number, true, or false"), "%s of %s must be text, not %s",
-				jsonvalue.Quote(k.text), key, e.kind)
+	m := make(map[string]string, len(v.Keys))
+	for i, k := range v.Keys {
+		switch e := v.Items[i]; e.Kind {
+		case source.List, source.Map:
+			o.r.Error(e, o.node, "field.type", message.New("write a text, a number, true, or false"), "%s of %s must be text, not %s",
+				jsonvalue.Quote(k.Text), key, e.Kind)
 		default:
-			m[k.text] = jsonvalue.Text(e.value())
+			m[k.Text] = jsonvalue.Text(e.Value())
 		}
 	}
 	return m
@@ -254,7 +256,7 @@ func (o *object) strings(key string) map[string]string {
 
 func (o *object) value(key string) any {
 	if v := o.field(key); v != nil {
-		return v.value()
+		return v.Value()
 	}
 	return nil
 }
@@ -269,17 +271,17 @@ func (o *object) object(key, what string) *object {
 
 // finish reports keys that were not read, with the nearest known key.
 func (o *object) finish() {
-	for _, k := range o.t.keys {
-		if slices.Contains(o.read, k.text) || isExtension(k.text) {
+	for _, k := range o.t.Keys {
+		if slices.Contains(o.read, k.Text) || isExtension(k.Text) {
 			continue
 		}
-		o.r.error(k, o.node, "field.unknown", o.advice(k.text), "unknown key %s in %s", jsonvalue.Quote(k.text), article(o.what))
+		o.r.Error(k, o.node, "field.unknown", o.advice(k.Text), "unknown key %s in %s", jsonvalue.Quote(k.Text), article(o.what))
 	}
 }
 
 // advice suggests what to write instead of an unknown key.
 func (o *object) advice(key string) message.Message {
-	if o.r.full() {
+	if o.r.Full() {
 		return message.Message{}
 	}
 	if s := foreign.Key(o.what, key); !s.IsZero() {
@@ -295,37 +297,39 @@ func (o *object) advice(key string) message.Message {
 // decodeDocument sets Graph or Steps.
 func decodeDocument(d *Document, r *reporter) {
 	t := d.tree
-	if i := slices.IndexFunc(t.keys, func(k *tree) bool { return k.text == "activities" }); i >= 0 {
-		r.error(t.keys[i], "", "plan.foreign",
+	if i := slices.IndexFunc(t.Keys, func(k *source.Tree) bool { return k.Text == "activities" }); i >= 0 {
+		r.Error(t.Keys[i], "", "plan.foreign",
 			message.New("write steps: instead, each with id, agentId or tool, task or params, and dependencies: [<step>, …]"),
 			"this is a plan of another system, with activities")
 		return
 	}
-	if isForeign(t, r) {
+	if foreign.Recognize(t, r) {
 		return
 	}
-	expandTemplates(t, r)
+	for _, unused := range variants.ExpandTemplates(t, r) {
+		checkSecrets(unused, "", r)
+	}
 	o := newObject(t, r, "plan", "")
 	o.field("templates") // replaced
-	hasNodes, hasSteps := t.get("nodes") != nil, t.get("steps") != nil
+	hasNodes, hasSteps := t.Get("nodes") != nil, t.Get("steps") != nil
 	switch {
 	case hasNodes && hasSteps:
-		r.error(t.get("steps"), "", "plan.shape", message.New("keep nodes and edges, or steps"), "a plan has nodes or steps, not both")
+		r.Error(t.Get("steps"), "", "plan.shape", message.New("keep nodes and edges, or steps"), "a plan has nodes or steps, not both")
 		return
 	case !hasNodes && !hasSteps:
 		at, suggestion := t, message.New("add nodes and edges, or steps")
-		if e := t.get("edges"); e != nil {
+		if e := t.Get("edges"); e != nil {
 			at, suggestion = e, message.New("add nodes: with an entry for each step that the edges name")
 		}
-		r.error(at, "", "plan.no_nodes", suggestion, "the plan has neither nodes nor steps")
+		r.Error(at, "", "plan.no_nodes", suggestion, "the plan has neither nodes nor steps")
 		return
 	}
 	d.ID, d.Name, d.Description = o.text("id"), o.text("name"), o.text("description")
 	checkPlanName(o, "id", d.ID, 128)
 	checkPlanName(o, "name", d.Name, 200)
 	schema, strict, onFailure := o.value("input"), o.given("strict"), o.text("on_failure")
-	if v := t.get("on_failure"); v != nil && onFailure != "" && onFailure != "stop" && onFailure != "continue_branches" {
-		r.error(v, "", "field.value", message.New("write stop or continue_branches"), "unknown on_failure %s", jsonvalue.Quote(onFailure))
+	if v := t.Get("on_failure"); v != nil && onFailure != "" && onFailure != "stop" && onFailure != "continue_branches" {
+		r.Error(v, "", "field.value", message.New("write stop or continue_branches"), "unknown on_failure %s", jsonvalue.Quote(onFailure))
 	}
 	defaults, limits, runs := decodeDefaults(o), decodeLimits(o), decodeRunSettings(o)
 	if hasNodes {
@@ -333,12 +337,12 @@ func decodeDocument(d *Document, r *reporter) {
 			Defaults: defaults, Limits: limits, RunSettings: runs, Start: o.text("start"), Nodes: map[string]Node{}}
 		if m, ok := o.value("metadata").(map[string]any); ok {
 			g.Metadata = m
-		} else if v := t.get("metadata"); v != nil && v.kind != treeNull {
+		} else if v := t.Get("metadata"); v != nil && v.Kind != source.Null {
 			o.wrong(v, "metadata", message.New("an object"))
 		}
 		if v := o.field("values"); v != nil {
 			var ok bool
-			if g.Values, ok = v.value().(map[string]any); !ok {
+			if g.Values, ok = v.Value().(map[string]any); !ok {
 				o.wrong(v, "values", message.New("an object"))
 			}
 		}
@@ -355,7 +359,7 @@ func decodeDocument(d *Document, r *reporter) {
 			on = "a list of rules"
 		}
 		if s.ContinueOnFailure && on != "" && on != string(walk.OnErrorContinue) {
-			r.error(t.get("continueOnFailure"), "", "field.value", message.New("keep one of them"),
+			r.Error(t.Get("continueOnFailure"), "", "field.value", message.New("keep one of them"),
 				"continueOnFailure contradicts defaults.on_error, which is %s", jsonvalue.Quote(on))
 		}
 		decodeStepMetadata(s, o)
@@ -367,21 +371,21 @@ func decodeDocument(d *Document, r *reporter) {
 
 // checkPlanName reports IDs and names that could mislead people.
 func checkPlanName(o *object, key, s string, most int) {
-	v := o.t.get(key)
-	if v == nil || v.kind != treeString {
+	v := o.t.Get(key)
+	if v == nil || v.Kind != source.String {
 		return
 	}
 	if strings.TrimSpace(s) == "" {
-		o.r.error(v, "", "plan.name", message.Message{}, "%s is empty", key)
+		o.r.Error(v, "", "plan.name", message.Message{}, "%s is empty", key)
 	}
 	if len([]rune(s)) > most {
-		o.r.error(v, "", "plan.name", message.Message{}, "%s has more than %d characters", key, most)
+		o.r.Error(v, "", "plan.name", message.Message{}, "%s has more than %d characters", key, most)
 	}
 	if bidi(s) {
-		o.r.error(v, "", "plan.name", message.Message{}, "%s contains characters that change the direction of text", key)
+		o.r.Error(v, "", "plan.name", message.Message{}, "%s contains characters that change the direction of text", key)
 	}
 	if key == "id" && (strings.ContainsAny(s, "/\\<>\"'`@?#%&\n\t ") || strings.Contains(s, "..")) {
-		o.r.error(v, "", "plan.id", message.New("use letters, digits, dots, dashes, and underscores"), "invalid plan id %s",
+		o.r.Error(v, "", "plan.id", message.New("use letters, digits, dots, dashes, and underscores"), "invalid plan id %s",
 			jsonvalue.Quote(s))
 	}
 }
@@ -392,7 +396,7 @@ func decodeDefaults(o *object) (d Defaults) {
 		d.OnError, d.ErrorRules = decodeOnError(f, decodeRetry)
 		for i, r := range d.ErrorRules {
 			if r.To != "" && r.To != walk.EndName && !slices.Contains(errorActions, r.To) {
-				f.r.error(f.t.get("on_error").items[i].get("to"), "", "field.value",
+				f.r.Error(f.t.Get("on_error").Items[i].Get("to"), "", "field.value",
 					message.New("write fail, skip, continue, replan, or $end, or name the step in on_error of a step"),
 					"a rule of defaults cannot lead to step %s", jsonvalue.Quote(r.To))
 				d.ErrorRules[i].To = ""

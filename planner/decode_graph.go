@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/suggest"
@@ -13,25 +14,25 @@ import (
 func decodeNodes(d *Document, g *Graph, o *object) {
 	nodes := o.field("nodes")
 	if nodes == nil {
-		o.r.error(cmp.Or(o.t.get("nodes"), o.t), o.node, "plan.no_nodes", message.New("add a step"), "the plan has no steps")
+		o.r.Error(cmp.Or(o.t.Get("nodes"), o.t), o.node, "plan.no_nodes", message.New("add a step"), "the plan has no steps")
 		return
 	}
-	if nodes.kind != treeMap {
-		o.r.error(nodes, "", "field.type", message.New("write nodes as a map from id to step"), "nodes must be an object, not %s",
-			nodes.kind)
+	if nodes.Kind != source.Map {
+		o.r.Error(nodes, "", "field.type", message.New("write nodes as a map from id to step"), "nodes must be an object, not %s",
+			nodes.Kind)
 		return
 	}
-	if len(nodes.keys) == 0 {
-		o.r.error(nodes, "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
+	if len(nodes.Keys) == 0 {
+		o.r.Error(nodes, "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
 	}
-	if len(nodes.keys) > MaxNodes {
-		o.r.error(nodes, "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
-			"the plan has %d steps; at most %d are allowed", len(nodes.keys), MaxNodes)
+	if len(nodes.Keys) > MaxNodes {
+		o.r.Error(nodes, "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
+			"the plan has %d steps; at most %d are allowed", len(nodes.Keys), MaxNodes)
 		return
 	}
-	for i, k := range nodes.keys {
-		g.Nodes[k.text] = decodeNode(d, k, nodes.items[i], o.r)
-		g.order = append(g.order, k.text)
+	for i, k := range nodes.Keys {
+		g.Nodes[k.Text] = decodeNode(d, k, nodes.Items[i], o.r)
+		g.order = append(g.order, k.Text)
 	}
 	decodeFinally(d, g, o)
 }
@@ -42,25 +43,25 @@ func decodeFinally(d *Document, g *Graph, o *object) {
 	switch {
 	case nodes == nil:
 		return
-	case nodes.kind != treeMap:
+	case nodes.Kind != source.Map:
 		o.r.broken = true
-		o.r.error(nodes, "", "field.type", message.New("write finally as a map from id to step"), "finally must be an object, not %s",
-			nodes.kind)
+		o.r.Error(nodes, "", "field.type", message.New("write finally as a map from id to step"), "finally must be an object, not %s",
+			nodes.Kind)
 		return
-	case len(nodes.keys)+len(g.Nodes) > MaxNodes:
-		o.r.error(nodes, "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
-			"the plan has %d steps; at most %d are allowed", len(nodes.keys)+len(g.Nodes), MaxNodes)
+	case len(nodes.Keys)+len(g.Nodes) > MaxNodes:
+		o.r.Error(nodes, "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
+			"the plan has %d steps; at most %d are allowed", len(nodes.Keys)+len(g.Nodes), MaxNodes)
 		return
 	}
 	g.Finally = map[string]Node{}
-	for i, k := range nodes.keys {
-		g.Finally[k.text] = decodeNode(d, k, nodes.items[i], o.r)
-		g.finallyOrder = append(g.finallyOrder, k.text)
+	for i, k := range nodes.Keys {
+		g.Finally[k.Text] = decodeNode(d, k, nodes.Items[i], o.r)
+		g.finallyOrder = append(g.finallyOrder, k.Text)
 	}
 }
 
-func decodeNode(d *Document, key, t *tree, r *reporter) Node {
-	id := key.text
+func decodeNode(d *Document, key, t *source.Tree, r *reporter) Node {
+	id := key.Text
 	o := newObject(t, r, "node", id)
 	n := Node{ID: o.text("id"), Type: o.text("type"), Tool: o.text("tool"), Agent: o.text("agent"), Plan: o.text("plan"),
 		Plans: o.texts("plans"), Input: o.value("input"), Metadata: o.strings("metadata"), Retry: decodeRetry(o),
@@ -78,14 +79,15 @@ func decodeNode(d *Document, key, t *tree, r *reporter) Node {
 	decodeWait(o, &n)
 	n.Do = decodeBlock(d, o, n)
 	n.Undo = decodeUndo(o)
-	if v := t.get("type"); n.Type == "" && n.Do == nil && !broken && !o.bad && (v == nil || v.kind == treeNull || v.kind == treeString) {
+	v := t.Get("type")
+	if n.Type == "" && n.Do == nil && !broken && !o.bad && (v == nil || v.Kind == source.Null || v.Kind == source.String) {
 		suggestion := message.New("add type:, for example type: tool")
-		for _, k := range t.keys {
-			if near := suggest.Nearest(k.text, []string{"type"}); near != "" && k.text != "type" {
-				suggestion = message.New("did you mean type instead of %s?", k.text)
+		for _, k := range t.Keys {
+			if near := suggest.Nearest(k.Text, []string{"type"}); near != "" && k.Text != "type" {
+				suggestion = message.New("did you mean type instead of %s?", k.Text)
 			}
 		}
-		r.error(t, id, "node.type_missing", suggestion, "step %s has no type", jsonvalue.Quote(id))
+		r.Error(t, id, "node.type_missing", suggestion, "step %s has no type", jsonvalue.Quote(id))
 	}
 	checkOnReject(o, n.OnReject)
 	checkEnds(o, n.Ends)
@@ -101,19 +103,19 @@ func decodeWait(o *object, n *Node) {
 	case v == nil:
 		return
 	case n.Type != "" && n.Type != walk.TypeWait:
-		o.r.error(v, o.node, "node.wait", message.New("remove type: or wait:"), "wait: needs type: wait")
+		o.r.Error(v, o.node, "node.wait", message.New("remove type: or wait:"), "wait: needs type: wait")
 	case n.Input != nil:
 		n.Type = walk.TypeWait
-		o.r.error(v, o.node, "node.wait", message.New("keep one of them"), "a step has wait: or input:, not both")
+		o.r.Error(v, o.node, "node.wait", message.New("keep one of them"), "a step has wait: or input:, not both")
 	default:
-		n.Type, n.Input = walk.TypeWait, v.value()
+		n.Type, n.Input = walk.TypeWait, v.Value()
 	}
 }
 
 // decodeWhen reads a rule, a condition, or {after: RULE, if: CONDITION}.
 func decodeWhen(o *object) (after walk.When, when string) {
 	v := o.field("when")
-	if v == nil || v.kind != treeMap {
+	if v == nil || v.Kind != source.Map {
 		return "", o.text("when")
 	}
 	f := newObject(v, o.r, "when", o.node)
@@ -126,7 +128,7 @@ func decodeEdges(g *Graph, o *object) {
 	edges := o.list("edges")
 	if len(edges) > MaxEdges {
 		o.r.broken = true
-		o.r.error(o.t.get("edges"), "", "plan.too_many_edges", message.Message{}, "the plan has %d edges; at most %d are allowed",
+		o.r.Error(o.t.Get("edges"), "", "plan.too_many_edges", message.Message{}, "the plan has %d edges; at most %d are allowed",
 			len(edges), MaxEdges)
 		return
 	}
@@ -134,16 +136,16 @@ func decodeEdges(g *Graph, o *object) {
 		f := newObject(t, o.r, "edge", "")
 		e := Edge{From: f.text("from"), To: f.text("to")}
 		// A bare `condition: true` is a frequent slip for a fallback.
-		if c := f.field("condition"); c != nil && c.kind == treeBool {
-			o.r.error(c, e.From, "edge.condition", message.New("write default for a condition that always holds"),
-				"a condition must be text, not %s", c.text)
+		if c := f.field("condition"); c != nil && c.Kind == source.Bool {
+			o.r.Error(c, e.From, "edge.condition", message.New("write default for a condition that always holds"),
+				"a condition must be text, not %s", c.Text)
 		} else {
 			e.Condition = f.text("condition")
 		}
 		for _, end := range []struct{ key, id string }{{"from", e.From}, {"to", e.To}} {
-			if v := t.get(end.key); t.kind == treeMap &&
-				(v == nil || v.kind == treeNull || v.kind == treeString && strings.TrimSpace(end.id) == "") {
-				o.r.error(t, "", "edge.end_missing", message.Message{}, "an edge has no %s", end.key)
+			if v := t.Get(end.key); t.Kind == source.Map &&
+				(v == nil || v.Kind == source.Null || v.Kind == source.String && strings.TrimSpace(end.id) == "") {
+				o.r.Error(t, "", "edge.end_missing", message.Message{}, "an edge has no %s", end.key)
 			}
 		}
 		f.finish()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -13,10 +14,10 @@ import (
 func decodeSteps(s *StepPlan, o *object) {
 	steps := o.list("steps")
 	if len(steps) == 0 {
-		o.r.error(o.t.get("steps"), "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
+		o.r.Error(o.t.Get("steps"), "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
 	}
 	if len(steps) > MaxNodes {
-		o.r.error(o.t.get("steps"), "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
+		o.r.Error(o.t.Get("steps"), "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
 			"the plan has %d steps; at most %d are allowed", len(steps), MaxNodes)
 		return
 	}
@@ -27,51 +28,51 @@ func decodeSteps(s *StepPlan, o *object) {
 		s.Finally = append(s.Finally, decodeStep(t, o.r))
 	}
 	if n := len(s.Steps) + len(s.Finally); n > MaxNodes {
-		o.r.error(o.t.get("finally"), "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
+		o.r.Error(o.t.Get("finally"), "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
 			"the plan has %d steps; at most %d are allowed", n, MaxNodes)
 	}
 }
 
-func decodeStep(t *tree, r *reporter) Step {
+func decodeStep(t *source.Tree, r *reporter) Step {
 	id := ""
-	if v := t.get("id"); v != nil && v.kind == treeString {
-		id = v.text
+	if v := t.Get("id"); v != nil && v.Kind == source.String {
+		id = v.Text
 	}
 	o := newObject(t, r, "step", id)
 	o.field("use") // replaced by the keys of the template
 	s := Step{ID: o.text("id"), Order: int(o.integer("order", 0, math.MaxInt32)), SkillID: o.text("skillId"), AgentID: o.text("agentId"),
 		Tool: o.text("tool"), Task: o.text("task"), Dependencies: o.texts("dependencies"), ExpectedOutput: o.text("expectedOutput"),
 		Timeout: o.duration("timeout"), OnReject: o.text("on_reject")}
-	if v := t.get("id"); t.kind == treeMap && (v == nil || v.kind == treeString && v.text == "") {
-		r.error(t, "", "step.id_missing", message.Message{}, "a step has no id")
+	if v := t.Get("id"); t.Kind == source.Map && (v == nil || v.Kind == source.String && v.Text == "") {
+		r.Error(t, "", "step.id_missing", message.Message{}, "a step has no id")
 	}
 	s.Params = decodeParams(o)
 	if v := o.field("outputSchema"); v != nil {
-		s.OutputSchema = v.value()
+		s.OutputSchema = v.Value()
 	}
 	if c := o.object("condition", "condition"); c != nil {
 		s.Condition = &StepCondition{Type: c.text("type"), Expr: c.text("expr"), Unknown: c.text("unknown")}
 		switch s.Condition.Type {
 		case "success", "failure", "always":
-			if v := c.t.get("expr"); v != nil && v.kind != treeNull {
-				r.error(v, id, "condition.expr", message.New("write %s", "type: custom"), "expr needs a condition of type custom")
+			if v := c.t.Get("expr"); v != nil && v.Kind != source.Null {
+				r.Error(v, id, "condition.expr", message.New("write %s", "type: custom"), "expr needs a condition of type custom")
 			}
-			if v := c.t.get("unknown"); v != nil && v.kind != treeNull {
-				r.error(v, id, "condition.expr", message.New("write %s", "type: custom"), "unknown needs a condition of type custom")
+			if v := c.t.Get("unknown"); v != nil && v.Kind != source.Null {
+				r.Error(v, id, "condition.expr", message.New("write %s", "type: custom"), "unknown needs a condition of type custom")
 			}
 		case "custom":
 			if s.Condition.Expr == "" {
-				r.error(c.t, id, "condition.expr", message.New("add expr: with an expression"), "a custom condition needs expr")
+				r.Error(c.t, id, "condition.expr", message.New("add expr: with an expression"), "a custom condition needs expr")
 			}
 			if u := s.Condition.Unknown; u != "" && u != walk.UnknownFail && u != walk.UnknownSkip {
-				r.error(c.t.get("unknown"), id, "field.value", message.New("write fail or skip"), "unknown must be fail or skip, not %s",
+				r.Error(c.t.Get("unknown"), id, "field.value", message.New("write fail or skip"), "unknown must be fail or skip, not %s",
 					jsonvalue.Quote(u))
 			}
 		default:
 			if c.bad {
 				break
 			}
-			r.error(c.t, id, "field.value", message.New("write success, failure, always, or custom"), "unknown condition type %s",
+			r.Error(c.t, id, "field.value", message.New("write success, failure, always, or custom"), "unknown condition type %s",
 				jsonvalue.Quote(s.Condition.Type))
 		}
 		c.finish()
@@ -89,7 +90,7 @@ func decodeParams(o *object) map[string]any {
 	if p == nil {
 		return nil
 	}
-	m, ok := p.value().(map[string]any)
+	m, ok := p.Value().(map[string]any)
 	if !ok {
 		o.wrong(p, "params", message.New("an object"))
 	}
@@ -101,14 +102,15 @@ func decodeStepRetry(o *object) *StepRetry {
 	if f == nil {
 		return nil
 	}
-	if f.t.get("maxAttempts") == nil && !f.bad {
-		f.r.error(f.t, f.node, "retry.max_attempts", message.New("set the number of attempts, including the first"),
+	if f.t.Get("maxAttempts") == nil && !f.bad {
+		f.r.Error(f.t, f.node, "retry.max_attempts", message.New("set the number of attempts, including the first"),
 			"retry needs maxAttempts")
 	}
 	retry := &StepRetry{MaxAttempts: max(1, int(f.integer("maxAttempts", 1, 1000)))}
 	for _, e := range f.list("backoffMs") {
-		g := &object{t: &tree{kind: treeMap, keys: []*tree{{kind: treeString, text: "backoffMs"}}, items: []*tree{e}}, r: f.r,
-			node: f.node, what: "retry"}
+		one := &source.Tree{Kind: source.Map}
+		one.Set("backoffMs", e)
+		g := &object{t: one, r: f.r, node: f.node, what: "retry"}
 		retry.BackoffMs = append(retry.BackoffMs, g.integer("backoffMs", 0, maxDuration.Milliseconds()))
 	}
 	f.finish()
@@ -122,12 +124,12 @@ func decodeStepMetadata(s *StepPlan, o *object) {
 	}
 	s.Plan = PlanMetadata{CreatedBy: f.text("createdBy"), CreatedAt: f.text("createdAt"), Confidence: f.number("confidence", 0)}
 	if s.Plan.Confidence > 1 {
-		f.r.error(f.t.get("confidence"), "", "field.range", message.Message{}, "confidence must be from 0 to 1")
+		f.r.Error(f.t.Get("confidence"), "", "field.range", message.Message{}, "confidence must be from 0 to 1")
 	}
 	for _, e := range f.list("alternatives") {
-		s.Plan.Alternatives = append(s.Plan.Alternatives, e.value())
+		s.Plan.Alternatives = append(s.Plan.Alternatives, e.Value())
 	}
-	m, _ := f.t.value().(map[string]any)
+	m, _ := f.t.Value().(map[string]any)
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(f.read, k) {
 			if s.Plan.Extra == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"go.yaml.in/yaml/v4"
 )
@@ -73,9 +74,7 @@ var olderWords = map[string]bool{"yes": true, "no": true, "on": true, "off": tru
 // scalar writes text. It quotes text that YAML, or YAML 1.1, would read as another type.
 func scalar(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	probe := &tree{}
-	plainScalar(probe, s, &reporter{})
-	if probe.kind != treeString || plainSpecial.MatchString(s) || s == "<<" || olderWords[strings.ToLower(s)] {
+	if !source.PlainText(s) || s == "<<" || olderWords[strings.ToLower(s)] {
 		n.Style = yaml.DoubleQuotedStyle
 	} else if strings.ContainsAny(s, "\u0085\u2028\u2029\ufeff") {
 		n.Style = yaml.DoubleQuotedStyle // some parsers treat these characters as line ends

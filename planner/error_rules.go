@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -28,18 +29,18 @@ func decodeOnError(o *object, retry func(*object) *Retry) (action string, rules 
 	switch {
 	case v == nil:
 		return "", nil
-	case v.kind != treeList:
+	case v.Kind != source.List:
 		action = o.text("on_error")
 		checkOnError(o, action)
 		return action, nil
-	case len(v.items) == 0:
-		o.r.error(v, o.node, "field.value", message.New("write fail, skip, continue, replan, or a list of rules"), "on_error is empty")
+	case len(v.Items) == 0:
+		o.r.Error(v, o.node, "field.value", message.New("write fail, skip, continue, replan, or a list of rules"), "on_error is empty")
 	}
-	for _, t := range v.items {
+	for _, t := range v.Items {
 		f := newObject(t, o.r, "on_error", o.node)
 		rule := ErrorRule{Codes: errorCodes(f), Retry: retry(f), To: f.text("to")}
-		if rule.Retry == nil && rule.To == "" && !f.bad && t.get("retry") == nil && t.get("to") == nil {
-			o.r.error(t, o.node, "field.value", message.New("write %s", "{code: timeout, to: sorry}"),
+		if rule.Retry == nil && rule.To == "" && !f.bad && t.Get("retry") == nil && t.Get("to") == nil {
+			o.r.Error(t, o.node, "field.value", message.New("write %s", "{code: timeout, to: sorry}"),
 				"a rule of on_error needs retry or to")
 		}
 		f.finish()
@@ -54,10 +55,10 @@ func errorCodes(o *object) []string {
 	switch {
 	case v == nil:
 		return nil
-	case v.kind == treeString:
-		return []string{v.text}
-	case v.kind == treeList && len(v.items) == 0:
-		o.r.error(v, o.node, "field.value", message.New("leave it out for all codes"), "code is empty")
+	case v.Kind == source.String:
+		return []string{v.Text}
+	case v.Kind == source.List && len(v.Items) == 0:
+		o.r.Error(v, o.node, "field.value", message.New("leave it out for all codes"), "code is empty")
 		return nil
 	}
 	return o.texts("code")
@@ -76,16 +77,16 @@ func rulesValue(action string, rules []ErrorRule, retry func(*Retry) any) any {
 }
 
 // canonicalRules is a list of rules in which every code is a list.
-func canonicalRules(t *tree) any {
-	if t.kind != treeList {
+func canonicalRules(t *source.Tree) any {
+	if t.Kind != source.List {
 		return canonicalValue(t)
 	}
-	out := make([]any, len(t.items))
-	for i, e := range t.items {
-		out[i] = canonicalObject(e, func(key string, v *tree) any {
+	out := make([]any, len(t.Items))
+	for i, e := range t.Items {
+		out[i] = canonicalObject(e, func(key string, v *source.Tree) any {
 			switch {
-			case key == "code" && v.kind == treeString:
-				return []any{v.text}
+			case key == "code" && v.Kind == source.String:
+				return []any{v.Text}
 			case key == "retry":
 				return canonicalNode(v)
 			}
@@ -125,16 +126,16 @@ func compileErrorRules(k *compiler, defaults Defaults) {
 		s, n := &k.specs[i], &k.p.Nodes[i]
 		rules, at := s.ErrorRules, s.field("on_error")
 		if len(rules) == 0 && s.OnError == "" && n.Type != walk.TypeApproval && !s.finally {
-			rules, at = defaults.ErrorRules, k.d.tree.get("defaults").get("on_error")
+			rules, at = defaults.ErrorRules, k.d.tree.Get("defaults").Get("on_error")
 		}
 		all := false // an earlier rule decides about every failure
 		for j, r := range rules {
 			t := at
-			if at.kind == treeList && j < len(at.items) {
-				t = at.items[j]
+			if at.Kind == source.List && j < len(at.Items) {
+				t = at.Items[j]
 			}
 			if all && r.To != "" {
-				k.r.warn(t, s.ID, "on_error.unused", message.New("move it before the rule without a code, or remove it"),
+				k.r.Warn(t, s.ID, "on_error.unused", message.New("move it before the rule without a code, or remove it"),
 					"this rule is never used, because an earlier rule covers all failures of step %s", jsonvalue.Quote(s.ID))
 			}
 			compileErrorRule(k, n, r, j, t)
@@ -144,7 +145,7 @@ func compileErrorRules(k *compiler, defaults Defaults) {
 }
 
 // compileErrorRule compiles one rule.
-func compileErrorRule(k *compiler, n *walk.ProgramNode, r ErrorRule, number int, t *tree) {
+func compileErrorRule(k *compiler, n *walk.ProgramNode, r ErrorRule, number int, t *source.Tree) {
 	rule := walk.ErrorRule{Codes: r.Codes, Edge: -1}
 	text := "failed"
 	if len(r.Codes) > 0 {
@@ -152,7 +153,7 @@ func compileErrorRule(k *compiler, n *walk.ProgramNode, r ErrorRule, number int,
 	}
 	cond, err := k.condition(text, walk.ParseCondition)
 	if err != nil {
-		k.r.error(t.get("code"), n.ID, "condition.malformed", message.New("write %s", "code: [rate_limited, timeout]"),
+		k.r.Error(t.Get("code"), n.ID, "condition.malformed", message.New("write %s", "code: [rate_limited, timeout]"),
 			"invalid error code in %s", jsonvalue.Quote(strings.Join(r.Codes, ", ")))
 		return
 	}
@@ -165,7 +166,7 @@ func compileErrorRule(k *compiler, n *walk.ProgramNode, r ErrorRule, number int,
 	case r.To == "":
 	case action && step:
 		k.broken = true
-		k.r.error(t.get("to"), n.ID, "node.ambiguous", message.New("give the step another id"),
+		k.r.Error(t.Get("to"), n.ID, "node.ambiguous", message.New("give the step another id"),
 			"to: %s is an action, and the id of a step", r.To)
 	case action:
 		rule.OnError = walk.OnError(r.To)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/internal/foreign"
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -34,18 +36,18 @@ type Document struct {
 	// Hash is the version hash: the lowercase hex SHA-256 of Canonical.
 	Hash string
 
-	tree      *tree
+	tree      *source.Tree
 	text      []byte // Source without a byte order mark
 	canonical []byte
 	// conditions and schemas that parsing found to be valid; read-only after parsing.
 	conditions map[string]*walk.Condition
 	schemas    map[string]bool
-	lenient    bool                // by WithLenientRules
-	semantics  int                 // by WithSemantics
-	blocks     map[*tree]*Document // by the value of do:
-	outer      *Document           // the document that contains this block
-	depth      int                 // number of blocks around it
-	count      *int                // number of blocks in the outermost document
+	lenient    bool                       // by WithLenientRules
+	semantics  int                        // by WithSemantics
+	blocks     map[*source.Tree]*Document // by the value of do:
+	outer      *Document                  // the document that contains this block
+	depth      int                        // number of blocks around it
+	count      *int                       // number of blocks in the outermost document
 }
 
 // Kind returns the kind of the document: graph or step plan.
@@ -126,35 +128,35 @@ var advisory = map[string]bool{
 }
 
 func parse(src []byte, f Format, r *reporter) *Document {
-	text, ok := checkText(src, r)
+	text, ok := source.CheckText(src, r)
 	if !ok {
 		return nil
 	}
 	if f == FormatAuto {
 		f = FormatOf("", text)
 	}
-	var t *tree
+	var t *source.Tree
 	if f == FormatJSON {
-		t = parseJSON(text, r)
+		t = source.ParseJSON(text, r)
 	} else {
-		t = parseYAML(text, r)
+		t = source.ParseYAML(text, r)
 	}
 	broken := t == nil || r.errors > 0
-	if (broken || t.kind != treeMap) && f == FormatYAML && markdown(text, broken) {
+	if (broken || t.Kind != source.Map) && f == FormatYAML && foreign.Markdown(text, broken) {
 		*r = reporter{lenient: r.lenient}
-		r.error(&tree{line: 1, column: 1}, "", "plan.foreign", message.New("write the plan into a YAML file of its own"),
+		r.Error(&source.Tree{Line: 1, Column: 1}, "", "plan.foreign", message.New("write the plan into a YAML file of its own"),
 			"this is %s, not a plan", message.New("a page of Markdown"))
 		return nil
 	}
 	if broken {
 		return nil
 	}
-	if t.kind != treeMap {
-		what := t.kind.String()
-		if t.kind == treeNull {
+	if t.Kind != source.Map {
+		what := t.Kind.String()
+		if t.Kind == source.Null {
 			what = "empty"
 		}
-		r.error(t, "", "plan.not_object", message.New("write nodes and edges, or steps"), "the document is %s, not a plan", what)
+		r.Error(t, "", "plan.not_object", message.New("write nodes and edges, or steps"), "the document is %s, not a plan", what)
 		return nil
 	}
 	d := &Document{
@@ -165,7 +167,7 @@ func parse(src []byte, f Format, r *reporter) *Document {
 		conditions: map[string]*walk.Condition{},
 		schemas:    map[string]bool{},
 		lenient:    r.lenient,
-		blocks:     map[*tree]*Document{},
+		blocks:     map[*source.Tree]*Document{},
 		count:      new(int),
 	}
 	decodeDocument(d, r)

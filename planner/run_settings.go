@@ -64,10 +64,10 @@ func compileRunSettings(k *compiler, s RunSettings) {
 		for name, value := range s.Labels {
 			labels[name] = value
 		}
-		k.p.Start.Labels = compileStartTemplate(k, k.d.tree.get("labels"), "labels", labels)
+		k.p.Start.Labels = compileStartTemplate(k, k.d.tree.Get("labels"), "labels", labels)
 	}
 	if c := s.Concurrency; c != nil {
-		key := compileStartTemplate(k, k.d.tree.get("concurrency").get("key"), "concurrency", c.Key)
+		key := compileStartTemplate(k, k.d.tree.Get("concurrency").Get("key"), "concurrency", c.Key)
 		k.p.Start.Concurrency = &walk.Concurrency{Key: key, Limit: max(c.Limit, 1),
 			OnConflict: cmp.Or(walk.OnConflict(c.OnConflict), walk.ConflictQueue)}
 	}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/message"
 )
 
@@ -48,42 +49,42 @@ func inlineSecret(s string) message.Message {
 
 // checkSecrets reports credentials in the document, but not in comments. A plan is stored, shown,
 // and exported, which would expose them.
-func checkSecrets(t *tree, node string, r *reporter) {
-	switch t.kind {
-	case treeString:
-		if what := inlineSecret(t.text); !what.IsZero() {
-			r.error(t, node, "secret.inline",
+func checkSecrets(t *source.Tree, node string, r *reporter) {
+	switch t.Kind {
+	case source.String:
+		if what := inlineSecret(t.Text); !what.IsZero() {
+			r.Error(t, node, "secret.inline",
 				message.New("store it as a secret, refer to it as ${secret.NAME}, and replace the exposed key"), "the plan contains %s",
 				what)
 		}
-	case treeList:
-		for _, e := range t.items {
+	case source.List:
+		for _, e := range t.Items {
 			checkSecrets(e, node, r)
 		}
-	case treeMap:
-		for i, k := range t.keys {
+	case source.Map:
+		for i, k := range t.Keys {
 			checkSecrets(k, node, r)
-			checkSecrets(t.items[i], node, r)
+			checkSecrets(t.Items[i], node, r)
 		}
 	}
 }
 
 // checkDocumentSecrets is checkSecrets with the node of each problem.
-func checkDocumentSecrets(t *tree, r *reporter) {
-	if t.kind != treeMap {
+func checkDocumentSecrets(t *source.Tree, r *reporter) {
+	if t.Kind != source.Map {
 		return
 	}
-	for i, k := range t.keys {
-		switch v := t.items[i]; {
-		case (k.text == "nodes" || k.text == "finally") && v.kind == treeMap:
-			for j, id := range v.keys {
-				checkSecrets(v.items[j], id.text, r)
+	for i, k := range t.Keys {
+		switch v := t.Items[i]; {
+		case (k.Text == "nodes" || k.Text == "finally") && v.Kind == source.Map:
+			for j, id := range v.Keys {
+				checkSecrets(v.Items[j], id.Text, r)
 			}
-		case k.text == "steps" && v.kind == treeList:
-			for _, s := range v.items {
+		case k.Text == "steps" && v.Kind == source.List:
+			for _, s := range v.Items {
 				id := ""
-				if e := s.get("id"); e != nil {
-					id = e.text
+				if e := s.Get("id"); e != nil {
+					id = e.Text
 				}
 				checkSecrets(s, id, r)
 			}

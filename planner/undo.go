@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -38,7 +39,7 @@ func enterUndo(s *spec) {
 	if s.Undo == nil {
 		return
 	}
-	u := &spec{Node: *s.Undo, key: s.key, tree: s.tree.get("undo")}
+	u := &spec{Node: *s.Undo, key: s.key, tree: s.tree.Get("undo")}
 	u.ID = s.ID
 	if u.Type == "" {
 		switch {
@@ -56,7 +57,7 @@ func enterUndo(s *spec) {
 // stepUndo adds the undo of a step of a step plan to its spec.
 func stepUndo(k *compiler, sp *spec, undo Step) {
 	undo.ID = sp.ID
-	u := &spec{Node: Node{ID: sp.ID, Timeout: undo.Timeout}, key: sp.ID, tree: sp.tree.get("undo"), names: stepNames, skill: undo.SkillID,
+	u := &spec{Node: Node{ID: sp.ID, Timeout: undo.Timeout}, key: sp.ID, tree: sp.tree.Get("undo"), names: stepNames, skill: undo.SkillID,
 		task: undo.Task, step: true}
 	k.stepAction(u, undo)
 	stepInput(u, undo)
@@ -70,12 +71,12 @@ var undoTypes = []string{walk.TypeTool, walk.TypeAgent, walk.TypePlan, walk.Type
 // compileUndo compiles the call that undoes a step, and checks that there is something to undo.
 func compileUndo(k *compiler, n *walk.ProgramNode, s *spec, defaults Defaults) {
 	u := s.undo
-	if u == nil || u.tree.kind != treeMap {
+	if u == nil || u.tree.Kind != source.Map {
 		return
 	}
 	if u.Type == "" {
 		if !s.step { // reported for a step plan when its action was read
-			k.r.error(u.tree, s.ID, "undo.action", message.New("add tool:, agent:, or plan:"), "the undo of step %s calls nothing",
+			k.r.Error(u.tree, s.ID, "undo.action", message.New("add tool:, agent:, or plan:"), "the undo of step %s calls nothing",
 				jsonvalue.Quote(s.ID))
 		}
 		return
@@ -88,7 +89,7 @@ func compileUndo(k *compiler, n *walk.ProgramNode, s *spec, defaults Defaults) {
 	k.attempts(c, u, Defaults{Retry: defaults.Retry, Timeout: defaults.Timeout})
 	n.Undo = c
 	if builtins[c.Type] != "" && !slices.Contains(undoTypes, c.Type) {
-		k.r.error(u.field("type"), s.ID, "undo.type", message.New("call a tool, an agent, or a plan, or ask a person with an approval"),
+		k.r.Error(u.field("type"), s.ID, "undo.type", message.New("call a tool, an agent, or a plan, or ask a person with an approval"),
 			"a step of type %s cannot undo anything", c.Type)
 		return
 	}
@@ -96,13 +97,13 @@ func compileUndo(k *compiler, n *walk.ProgramNode, s *spec, defaults Defaults) {
 	checkUndoReads(k, n, u)
 	switch effect := k.c.EffectOf(c); effect {
 	case walk.EffectPure, walk.EffectRead:
-		k.r.warn(u.tree, s.ID, "undo.no_effect", message.New("call a tool that changes something"),
+		k.r.Warn(u.tree, s.ID, "undo.no_effect", message.New("call a tool that changes something"),
 			"the undo of step %s has no side effects", jsonvalue.Quote(s.ID))
 	case walk.EffectUnsafe:
 		if k.c == nil || c.Type == walk.TypeTool && k.c.Tools[c.Tool].Effect == "" {
 			return // the class is not known
 		}
-		k.r.warn(u.tree, s.ID, "undo.unsafe", message.New("if the called system honors the idempotency key, write effect: idempotent"),
+		k.r.Warn(u.tree, s.ID, "undo.unsafe", message.New("if the called system honors the idempotency key, write effect: idempotent"),
 			"the undo of step %s is not idempotent: after a crash during the call, a person must state its outcome",
 			jsonvalue.Quote(s.ID))
 	}
@@ -112,7 +113,7 @@ func compileUndo(k *compiler, n *walk.ProgramNode, s *spec, defaults Defaults) {
 func checkUndone(k *compiler, n *walk.ProgramNode, s *spec) {
 	effect := k.c.EffectOf(n)
 	if n.Type != walk.TypePlan && (effect == walk.EffectPure || effect == walk.EffectRead || effect == walk.EffectControl) {
-		k.r.error(s.undo.tree, s.ID, "undo.nothing", message.New("remove it, or write it on the step with the side effect"),
+		k.r.Error(s.undo.tree, s.ID, "undo.nothing", message.New("remove it, or write it on the step with the side effect"),
 			"step %s has no side effects to undo: its class is %s", jsonvalue.Quote(s.ID), effect)
 	}
 }
@@ -128,7 +129,7 @@ func checkUndoReads(k *compiler, n *walk.ProgramNode, u *spec) {
 	}
 	for _, ref := range n.Undo.Input.References() {
 		if ref.Root == walk.RefOutput && ref.Node() == n.ID {
-			k.r.error(k.insideText(u.field("input").at(ref.At), "${"+ref.Text), u.ID, "undo.item",
+			k.r.Error(k.insideText(u.field("input").At(ref.At), "${"+ref.Text), u.ID, "undo.item",
 				message.New("write %s for the output of the item", "${last}"),
 				"a foreach is undone item by item: ${%s} has no value", ref.Text)
 		}

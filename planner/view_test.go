@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/walk"
 	"pgregory.net/rapid"
 )
@@ -43,9 +44,9 @@ func TestView(t *testing.T) {
 			p.Nodes[to].Incoming++
 		}
 		p.Roots = []int{0}
-		k := analyzer{&compiler{d: &Document{tree: &tree{}}, r: &reporter{}, p: p, specs: make([]spec, n), names: map[string]int{}}}
+		k := analyzer{&compiler{d: &Document{tree: &source.Tree{}}, r: &reporter{}, p: p, specs: make([]spec, n), names: map[string]int{}}}
 		for i := range k.specs {
-			k.specs[i].tree = &tree{}
+			k.specs[i].tree = &source.Tree{}
 		}
 		components := k.components()
 		owner := k.tokens()

@@ -13,11 +13,11 @@ import (
 type limit struct{ name, value, dir, source string }
 
 var limits = []limit{
-	{"size of a document", "1 MiB", "planner", "MaxDocument = 1 << 20"},
+	{"size of a document", "1 MiB", "planner/internal/source", "MaxDocument = 1 << 20"},
 	{"steps", "5,000", "planner", "MaxNodes = 5_000"},
 	{"edges", "20,000", "planner", "MaxEdges = 20_000"},
-	{"nesting", "64 levels", "planner", "MaxDepth = 64"},
-	{"values from YAML aliases", "10,000", "planner", "maxAliases = 10_000"},
+	{"nesting", "64 levels", "planner/internal/source", "MaxDepth = 64"},
+	{"values from YAML aliases", "10,000", "planner/internal/source", "maxAliases = 10_000"},
 	{"length of a step id", "128 characters", "planner/walk", "len(s) > 128"},
 	{"items of a `foreach`", "10,000", "planner/walk", "MaxItems = 10_000"},
 	{"depth of sub-plans", "8", "internal/engine", "maxRecursion = 8"},

@@ -1,4 +1,4 @@
-package planner
+package source
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// parseJSON reads one JSON text as RFC 8259 and I-JSON define it. Duplicate keys, lone surrogates,
+// ParseJSON reads one JSON text as RFC 8259 and I-JSON define it. Duplicate keys, lone surrogates,
 // and data after the value are errors.
-func parseJSON(src []byte, r *reporter) *tree {
+func ParseJSON(src []byte, r Reporter) *Tree {
 	p := &jsonParser{src: src, line: 1, r: r}
 	if offset := tooDeepJSON(src); offset >= 0 {
 		line, column := p.position(offset)
-		r.error(&tree{line: line, column: column}, "", "document.depth", message.Message{},
+		r.Error(&Tree{Line: line, Column: column}, "", "document.depth", message.Message{},
 			"the document is nested deeper than %d levels", MaxDepth)
 		return nil
 	}
@@ -37,7 +37,7 @@ func parseJSON(src []byte, r *reporter) *tree {
 type jsonParser struct {
 	src []byte
 	dec *jsontext.Decoder
-	r   *reporter
+	r   Reporter
 	// line and column (from 0, in characters) are the position of offset at.
 	line, column, at int
 	first            int // line of a duplicate key's first occurrence
@@ -111,41 +111,41 @@ func (p *jsonParser) fail(err error) {
 	}
 	p.at, p.line, p.column = 0, 1, 0
 	line, column := p.position(offset)
-	p.r.error(&tree{line: line, column: column}, "", code, suggestion, "%s", what)
+	p.r.Error(&Tree{Line: line, Column: column}, "", code, suggestion, "%s", what)
 }
 
 // value reads one value. The decoder has checked the grammar.
-func (p *jsonParser) value() (*tree, error) {
+func (p *jsonParser) value() (*Tree, error) {
 	p.dec.PeekKind() // skips blanks and separators
 	before := int(p.dec.InputOffset())
 	tok, err := p.dec.ReadToken()
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{}
-	t.line, t.column = p.position(p.skip(before))
+	t := &Tree{}
+	t.Line, t.Column = p.position(p.skip(before))
 	switch tok.Kind() {
 	case 'n':
 	case 't', 'f':
-		t.kind, t.text = treeBool, tok.String()
+		t.Kind, t.Text = Bool, tok.String()
 	case '"':
-		t.kind, t.text = treeString, tok.String()
+		t.Kind, t.Text = String, tok.String()
 		checkString(t, p.r)
 	case '0':
-		t.kind, t.text = treeNumber, tok.String()
+		t.Kind, t.Text = Number, tok.String()
 		checkNumber(t, p.r)
 	case '[':
-		t.kind = treeList
+		t.Kind = List
 		for p.dec.PeekKind() != ']' {
 			e, err := p.value()
 			if err != nil {
 				return nil, err
 			}
-			t.items = append(t.items, e)
+			t.Items = append(t.Items, e)
 		}
 		_, err = p.dec.ReadToken()
 	case '{':
-		t.kind = treeMap
+		t.Kind = Map
 		for p.dec.PeekKind() != '}' {
 			k, err := p.value()
 			if err != nil {
@@ -155,20 +155,20 @@ func (p *jsonParser) value() (*tree, error) {
 			if err != nil {
 				return nil, err
 			}
-			t.keys, t.items = append(t.keys, k), append(t.items, v)
+			t.Keys, t.Items = append(t.Keys, k), append(t.Items, v)
 		}
 		_, err = p.dec.ReadToken()
-		t.indexKeys()
+		t.IndexKeys()
 	}
 	return t, err
 }
 
 // duplicate records the first position of a key that the decoder rejected.
-func (p *jsonParser) duplicate(err error, t *tree) error {
+func (p *jsonParser) duplicate(err error, t *Tree) error {
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
-		for _, k := range t.keys {
-			if k.text == e.JSONPointer.LastToken() {
-				p.first = k.line
+		for _, k := range t.Keys {
+			if k.Text == e.JSONPointer.LastToken() {
+				p.first = k.Line
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package planner
+package foreign
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/internal/source"
 	"github.com/kairosd/kairosd/planner/message"
 )
 
@@ -13,7 +14,7 @@ import (
 type family struct {
 	name message.Message // with its article
 	// found returns the position of what shows the family, or nil.
-	found func(t *tree) *tree
+	found func(t *source.Tree) *source.Tree
 	pairs string // counterparts, as "jobs → nodes"
 	none  string // keys without a counterpart
 	// imports reports that kairos plans import writes a plan to start from.
@@ -60,8 +61,8 @@ var families = []family{
 	{message.New("a notebook"), notebook, "cells → nodes", "code, which must become tools", false},
 }
 
-// isForeign reports a document of another system as one problem. It returns false for any other document.
-func isForeign(t *tree, r *reporter) bool {
+// Recognize reports a document of another system as one problem. It returns false for any other document.
+func Recognize(t *source.Tree, r source.Reporter) bool {
 	for _, f := range families {
 		if at := f.found(t); at != nil {
 			advice := message.New("counterparts: %s; there is none of %s", f.pairs, f.none)
@@ -69,7 +70,7 @@ func isForeign(t *tree, r *reporter) bool {
 				advice = message.New("kairos plans import writes a plan to start from; counterparts: %s; there is none of %s",
 					f.pairs, f.none)
 			}
-			r.error(at, "", "plan.foreign", advice,
+			r.Error(at, "", "plan.foreign", advice,
 				"this is %s, not a plan", f.name)
 			return true
 		}
@@ -78,117 +79,117 @@ func isForeign(t *tree, r *reporter) bool {
 }
 
 // key returns the position of a key, or nil.
-func (t *tree) key(name string) *tree {
-	if i := slices.IndexFunc(t.keys, func(k *tree) bool { return k.text == name }); i >= 0 {
-		return t.keys[i]
+func key(t *source.Tree, name string) *source.Tree {
+	if i := slices.IndexFunc(t.Keys, func(k *source.Tree) bool { return k.Text == name }); i >= 0 {
+		return t.Keys[i]
 	}
 	return nil
 }
 
 // has reports whether a map has one of some keys.
-func (t *tree) has(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return t.get(name) != nil })
+func has(t *source.Tree, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return t.Get(name) != nil })
 }
 
-func kindOf(t *tree) treeKind {
+func kindOf(t *source.Tree) source.Kind {
 	if t == nil {
-		return treeNull
+		return source.Null
 	}
-	return t.kind
+	return t.Kind
 }
 
 // elements are the maps in a list, or the values of a map.
-func elements(t *tree) []*tree {
+func elements(t *source.Tree) []*source.Tree {
 	if t == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(t.items), func(e *tree) bool { return e.kind != treeMap })
+	return slices.DeleteFunc(slices.Clone(t.Items), func(e *source.Tree) bool { return e.Kind != source.Map })
 }
 
 // some reports whether an element has one of some keys.
-func some(t *tree, names ...string) bool {
-	return slices.ContainsFunc(elements(t), func(e *tree) bool { return e.has(names...) })
+func some(t *source.Tree, names ...string) bool {
+	return slices.ContainsFunc(elements(t), func(e *source.Tree) bool { return has(e, names...) })
 }
 
-func gitHubActions(t *tree) *tree {
+func gitHubActions(t *source.Tree) *source.Tree {
 	switch {
-	case t.has("on", "permissions", "concurrency") && kindOf(t.get("jobs")) == treeMap, some(t.get("jobs"), "runs-on", "uses", "steps"):
-		return t.key("jobs")
-	case kindOf(t.get("runs")) == treeMap && t.get("runs").has("using"):
-		return t.key("runs")
+	case has(t, "on", "permissions", "concurrency") && kindOf(t.Get("jobs")) == source.Map, some(t.Get("jobs"), "runs-on", "uses", "steps"):
+		return key(t, "jobs")
+	case kindOf(t.Get("runs")) == source.Map && has(t.Get("runs"), "using"):
+		return key(t, "runs")
 	}
 	return nil
 }
 
-func argo(t *tree) *tree {
-	if v := t.get("apiVersion"); v != nil && strings.HasPrefix(v.text, "argoproj.io/") {
+func argo(t *source.Tree) *source.Tree {
+	if v := t.Get("apiVersion"); v != nil && strings.HasPrefix(v.Text, "argoproj.io/") {
 		return v
 	}
 	return nil
 }
 
-func serverless(t *tree) *tree {
+func serverless(t *source.Tree) *source.Tree {
 	switch {
-	case t.has("do") && kindOf(t.get("document")) == treeMap:
-		return t.key("document")
-	case t.has("specVersion") && kindOf(t.get("states")) == treeList:
-		return t.key("states")
+	case has(t, "do") && kindOf(t.Get("document")) == source.Map:
+		return key(t, "document")
+	case has(t, "specVersion") && kindOf(t.Get("states")) == source.List:
+		return key(t, "states")
 	}
 	return nil
 }
 
-func conductor(t *tree) *tree {
-	if some(t.get("tasks"), "taskReferenceName") {
-		return t.key("tasks")
+func conductor(t *source.Tree) *source.Tree {
+	if some(t.Get("tasks"), "taskReferenceName") {
+		return key(t, "tasks")
 	}
 	return nil
 }
 
-func n8n(t *tree) *tree {
-	if kindOf(t.get("nodes")) == treeList && t.has("connections") {
-		return t.key("connections")
+func n8n(t *source.Tree) *source.Tree {
+	if kindOf(t.Get("nodes")) == source.List && has(t, "connections") {
+		return key(t, "connections")
 	}
 	return nil
 }
 
-func langGraph(t *tree) *tree {
+func langGraph(t *source.Tree) *source.Tree {
 	switch {
-	case kindOf(t.get("graphs")) == treeMap && t.has("dependencies"):
-		return t.key("graphs")
-	case kindOf(t.get("nodes")) == treeList && some(t.get("edges"), "source", "start", "target"):
-		return t.key("nodes")
+	case kindOf(t.Get("graphs")) == source.Map && has(t, "dependencies"):
+		return key(t, "graphs")
+	case kindOf(t.Get("nodes")) == source.List && some(t.Get("edges"), "source", "start", "target"):
+		return key(t, "nodes")
 	}
 	return nil
 }
 
-func agentWorkflow(t *tree) *tree {
-	if w := t.get("workflow"); kindOf(w) == treeMap && (w.has("entry_point") || t.has("agents")) {
-		return t.key("workflow")
+func agentWorkflow(t *source.Tree) *source.Tree {
+	if w := t.Get("workflow"); kindOf(w) == source.Map && (has(w, "entry_point") || has(t, "agents")) {
+		return key(t, "workflow")
 	}
 	return nil
 }
 
-func dagu(t *tree) *tree {
-	steps := t.get("steps")
-	if kindOf(steps) == treeNull || some(steps, "id", "agentId", "skillId", "tool") {
+func dagu(t *source.Tree) *source.Tree {
+	steps := t.Get("steps")
+	if kindOf(steps) == source.Null || some(steps, "id", "agentId", "skillId", "tool") {
 		return nil
 	}
 	if some(steps, "command", "run", "script", "depends", "call") {
-		return t.key("steps")
+		return key(t, "steps")
 	}
 	return nil
 }
 
-func taskList(t *tree) *tree {
-	if !t.has("nodes", "steps") && some(t.get("tasks"), "depends_on", "dependencies", "upstream", "task_id", "operator") {
-		return t.key("tasks")
+func taskList(t *source.Tree) *source.Tree {
+	if !has(t, "nodes", "steps") && some(t.Get("tasks"), "depends_on", "dependencies", "upstream", "task_id", "operator") {
+		return key(t, "tasks")
 	}
 	return nil
 }
 
-func notebook(t *tree) *tree {
-	if t.has("nbformat") && kindOf(t.get("cells")) == treeList {
-		return t.key("cells")
+func notebook(t *source.Tree) *source.Tree {
+	if has(t, "nbformat") && kindOf(t.Get("cells")) == source.List {
+		return key(t, "cells")
 	}
 	return nil
 }
@@ -198,8 +199,8 @@ var (
 	markdownHeading = regexp.MustCompile(`(?m)^#{2,6} \S`)
 )
 
-// markdown reports whether a text that is not a map in YAML is a page of Markdown. broken reports that it is not
+// Markdown reports whether a text that is not a map in YAML is a page of Markdown. broken reports that it is not
 // YAML at all.
-func markdown(text []byte, broken bool) bool {
+func Markdown(text []byte, broken bool) bool {
 	return markdownFence.Match(text) || !broken && markdownHeading.Match(text) && bytes.ContainsAny(text, "\n")
 }

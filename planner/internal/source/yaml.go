@@ -1,4 +1,5 @@
-package planner
+// Package source reads YAML and JSON into trees whose values know their position in the document.
+package source
 
 import (
 	"bytes"
@@ -14,17 +15,17 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// parseYAML reads one YAML document into a tree. Scalars follow the YAML 1.2 core schema as far as
+// ParseYAML reads one YAML document into a tree. Scalars follow the YAML 1.2 core schema as far as
 // JSON has the value: `no`, dates, and 1_000 are text. The parser rejects nesting beyond MaxDepth
 // before it costs memory. Aliases are expanded here, within limits.
-func parseYAML(src []byte, r *reporter) *tree {
+func ParseYAML(src []byte, r Reporter) *Tree {
 	var doc yaml.Node
 	if err := loadYAML(src, &doc); err != nil {
 		yamlError(err, src, r)
 		return nil
 	}
 	if doc.Kind == 0 || len(doc.Content) == 0 {
-		return &tree{line: 1, column: 1}
+		return &Tree{Line: 1, Column: 1}
 	}
 	p := &yamlParser{r: r, open: map[*yaml.Node]bool{}}
 	t := p.value(doc.Content[0], 0)
@@ -49,7 +50,7 @@ func recovered(err *error) {
 }
 
 // yamlError explains an error of the parser.
-func yamlError(err error, src []byte, r *reporter) {
+func yamlError(err error, src []byte, r Reporter) {
 	if e, ok := errors.AsType[*yaml.LoadErrors](err); ok {
 		for _, e := range e.Errors {
 			yamlError(e, src, r)
@@ -58,10 +59,10 @@ func yamlError(err error, src []byte, r *reporter) {
 	}
 	e, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
-		r.error(nil, "", "yaml.syntax", message.Message{}, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+		r.Error(nil, "", "yaml.syntax", message.Message{}, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
 		return
 	}
-	at := &tree{line: e.Mark.Line, column: e.Mark.Column}
+	at := &Tree{Line: e.Mark.Line, Column: e.Mark.Column}
 	text, suggestion, code := strings.TrimPrefix(e.Message, "yaml: "), message.Message{}, "yaml.syntax"
 	what := message.Verbatim(text)
 	switch {
@@ -81,37 +82,37 @@ func yamlError(err error, src []byte, r *reporter) {
 		at = secondDocument(src)
 	case strings.Contains(text, "no documents"):
 		code, what, suggestion = "plan.not_object", message.New("the document is empty"), message.New("write nodes and edges, or steps")
-		at = &tree{line: 1, column: 1}
+		at = &Tree{Line: 1, Column: 1}
 	case strings.Contains(text, "alias") || strings.Contains(text, "anchor"):
 		code = "yaml.alias"
 	case strings.Contains(text, "unexpected end of stream") || strings.HasPrefix(text, "did not find expected ',' or"):
 		if e.ContextMark.Line > 0 { // the start is more useful than the end of the file
-			at = &tree{line: e.ContextMark.Line, column: e.ContextMark.Column}
+			at = &Tree{Line: e.ContextMark.Line, Column: e.ContextMark.Column}
 		}
 		if e.ContextMsg != "" {
 			what = message.Verbatim(e.ContextMsg + ": " + text)
 		}
 	}
-	r.error(at, "", code, suggestion, "%s", what)
+	r.Error(at, "", code, suggestion, "%s", what)
 }
 
 // tabAt reports whether there is a tab at the position, or before it in the indentation of its
 // line.
-func tabAt(src []byte, at *tree) bool {
-	line := lineOf(src, at.line)
+func tabAt(src []byte, at *Tree) bool {
+	line := LineOf(src, at.Line)
 	for i, c := range line {
 		if c == '\t' {
 			return true
 		}
-		if c != ' ' || i >= at.column {
+		if c != ' ' || i >= at.Column {
 			return false
 		}
 	}
 	return false
 }
 
-// lineOf returns a line of the source by its number, which starts at 1.
-func lineOf(src []byte, number int) string {
+// LineOf returns a line of the source by its number, which starts at 1.
+func LineOf(src []byte, number int) string {
 	for n := 1; ; n++ {
 		line, rest, more := bytes.Cut(src, []byte("\n"))
 		if n == number {
@@ -125,7 +126,7 @@ func lineOf(src []byte, number int) string {
 }
 
 // secondDocument finds the marker that ends the first document.
-func secondDocument(src []byte) *tree {
+func secondDocument(src []byte) *Tree {
 	content := false
 	n := 0
 	for line := range bytes.Lines(src) {
@@ -133,30 +134,30 @@ func secondDocument(src []byte) *tree {
 		text := strings.TrimRight(string(line), " \t\r\n")
 		marker := strings.HasPrefix(text, "---") || strings.HasPrefix(text, "...")
 		if marker && content {
-			return &tree{line: n, column: 1}
+			return &Tree{Line: n, Column: 1}
 		}
 		content = content || text != "" && !strings.HasPrefix(strings.TrimLeft(text, " "), "#") && !strings.HasPrefix(text, "%")
 	}
-	return &tree{line: n, column: 1}
+	return &Tree{Line: n, Column: 1}
 }
 
 type yamlParser struct {
-	r        *reporter
+	r        Reporter
 	open     map[*yaml.Node]bool // anchors being expanded
 	aliases  int                 // aliases that enclose the current node
 	expanded int                 // values that are in the tree because of an alias
 	failed   bool
 }
 
-func (p *yamlParser) fail(n *yaml.Node, code string, suggestion message.Message, format string, args ...any) *tree {
-	at := &tree{line: n.Line, column: n.Column}
-	p.r.error(at, "", code, suggestion, format, args...)
+func (p *yamlParser) fail(n *yaml.Node, code string, suggestion message.Message, format string, args ...any) *Tree {
+	at := &Tree{Line: n.Line, Column: n.Column}
+	p.r.Error(at, "", code, suggestion, format, args...)
 	p.failed = true
 	return at
 }
 
 // value converts a node at a depth of nested containers to a tree.
-func (p *yamlParser) value(n *yaml.Node, depth int) *tree {
+func (p *yamlParser) value(n *yaml.Node, depth int) *Tree {
 	if p.failed {
 		return nil
 	}
@@ -174,7 +175,7 @@ func (p *yamlParser) value(n *yaml.Node, depth int) *tree {
 			return p.fail(n, "yaml.alias_limit", message.New("write the values out"), "aliases expand to more than %d values", maxAliases)
 		}
 	}
-	t := &tree{line: n.Line, column: n.Column}
+	t := &Tree{Line: n.Line, Column: n.Column}
 	switch n.Kind {
 	case yaml.AliasNode:
 		if n.Alias == nil || p.open[n.Alias] {
@@ -188,7 +189,7 @@ func (p *yamlParser) value(n *yaml.Node, depth int) *tree {
 		return v
 	case yaml.ScalarNode:
 		if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0 {
-			t.kind, t.text = treeString, n.Value
+			t.Kind, t.Text = String, n.Value
 			checkString(t, p.r)
 			return t
 		}
@@ -201,42 +202,42 @@ func (p *yamlParser) value(n *yaml.Node, depth int) *tree {
 		if n.Kind == yaml.MappingNode {
 			return p.mapping(n, t, depth)
 		}
-		t.kind = treeList
-		t.items = make([]*tree, 0, len(n.Content))
+		t.Kind = List
+		t.Items = make([]*Tree, 0, len(n.Content))
 		for _, c := range n.Content {
-			t.items = append(t.items, p.value(c, depth+1))
+			t.Items = append(t.Items, p.value(c, depth+1))
 		}
 		return t
 	}
 	return p.fail(n, "yaml.syntax", message.Message{}, "unexpected YAML value")
 }
 
-func (p *yamlParser) mapping(n *yaml.Node, t *tree, depth int) *tree {
-	t.kind = treeMap
+func (p *yamlParser) mapping(n *yaml.Node, t *Tree, depth int) *Tree {
+	t.Kind = Map
 	size := len(n.Content) / 2
-	t.keys, t.items = make([]*tree, 0, size), make([]*tree, 0, size)
+	t.Keys, t.Items = make([]*Tree, 0, size), make([]*Tree, 0, size)
 	lines := make(map[string]int, size)
 	for i := 0; i+1 < len(n.Content) && !p.failed; i += 2 {
 		key := p.key(n.Content[i])
 		if p.failed {
 			return t
 		}
-		if first, twice := lines[key.text]; twice {
-			p.r.error(key, "", "yaml.duplicate_key", message.New("keep one of them"), "duplicate key %s (first defined on line %d)",
-				jsonvalue.Quote(key.text), first)
+		if first, twice := lines[key.Text]; twice {
+			p.r.Error(key, "", "yaml.duplicate_key", message.New("keep one of them"), "duplicate key %s (first defined on line %d)",
+				jsonvalue.Quote(key.Text), first)
 			p.failed = true
 			return t
 		}
-		lines[key.text] = key.line
-		t.keys = append(t.keys, key)
-		t.items = append(t.items, p.value(n.Content[i+1], depth+1))
+		lines[key.Text] = key.Line
+		t.Keys = append(t.Keys, key)
+		t.Items = append(t.Items, p.value(n.Content[i+1], depth+1))
 	}
-	t.indexKeys()
+	t.IndexKeys()
 	return t
 }
 
 // key reads a key, which must be text.
-func (p *yamlParser) key(n *yaml.Node) *tree {
+func (p *yamlParser) key(n *yaml.Node) *Tree {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return p.fail(n, "yaml.key", message.New("write the key out"), "a key cannot be an alias")
 	}
@@ -247,8 +248,8 @@ func (p *yamlParser) key(n *yaml.Node) *tree {
 		return p.fail(n, "yaml.merge_key", message.New("write the keys out"), "merge keys are not allowed")
 	}
 	key := p.value(n, MaxDepth)
-	if !p.failed && key.kind != treeString {
-		return p.fail(n, "yaml.key", message.New("quote it: %q", n.Value), "a key must be text, not %s", key.kind)
+	if !p.failed && key.Kind != String {
+		return p.fail(n, "yaml.key", message.New("quote it: %q", n.Value), "a key must be text, not %s", key.Kind)
 	}
 	return key
 }
@@ -260,31 +261,47 @@ var (
 )
 
 // plainScalar resolves an unquoted scalar.
-func plainScalar(t *tree, s string, r *reporter) {
+func plainScalar(t *Tree, s string, r Reporter) {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
-		t.kind = treeNull
+		t.Kind = Null
 		return
 	case "true", "True", "TRUE":
-		t.kind, t.text = treeBool, "true"
+		t.Kind, t.Text = Bool, "true"
 		return
 	case "false", "False", "FALSE":
-		t.kind, t.text = treeBool, "false"
+		t.Kind, t.Text = Bool, "false"
 		return
 	}
-	t.kind, t.text = treeString, s
+	t.Kind, t.Text = String, s
 	switch {
 	case (s[0] < '0' || s[0] > '9') && s[0] != '-' && s[0] != '+' && s[0] != '.':
 	case plainDecimal.MatchString(s):
-		t.kind, t.text = treeNumber, jsonNumber(s)
+		t.Kind, t.Text = Number, jsonNumber(s)
 		checkNumber(t, r)
 	case plainRadix.MatchString(s):
 		if v, err := strconv.ParseUint(s, 0, 64); err == nil {
-			t.kind, t.text = treeNumber, strconv.FormatUint(v, 10)
+			t.Kind, t.Text = Number, strconv.FormatUint(v, 10)
 		}
 	case plainSpecial.MatchString(s):
-		r.error(t, "", "number.not_finite", message.New("quote it if it is text"), "%s is not a number that JSON can hold", s)
+		r.Error(t, "", "number.not_finite", message.New("quote it if it is text"), "%s is not a number that JSON can hold", s)
 	}
+}
+
+// PlainText reports whether YAML reads a text without quotes as this text.
+func PlainText(s string) bool {
+	t := &Tree{}
+	plainScalar(t, s, discard{})
+	return t.Kind == String && !plainSpecial.MatchString(s)
+}
+
+// discard is a Reporter that keeps nothing.
+type discard struct{}
+
+func (discard) Error(*Tree, string, string, message.Message, string, ...any) {}
+func (discard) Warn(*Tree, string, string, message.Message, string, ...any)  {}
+func (discard) Suggest(_ string, _ func() []string, otherwise message.Message) message.Message {
+	return otherwise
 }
 
 // jsonNumber rewrites +1, .5 and 1. as JSON writes them.
@@ -302,10 +319,10 @@ func jsonNumber(s string) string {
 }
 
 // checkNumber rejects numbers that are out of the range of a float64.
-func checkNumber(t *tree, r *reporter) {
-	f, err := strconv.ParseFloat(t.text, 64)
-	if err != nil || f == 0 && strings.ContainsAny(mantissa(t.text), "123456789") {
-		r.error(t, "", "number.range", message.New("quote it if it is text"), "the number %s is out of range", jsonvalue.Quote(t.text))
+func checkNumber(t *Tree, r Reporter) {
+	f, err := strconv.ParseFloat(t.Text, 64)
+	if err != nil || f == 0 && strings.ContainsAny(mantissa(t.Text), "123456789") {
+		r.Error(t, "", "number.range", message.New("quote it if it is text"), "the number %s is out of range", jsonvalue.Quote(t.Text))
 	}
 }
 
@@ -318,41 +335,11 @@ func mantissa(s string) string {
 }
 
 // checkString reports control characters that were written as escapes.
-func checkString(t *tree, r *reporter) {
-	for _, c := range t.text {
+func checkString(t *Tree, r Reporter) {
+	for _, c := range t.Text {
 		if controlCharacter(c) {
-			r.error(t, "", "document.control_character", message.New("remove it"), "invalid control character U+%s", fmt.Sprintf("%04X", c))
+			r.Error(t, "", "document.control_character", message.New("remove it"), "invalid control character U+%s", fmt.Sprintf("%04X", c))
 			return
 		}
 	}
-}
-
-// FormatOf returns the format for a file name, or else for the content: a document that begins with
-// { or [ is JSON.
-func FormatOf(name string, src []byte) Format {
-	switch lower := strings.ToLower(name); {
-	case strings.HasSuffix(lower, ".json"):
-		return FormatJSON
-	case strings.HasSuffix(lower, ".yaml"), strings.HasSuffix(lower, ".yml"):
-		return FormatYAML
-	}
-	text := bytes.TrimLeft(bytes.TrimPrefix(src, []byte("\uFEFF")), " \t\r\n")
-	if len(text) > 0 && (text[0] == '{' || text[0] == '[') && (text[0] == '[' || looksLikeJSON(text)) {
-		return FormatJSON
-	}
-	return FormatYAML
-}
-
-// looksLikeJSON distinguishes {"a": 1} from YAML's {a: 1}.
-func looksLikeJSON(text []byte) bool {
-	rest := bytes.TrimLeft(text[1:], " \t\r\n")
-	return len(rest) == 0 || rest[0] == '"' || rest[0] == '}'
-}
-
-// String returns the name of the format.
-func (f Format) String() string {
-	if f == FormatAuto {
-		return "auto"
-	}
-	return string(f)
 }
