@@ -44,7 +44,8 @@ func TestKillAroundASlot(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				list, err := inst.api.Runs(ctx, domain.RunFilter{Schedule: "daily", Page: domain.Page{Limit: 10}})
+				list, err := inst.api.Runs(ctx,
+					domain.RunFilter{RunCause: domain.RunCause{Schedule: "daily"}, Page: domain.Page{Limit: 10}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +60,7 @@ func TestKillAroundASlot(t *testing.T) {
 			if err := inst.open(""); err != nil {
 				t.Fatal(err)
 			}
-			list, err := inst.api.Runs(ctx, domain.RunFilter{Schedule: "daily", Page: domain.Page{Limit: 10}})
+			list, err := inst.api.Runs(ctx, domain.RunFilter{RunCause: domain.RunCause{Schedule: "daily"}, Page: domain.Page{Limit: 10}})
 			if err != nil || len(list.Items) != 1 || list.Items[0].Status != domain.RunCompleted {
 				t.Errorf("runs of the schedule: %+v, %v", list.Items, err)
 			}

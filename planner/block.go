@@ -42,7 +42,7 @@ func decodeBlock(d *Document, o *object, n Node) *Graph {
 	f := newObject(t, o.r, "block", o.node)
 	g := &Graph{Start: f.text("start"), Result: f.value("result"), Nodes: map[string]Node{}}
 	b := &Document{Graph: g, Format: d.Format, text: d.text, conditions: d.conditions, schemas: d.schemas, lenient: d.lenient,
-		blocks: map[*source.Tree]*Document{}, outer: d, depth: d.depth + 1, count: d.count, tree: blockTree(t, n)}
+		Profile: d.Profile, blocks: map[*source.Tree]*Document{}, outer: d, depth: d.depth + 1, count: d.count, tree: blockTree(t, n)}
 	if f.bad {
 		return g
 	}

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,7 +13,7 @@ import (
 // seal computes the canonical form, the hash, and the id of a document without
 // one.
 func (d *Document) seal() {
-	canonical, err := jsonvalue.Encode(canonicalPlan(d.tree))
+	canonical, err := jsonvalue.Encode(canonicalPlan(cmp.Or(d.whole, d.tree)))
 	if err != nil { // MaxDepth is far below what jsonvalue.Encode accepts
 		panic("planner: canonical form: " + err.Error())
 	}

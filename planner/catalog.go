@@ -24,8 +24,9 @@ type Catalog struct {
 	Types map[string]walk.Effect
 	// Schedule checks the times of a plan's schedule. Nil accepts any.
 	Schedule func(walk.Schedule) error
-	// Plan returns what is known of a stored plan, by key or key@version. Nil checks no plan.
-	Plan func(name string) (PlanInfo, bool)
+	// Plan returns what is known of a stored plan with a profile, by key or key@version. A plan without that
+	// profile, and an empty one, mean the plan as written. Nil checks no plan.
+	Plan func(name, profile string) (PlanInfo, bool)
 	// UntrustedInput reports that the input of runs may be untrusted, because other systems send it.
 	UntrustedInput bool
 }

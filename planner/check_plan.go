@@ -63,7 +63,7 @@ func planName(k *compiler, n *walk.ProgramNode, s *spec, name string, at *source
 		k.r.Warn(at, s.ID, "subplan.recursion", message.New("add a condition that ends it; at most 8 levels run"),
 			"the plan runs itself")
 	case k.c != nil && k.c.Plan != nil:
-		info, ok := k.c.Plan(name)
+		info, ok := k.c.Plan(name, k.d.Profile)
 		if !ok {
 			k.r.Warn(at, s.ID, "subplan.unknown", message.New("store it before a run starts"), "the plan %s is not stored",
 				jsonvalue.Quote(name))

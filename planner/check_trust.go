@@ -68,7 +68,10 @@ func (c *Catalog) actor(n *walk.ProgramNode) string {
 }
 
 // trustFacts describes the steps of plans to package trust.
-type trustFacts struct{ *Catalog }
+type trustFacts struct {
+	*Catalog
+	profile string
+}
 
 func (f trustFacts) Untrusted(n *walk.ProgramNode) bool            { return f.untrusted(n) }
 func (f trustFacts) Private(n *walk.ProgramNode) message.Message   { return f.private(n) }
@@ -77,7 +80,7 @@ func (f trustFacts) Plan(name string) *walk.Program {
 	if f.Catalog.Plan == nil {
 		return nil
 	}
-	info, _ := f.Catalog.Plan(name)
+	info, _ := f.Catalog.Plan(name, f.profile)
 	return info.Program
 }
 
@@ -88,7 +91,7 @@ func (k analyzer) ruleOfTwo() {
 	if k.c == nil || k.d.outer != nil {
 		return
 	}
-	for _, f := range trust.RuleOfTwo(k.p, trustFacts{k.c}, k.c.UntrustedInput) {
+	for _, f := range trust.RuleOfTwo(k.p, trustFacts{k.c, k.d.Profile}, k.c.UntrustedInput) {
 		s, inside := k.specOf(f.Path)
 		step, advice := message.New("step %s", jsonvalue.Quote(f.Step().ID)), message.New(
 			"add an approval before it, set the permission of its tool to ask, or remove one of the three")

@@ -83,7 +83,8 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 func compileDocument(d *Document, c *Catalog, first bool, r *reporter) *compiler {
 	k := &compiler{d: d, c: c, r: r, names: map[string]int{}, blocks: map[int]*compiler{},
 		toolSchemas: map[string]*jsonschema.Schema{}, first: first, broken: r.broken}
-	k.p = &walk.Program{ID: d.ID, Name: d.Name, Description: d.Description, Kind: d.Kind(), Hash: d.Hash, Index: map[string]int{}}
+	k.p = &walk.Program{ID: d.ID, Name: d.Name, Description: d.Description, Kind: d.Kind(), Hash: d.Hash, Profile: d.Profile,
+		Index: map[string]int{}}
 	var defaults Defaults
 	start := ""
 	if g := d.Graph; g != nil {

@@ -294,21 +294,31 @@ func (o *object) advice(key string) message.Message {
 	return message.New("known keys: %s", strings.Join(known, ", "))
 }
 
-// decodeDocument sets Graph or Steps.
-func decodeDocument(d *Document, r *reporter) {
+// prepare applies templates and reads the profiles. It returns false for a document of another system.
+func (d *Document) prepare(r *reporter) bool {
 	t := d.tree
 	if i := slices.IndexFunc(t.Keys, func(k *source.Tree) bool { return k.Text == "activities" }); i >= 0 {
 		r.Error(t.Keys[i], "", "plan.foreign",
 			message.New("write steps: instead, each with id, agentId or tool, task or params, and dependencies: [<step>, …]"),
 			"this is a plan of another system, with activities")
-		return
+		return false
 	}
 	if foreign.Recognize(t, r) {
-		return
+		return false
 	}
 	for _, unused := range variants.ExpandTemplates(t, r) {
 		checkSecrets(unused, "", r)
 	}
+	d.declared = variants.Profiles(t, r)
+	for _, p := range d.declared {
+		d.Profiles = append(d.Profiles, p.Name)
+	}
+	return true
+}
+
+// decodeDocument sets Graph or Steps.
+func decodeDocument(d *Document, r *reporter) {
+	t := d.tree
 	o := newObject(t, r, "plan", "")
 	o.field("templates") // replaced
 	hasNodes, hasSteps := t.Get("nodes") != nil, t.Get("steps") != nil
@@ -347,10 +357,16 @@ func decodeDocument(d *Document, r *reporter) {
 			}
 		}
 		g.Result, g.Each = o.value("result"), o.boolean("each")
+		if v := o.field("profiles"); v != nil {
+			g.Profiles, _ = v.Value().(map[string]any)
+		}
 		decodeNodes(d, g, o)
 		decodeEdges(g, o)
 		d.Graph = g
 	} else {
+		if t.Get("profiles") != nil {
+			o.field("profiles") // reported
+		}
 		s := &StepPlan{ID: d.ID, Name: d.Name, Description: d.Description, InputSchema: schema, Strict: strict, OnFailure: onFailure,
 			Defaults: defaults, Limits: limits, RunSettings: runs, ContinueOnFailure: o.boolean("continueOnFailure"),
 			EstimatedDurationMs: o.integer("estimatedDuration", 0, math.MaxInt64), EstimatedCost: o.number("estimatedCost", 0)}

@@ -89,7 +89,7 @@ func decodeSchedule(o *object) *walk.Schedule {
 		return nil
 	}
 	s := &walk.Schedule{Cron: f.text("cron"), Zone: f.text("time_zone"), Jitter: time.Duration(f.duration("jitter")),
-		Input: f.value("input"), Overlap: f.text("overlap"), CatchUp: f.text("catch_up")}
+		Input: f.value("input"), Overlap: f.text("overlap"), CatchUp: f.text("catch_up"), Profile: f.text("profile")}
 	if s.Cron == "" && !f.bad {
 		f.r.Error(f.t, "", "run.schedule", message.New("write %s", "cron: \"30 2 * * 1-5\""), "schedule needs cron")
 	}

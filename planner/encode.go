@@ -240,7 +240,8 @@ func graphObject(g *Graph) (ordered, error) {
 		{"strict", given(g.Strict)},
 		{"each", flag(g.Each)},
 	}
-	return slices.Concat(o, g.members(), ordered{{"metadata", metadata}, {"values", mapOrNil(g.Values)}}, body), nil
+	return slices.Concat(o, g.members(), ordered{{"metadata", metadata}, {"values", mapOrNil(g.Values)}}, body,
+		ordered{{"profiles", mapOrNil(g.Profiles)}}), nil
 }
 
 // bodyObject is the part of a graph that a block has, too: its nodes, edges, and result.

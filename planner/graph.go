@@ -32,6 +32,8 @@ type Graph struct {
 	Values map[string]any
 	// Result is the template of the run's output. Nil: the nodes without successors give it.
 	Result any
+	// Profiles are the profiles of the document, as written. They do not change the graph; see [WithProfile].
+	Profiles map[string]any
 	// Each is set in a plan that kairosd made of a block: the input of its runs is {item, index, input}.
 	Each bool
 

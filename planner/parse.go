@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairosd/kairosd/planner/internal/foreign"
 	"github.com/kairosd/kairosd/planner/internal/source"
+	"github.com/kairosd/kairosd/planner/internal/variants"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -35,7 +36,12 @@ type Document struct {
 	Source      []byte
 	// Hash is the version hash: the lowercase hex SHA-256 of Canonical.
 	Hash string
+	// Profiles are the names of the declared profiles, in the order of the document. Profile is the one whose
+	// settings Graph has, or empty; see [WithProfile]. Source and Canonical are those of the whole document.
+	Profiles []string
+	Profile  string
 
+	whole     *source.Tree // of a document with a profile: the tree with all profiles
 	tree      *source.Tree
 	text      []byte // Source without a byte order mark
 	canonical []byte
@@ -48,6 +54,8 @@ type Document struct {
 	outer      *Document                  // the document that contains this block
 	depth      int                        // number of blocks around it
 	count      *int                       // number of blocks in the outermost document
+	declared   []variants.Profile
+	variants   []*Document // with each profile, if Parse checked them
 }
 
 // Kind returns the kind of the document: graph or step plan.
@@ -72,6 +80,8 @@ type parsing struct {
 	catalog   *Catalog
 	lenient   bool
 	semantics int
+	profile   string
+	only      bool // other profiles are not checked
 }
 
 // WithFormat sets the format of the document. The default is [FormatAuto].
@@ -105,11 +115,13 @@ func Parse(src []byte, options ...ParseOption) (*Document, Problems) {
 		o(&p)
 	}
 	r := &reporter{lenient: p.lenient}
-	d := parse(src, p.format, r)
+	d := parse(src, p, r)
 	if d != nil {
-		d.semantics = p.semantics
 		d.compile(p.catalog, true, r)
 		checkSchedule(d, p.catalog, r)
+		if !p.only {
+			d.checkProfiles(p.catalog, r)
+		}
 	}
 	problems := r.done()
 	if r.errors > 0 {
@@ -127,7 +139,8 @@ var advisory = map[string]bool{
 	"ref.on_cycle": true, "ref.item": true, "wait.input": true, "wait.until": true, "approval.input": true,
 }
 
-func parse(src []byte, f Format, r *reporter) *Document {
+func parse(src []byte, p parsing, r *reporter) *Document {
+	f := p.format
 	text, ok := source.CheckText(src, r)
 	if !ok {
 		return nil
@@ -167,9 +180,22 @@ func parse(src []byte, f Format, r *reporter) *Document {
 		conditions: map[string]*walk.Condition{},
 		schemas:    map[string]bool{},
 		lenient:    r.lenient,
-		blocks:     map[*source.Tree]*Document{},
-		count:      new(int),
+		semantics:  p.semantics,
 	}
+	if !d.prepare(r) {
+		return nil
+	}
+	for _, profile := range d.declared {
+		if profile.Name == p.profile {
+			return d.variant(profile, r)
+		}
+	}
+	return d.decode(r)
+}
+
+// decode sets Graph or Steps, the hash, and the id. It returns nil if neither can be decoded.
+func (d *Document) decode(r *reporter) *Document {
+	d.blocks, d.count = map[*source.Tree]*Document{}, new(int)
 	decodeDocument(d, r)
 	if d.Graph == nil && d.Steps == nil {
 		return nil
@@ -185,6 +211,7 @@ func (d *Document) Check(c *Catalog) Problems {
 	r := &reporter{}
 	d.compile(c, false, r)
 	checkSchedule(d, c, r)
+	d.recheckProfiles(c, r)
 	return r.done()
 }
 

@@ -201,7 +201,7 @@ func testCatalog() *planner.Catalog {
 		},
 		Skills: map[string]planner.SkillInfo{"generate_content": {Agent: "support"}, "keep": {Tool: "set"}},
 		Types:  map[string]walk.Effect{"scrape": walk.EffectRead},
-		Plan: func(name string) (planner.PlanInfo, bool) {
+		Plan: func(name, _ string) (planner.PlanInfo, bool) {
 			return planner.PlanInfo{Input: map[string]any{"type": "object", "required": []any{"order"}}}, name != "nowhere"
 		},
 	}

@@ -2,9 +2,12 @@ package planner
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -52,13 +55,15 @@ func scheduleObject(s *walk.Schedule) any {
 		return nil
 	}
 	return ordered{{"cron", text(s.Cron)}, {"time_zone", text(s.Zone)}, {"jitter", duration(walk.Duration(s.Jitter))},
-		{"input", s.Input}, {"overlap", text(s.Overlap)}, {"catch_up", text(s.CatchUp)}}
+		{"input", s.Input}, {"overlap", text(s.Overlap)}, {"catch_up", text(s.CatchUp)}, {"profile", text(s.Profile)}}
 }
 
 // compileRunSettings compiles what the plan sets for its runs.
 func compileRunSettings(k *compiler, s RunSettings) {
 	k.p.Priority = cmp.Or(s.Priority, k.p.Priority)
 	k.p.Start.Timeout, k.p.Start.Schedule, k.p.Start.Expose = time.Duration(s.Timeout), s.Schedule, s.Expose
+	k.p.Start.Profiles = k.d.Profiles
+	checkScheduledProfile(k, s.Schedule)
 	if len(s.Labels) > 0 {
 		labels := map[string]any{}
 		for name, value := range s.Labels {
@@ -70,6 +75,15 @@ func compileRunSettings(k *compiler, s RunSettings) {
 		key := compileStartTemplate(k, k.d.tree.Get("concurrency").Get("key"), "concurrency", c.Key)
 		k.p.Start.Concurrency = &walk.Concurrency{Key: key, Limit: max(c.Limit, 1),
 			OnConflict: cmp.Or(walk.OnConflict(c.OnConflict), walk.ConflictQueue)}
+	}
+}
+
+// checkScheduledProfile reports a schedule with a profile that the plan does not declare.
+func checkScheduledProfile(k *compiler, s *walk.Schedule) {
+	if s != nil && s.Profile != "" && !slices.Contains(k.d.Profiles, s.Profile) {
+		k.r.Error(k.d.tree.Get("schedule").Get("profile"), "", "profile.unknown",
+			k.r.Suggest(s.Profile, func() []string { return slices.Clone(k.d.Profiles) }, message.New("declare it under profiles:")),
+			"schedule: unknown profile %s", jsonvalue.Quote(s.Profile))
 	}
 }
 

@@ -89,7 +89,7 @@ func TestRuleOfTwoAcrossSubPlans(t *testing.T) {
 		"loops":  `{id: loops, nodes: {a: {type: plan, plan: loops}, b: {type: plan, plan: pay, needs: [a]}}}`,
 		"asking": `{id: asking, nodes: {a: {type: wire, input: "${secret.BANK}"}}}`,
 	}
-	catalog.Plan = func(name string) (planner.PlanInfo, bool) {
+	catalog.Plan = func(name, _ string) (planner.PlanInfo, bool) {
 		d, problems := planner.Parse([]byte(stored[name]))
 		if problems.Err() != nil {
 			return planner.PlanInfo{}, false

@@ -58,10 +58,10 @@ type Engine interface {
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	Look(ctx context.Context, actor domain.Actor, run string) (d domain.RunDetail, resume func() (domain.Preview, error), err error)
 	// Program compiles a stored version. Results are cached.
-	Program(ctx context.Context, hash string) (*walk.Program, error)
+	Program(ctx context.Context, ref domain.ProgramRef) (*walk.Program, error)
 	// Effects returns the possible side effects of each node of a stored version, in the order of
 	// the nodes, as far as they are known without input.
-	Effects(ctx context.Context, hash string) ([]walk.Effect, error)
+	Effects(ctx context.Context, ref domain.ProgramRef) ([]walk.Effect, error)
 	// CheckPlan validates a plan without storing it.
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	// Catalog returns the tools, agents, and providers that plans can use.

@@ -109,6 +109,7 @@ CREATE TABLE runs (
     fingerprint   TEXT    NOT NULL DEFAULT '', -- of the error of a failed run
     schedule      TEXT    NOT NULL DEFAULT '', -- key of the schedule that started the run
     slot          TEXT    NOT NULL DEFAULT '', -- time of the slot, as in ${run.slot}
+    profile       TEXT    NOT NULL DEFAULT '', -- of the plan; empty: the plan as written
     CONSTRAINT wait_reason_belongs_to_waiting CHECK ((status = 'waiting') = (wait_reason <> '')),
     CONSTRAINT ended_exactly_when_final CHECK ((status = 'completed' OR status = 'failed' OR status = 'cancelled') = (ended_at <> 0))
 ) STRICT;
@@ -155,6 +156,8 @@ CREATE INDEX runs_by_rerun ON runs (rerun_of, id) WHERE rerun_of <> '';
 CREATE INDEX runs_by_undo ON runs (undoes, id) WHERE undoes <> '';
 -- Serves Runs.
 CREATE INDEX runs_by_schedule ON runs (schedule, id) WHERE schedule <> '';
+-- Serves Runs.
+CREATE INDEX runs_by_profile ON runs (deleted_at, profile, id) WHERE profile <> '';
 -- Serves RunsCount.
 CREATE INDEX runs_unlisted ON runs (deleted_at, status, plan_id, id) WHERE origin = 'dry' OR origin = 'block' AND attention = 0;
 
@@ -767,6 +770,7 @@ CREATE TABLE schedules (
     zone          TEXT    NOT NULL,
     jitter        INTEGER NOT NULL CHECK (jitter >= 0), -- microseconds
     input         TEXT    CHECK (input IS NULL OR json_valid(input)),
+    profile       TEXT    NOT NULL, -- of the runs; empty: none
     labels        TEXT    NOT NULL CHECK (json_valid(labels)),
     overlap       TEXT    NOT NULL CHECK (overlap IN ('skip', 'queue', 'cancel_oldest')),
     catch_up      TEXT    NOT NULL CHECK (catch_up IN ('default', 'none', 'last', 'all', 'ask')),
@@ -935,6 +939,7 @@ CREATE TABLE hooks (
     input         TEXT    NOT NULL,
     signal        TEXT    NOT NULL,
     signal_key    TEXT    NOT NULL,
+    profile       TEXT    NOT NULL, -- of the runs; empty: none
     labels        TEXT    NOT NULL CHECK (json_valid(labels)),
     paused_at     INTEGER NOT NULL DEFAULT 0,
     paused_by     TEXT    NOT NULL DEFAULT '',

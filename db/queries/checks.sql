@@ -53,7 +53,7 @@ SELECT id, run_id, audit_seq, hash FROM step_results WHERE id > @above ORDER BY 
 
 -- name: CheckSeals :many
 SELECT r.id, r.public_id, r.actor, r.origin, r.run_key, r.concurrency_key, r.parent_run, r.forked_from, r.rerun_of, d.session, d.labels,
-  d.parent, d.concurrency, d.input, r.priority, r.fork_seq, r.start_at, r.purged_at, r.schedule, r.slot, r.undoes FROM runs AS r JOIN run_details AS d ON d.run_id = r.id
+  d.parent, d.concurrency, d.input, r.priority, r.fork_seq, r.start_at, r.purged_at, r.schedule, r.slot, r.undoes, r.profile FROM runs AS r JOIN run_details AS d ON d.run_id = r.id
 WHERE r.id BETWEEN @low AND @high;
 
 -- name: RowCounts :one

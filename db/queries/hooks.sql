@@ -1,11 +1,11 @@
 -- name: HookInsert :exec
-INSERT INTO hooks (public_id, key, plan_id, version, scheme, secret, files, settle, filter, input, signal, signal_key, labels, actor, created_at, updated_at)
-VALUES (@public_id, @key, @plan_id, @version, @scheme, @secret, @files, @settle, @filter, @input, @signal, @signal_key, @labels, @actor, @created_at, @created_at);
+INSERT INTO hooks (public_id, key, plan_id, version, scheme, secret, files, settle, filter, input, signal, signal_key, profile, labels, actor, created_at, updated_at)
+VALUES (@public_id, @key, @plan_id, @version, @scheme, @secret, @files, @settle, @filter, @input, @signal, @signal_key, @profile, @labels, @actor, @created_at, @created_at);
 
 -- name: HookChange :exec
 UPDATE hooks
 SET plan_id = @plan_id, version = @version, scheme = @scheme, secret = @secret, files = @files, settle = @settle, filter = @filter,
-    input = @input, signal = @signal, signal_key = @signal_key, labels = @labels, paused_at = @paused_at, paused_by = @paused_by, paused_reason = @paused_reason,
+    input = @input, signal = @signal, signal_key = @signal_key, profile = @profile, labels = @labels, paused_at = @paused_at, paused_by = @paused_by, paused_reason = @paused_reason,
     actor = @actor, rev = rev + 1, updated_at = @updated_at
 WHERE public_id = @public_id;
 

@@ -1,9 +1,9 @@
 -- A run with an existing id is not inserted again.
 -- name: RunInsert :execresult
 INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
-                  concurrency_key, parent_run, forked_from, fork_seq, rerun_of, undoes, start_at, created_at, schedule, slot)
+                  concurrency_key, parent_run, forked_from, fork_seq, rerun_of, undoes, start_at, created_at, schedule, slot, profile)
 VALUES (@public_id, @tail, @plan_id, @version_id, @status, @wait_reason, @attention, @last_seq, @steps, @path, @actor, @origin, @priority, @run_key,
-        @concurrency_key, @parent_run, @forked_from, @fork_seq, @rerun_of, @undoes, @start_at, @created_at, @schedule, @slot)
+        @concurrency_key, @parent_run, @forked_from, @fork_seq, @rerun_of, @undoes, @start_at, @created_at, @schedule, @slot, @profile)
 ON CONFLICT (public_id) DO NOTHING;
 
 -- name: RunDetailInsert :exec

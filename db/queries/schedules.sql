@@ -1,11 +1,11 @@
 -- name: ScheduleInsert :one
-INSERT INTO schedules (public_id, key, plan_id, version, cron, zone, jitter, input, labels, overlap, catch_up, next_at, due_at, actor, declared, created_at, updated_at)
-VALUES (@public_id, @key, @plan_id, @version, @cron, @zone, @jitter, @input, @labels, @overlap, @catch_up, @next_at, @due_at, @actor, @declared, @created_at, @created_at)
+INSERT INTO schedules (public_id, key, plan_id, version, cron, zone, jitter, input, profile, labels, overlap, catch_up, next_at, due_at, actor, declared, created_at, updated_at)
+VALUES (@public_id, @key, @plan_id, @version, @cron, @zone, @jitter, @input, @profile, @labels, @overlap, @catch_up, @next_at, @due_at, @actor, @declared, @created_at, @created_at)
 RETURNING id;
 
 -- name: ScheduleChange :exec
 UPDATE schedules
-SET plan_id = @plan_id, version = @version, cron = @cron, zone = @zone, jitter = @jitter, input = @input, labels = @labels, overlap = @overlap,
+SET plan_id = @plan_id, version = @version, cron = @cron, zone = @zone, jitter = @jitter, input = @input, profile = @profile, labels = @labels, overlap = @overlap,
     catch_up = @catch_up, next_at = @next_at, due_at = @due_at, actor = @actor, rev = rev + 1, updated_at = @updated_at
 WHERE id = @id;
 

@@ -179,7 +179,7 @@ func (h actionHandler) rerun(ctx context.Context, in *rerunIn) (*actedOut, error
 	if err != nil {
 		return nil, err
 	}
-	r.Input, r.Version, r.Labels = b.Input, b.Version, b.Labels
+	r.Input, r.Version, r.Labels, r.Profile = b.Input, b.Version, b.Labels, b.Profile
 	return created(h.do(ctx, in.Preview, r))
 }
 
@@ -189,7 +189,7 @@ func (h actionHandler) fork(ctx context.Context, in *forkIn) (*actedOut, error) 
 	if err != nil {
 		return nil, err
 	}
-	r.Input, r.Version, r.Labels = b.Input, b.Version, b.Labels
+	r.Input, r.Version, r.Labels, r.Profile = b.Input, b.Version, b.Labels, b.Profile
 	r.At, r.Edits, r.Instead = b.Seq, b.Edits, b.Instead
 	return created(h.do(ctx, in.Preview, r))
 }

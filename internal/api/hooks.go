@@ -133,7 +133,7 @@ func (h hookHandler) answer(ctx context.Context, x domain.Hook, status int) (*ho
 
 func hookFields(e apitypes.HookEdit) app.HookFields {
 	f := app.HookFields{Plan: e.Plan, Version: e.Version, Scheme: e.Scheme, Secret: e.Secret, Files: e.Files, Filter: e.Filter,
-		Input: e.Input, Signal: e.Signal, SignalKey: e.SignalKey, Labels: e.Labels}
+		Input: e.Input, Signal: e.Signal, SignalKey: e.SignalKey, Profile: e.Profile, Labels: e.Labels}
 	if e.SettleMs != nil {
 		settle := time.Duration(*e.SettleMs) * time.Millisecond
 		f.Settle = &settle

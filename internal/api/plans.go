@@ -203,7 +203,12 @@ func storedPlan(stored app.StoredPlan) *storedPlanOut {
 
 type checkedOut struct{ Body apitypes.PlanCheck }
 
-func (h planHandler) checkPlan(ctx context.Context, in *documentIn) (*checkedOut, error) {
+type checkIn struct {
+	documentIn
+	Profile string `query:"profile" maxLength:"64" doc:"List the steps with this profile of the plan."`
+}
+
+func (h planHandler) checkPlan(ctx context.Context, in *checkIn) (*checkedOut, error) {
 	doc, problems, err := h.plans.Check(ctx, actorOf(ctx), in.document(), in.format())
 	if err != nil {
 		return nil, err
@@ -212,7 +217,7 @@ func (h planHandler) checkPlan(ctx context.Context, in *documentIn) (*checkedOut
 	if doc != nil {
 		out.Body.Key, out.Body.Hash = doc.ID, doc.Hash
 		if out.Body.Valid {
-			out.Body.Steps, err = h.plans.Settings(doc)
+			out.Body.Steps, err = h.plans.Settings(doc, in.Profile)
 		}
 	}
 	return out, err

@@ -91,8 +91,8 @@ func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, err
 }
 
 func startRequest(ctx context.Context, b *apitypes.RunCreate) (r domain.StartRequest, err error) {
-	r = domain.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
-		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: originOf(ctx, "api"),
+	r = domain.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Profile: b.Profile, Input: b.Input, Priority: b.Priority,
+		Labels: b.Labels, Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: originOf(ctx, "api"),
 		Dry: b.DryRun, Offline: b.Offline}
 	if b.Limits != nil {
 		r.Limits, err = b.Limits.Limits()
@@ -108,7 +108,8 @@ func (h runHandler) tryDocument(ctx context.Context, b *apitypes.RunCreate) (*st
 	}
 	run, problems, err := h.plans.Try(
 		ctx,
-		app.PlanTrial{Meta: meta(ctx), Source: []byte(b.Document), Format: planner.FormatAuto, Input: b.Input, Offline: b.Offline},
+		app.PlanTrial{Meta: meta(ctx), Source: []byte(b.Document), Format: planner.FormatAuto, Input: b.Input, Profile: b.Profile,
+			Offline: b.Offline},
 	)
 	if err != nil {
 		p := h.problem(ctx, err)

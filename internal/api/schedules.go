@@ -178,8 +178,8 @@ func (h scheduleHandler) create(ctx context.Context, in *scheduleCreateIn) (*sch
 
 // fieldsOf returns the settings in a request.
 func fieldsOf(c apitypes.ScheduleChange) app.ScheduleFields {
-	f := app.ScheduleFields{Plan: c.Plan, Version: c.Version, Cron: c.Cron, Zone: c.TimeZone, Input: c.Input, Labels: c.Labels,
-		Overlap: c.Overlap, CatchUp: c.CatchUp}
+	f := app.ScheduleFields{Plan: c.Plan, Version: c.Version, Cron: c.Cron, Zone: c.TimeZone, Input: c.Input, Profile: c.Profile,
+		Labels: c.Labels, Overlap: c.Overlap, CatchUp: c.CatchUp}
 	if c.JitterMs != nil {
 		jitter := time.Duration(*c.JitterMs) * time.Millisecond
 		f.Jitter = &jitter

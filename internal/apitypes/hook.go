@@ -19,6 +19,7 @@ type Hook struct {
 	Input     string              `json:"input" doc:"A CEL expression that gives the input of the run, or the data of the signal; empty: the body."`
 	Signal    string              `json:"signal" doc:"A CEL expression that gives the name of the signal to send; empty: none."`
 	SignalKey string              `json:"signalKey" doc:"A CEL expression that gives the key of the signal."`
+	Profile   string              `json:"profile,omitempty" doc:"The profile of the plan that the runs have."`
 	Labels    map[string]string   `json:"labels,omitempty" doc:"Labels of the runs."`
 	Paused    *domain.Disablement `json:"paused,omitempty" doc:"Principal and reason of the pause; absent: the hook is not paused."`
 	Last      *HookDelivery       `json:"lastDelivery,omitempty" doc:"The newest delivery, in lists."`
@@ -37,7 +38,7 @@ type HookDetail struct {
 // HookOf is a hook as the API returns it.
 func HookOf(h domain.Hook) Hook {
 	out := Hook{ID: h.ID, Key: h.Key, Scheme: h.Scheme, Secret: h.Secret, Files: h.Files, SettleMs: h.Settle.Milliseconds(),
-		Filter: h.Filter, Input: h.Input, Signal: h.Signal, SignalKey: h.SignalKey, Labels: h.Labels, Paused: h.Paused,
+		Filter: h.Filter, Input: h.Input, Signal: h.Signal, SignalKey: h.SignalKey, Profile: h.Profile, Labels: h.Labels, Paused: h.Paused,
 		Actor: h.Actor, Rev: h.Rev, CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt}
 	if h.PlanID != "" {
 		out.Plan = &domain.PlanRef{ID: h.PlanID, Key: h.PlanKey, Version: h.Version}
@@ -67,6 +68,7 @@ type HookEdit struct {
 	Input     *string            `json:"input,omitempty" maxLength:"4096" doc:"A CEL expression that gives the input of the run, or the data of the signal."`
 	Signal    *string            `json:"signal,omitempty" maxLength:"4096" doc:"A CEL expression that gives the name of the signal to send."`
 	SignalKey *string            `json:"signalKey,omitempty" maxLength:"4096" doc:"A CEL expression that gives the key of the signal."`
+	Profile   *string            `json:"profile,omitempty" maxLength:"64" doc:"A profile that the plan declares; empty: none."`
 	Labels    *map[string]string `json:"labels,omitempty" doc:"Labels of the runs."`
 }
 

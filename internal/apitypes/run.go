@@ -56,6 +56,7 @@ type RunOrigin struct {
 	Schedule   string            `json:"schedule,omitempty" doc:"The key of the schedule that started the run."`
 	Slot       time.Time         `json:"slot,omitzero" doc:"The time for which the schedule started the run."`
 	Key        string            `json:"key,omitempty" doc:"The key that the run was started with. There is one run per key."`
+	Profile    string            `json:"profile,omitempty" doc:"The profile of the plan that the run was started with."`
 }
 
 // Run is a run in a list.
@@ -157,7 +158,8 @@ func FactsOf(r domain.Run) RunFacts {
 		Plan: r.Plan(), Hash: r.Hash, Headline: r.Headline, Attention: r.Attention, Fingerprint: r.Fingerprint, Node: r.Node,
 		Shape: r.Path, Priority: r.Priority, Labels: r.Labels, Limits: LimitsOf(r.Limits),
 		RunOrigin: RunOrigin{Parent: r.Parent, ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, Undoes: r.Undoes,
-			Actor: r.Actor, Origin: r.Origin, Session: r.Session, Key: r.Key, Schedule: r.Slot.Schedule, Slot: r.Slot.At},
+			Actor: r.Actor, Origin: r.Origin, Session: r.Session, Key: r.Key, Schedule: r.Slot.Schedule, Slot: r.Slot.At,
+			Profile: r.Profile},
 		Concurrency: r.Concurrency, Rev: r.LastSeq, Steps: r.Steps, Crashes: r.Crashes, Paused: r.Paused,
 		CreatedAt: r.CreatedAt, StartAt: r.StartAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, DueAt: r.DueAt,
 		DeletedAt: r.DeletedAt, PurgedAt: r.PurgedAt, DurationMs: r.RunningTime.Milliseconds(), Damaged: r.Damaged,
@@ -166,7 +168,8 @@ func FactsOf(r domain.Run) RunFacts {
 
 func (f RunFacts) run() domain.Run {
 	return domain.Run{
-		PlanID: f.Plan.ID, PlanKey: f.Plan.Key, Version: f.Plan.Version, Hash: f.Hash, Headline: f.Headline, Attention: f.Attention,
+		PlanID: f.Plan.ID, PlanKey: f.Plan.Key, Version: f.Plan.Version,
+		ProgramRef: domain.ProgramRef{Hash: f.Hash, Profile: f.Profile}, Headline: f.Headline, Attention: f.Attention,
 		Fingerprint: f.Fingerprint, Node: f.Node, Path: f.Shape, Parent: f.Parent,
 		Lineage: domain.Lineage{ForkedFrom: f.ForkedFrom, ForkSeq: f.ForkSeq, RerunOf: f.RerunOf, Undoes: f.Undoes},
 		Actor:   f.Actor, Origin: f.Origin, Session: f.Session, Priority: f.Priority, Labels: f.Labels,

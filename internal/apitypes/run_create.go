@@ -12,6 +12,7 @@ type RunCreate struct {
 	Document    string              `json:"document,omitempty" maxLength:"1048576"`
 	Version     int                 `json:"version,omitempty" minimum:"0" doc:"The version; 0 or absent: the newest."`
 	Hash        string              `json:"hash,omitempty" maxLength:"64" doc:"The hash of a version, instead of version."`
+	Profile     string              `json:"profile,omitempty" maxLength:"64" doc:"A profile that the plan declares; absent: the plan as written." example:"prod"`
 	Input       domain.RawJSON      `json:"input,omitempty" doc:"The input: any JSON value that matches the plan's schema."`
 	Priority    int                 `json:"priority,omitempty" minimum:"-1000" maximum:"1000"`
 	Labels      map[string]string   `json:"labels,omitempty" doc:"Labels of the run."`
@@ -52,6 +53,7 @@ type RunRerun struct {
 	Input   domain.RawJSON    `json:"input,omitempty" doc:"Replaces the input of the run."`
 	Version int               `json:"version,omitempty" minimum:"-1" doc:"The version; 0: the same, -1: the newest."`
 	Labels  map[string]string `json:"labels,omitempty" doc:"Labels of the new run."`
+	Profile *string           `json:"profile,omitempty" maxLength:"64" doc:"The profile of a rerun; empty: none; absent: that of the run."`
 }
 
 // RunFork starts a run from a checkpoint of another run.

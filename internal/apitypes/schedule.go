@@ -12,6 +12,7 @@ type ScheduleSettings struct {
 	TimeZone string            `json:"timeZone" doc:"The IANA name of the time zone, such as Europe/Madrid."`
 	JitterMs int64             `json:"jitterMs" doc:"The longest random delay of a slot in milliseconds."`
 	Input    domain.RawJSON    `json:"input,omitempty" doc:"The input of the runs."`
+	Profile  string            `json:"profile,omitempty" doc:"The profile of the plan that the runs have."`
 	Labels   map[string]string `json:"labels,omitempty" doc:"Labels of the runs."`
 	Overlap  domain.Overlap    `json:"overlap" enum:"skip,queue,cancel_oldest" doc:"Effect of a slot while an earlier run is active."`
 	CatchUp  domain.CatchUp    `json:"catchUp" enum:"default,none,last,all,ask" doc:"Missed slots that start runs."`
@@ -82,7 +83,7 @@ func MissedSlotsOf(m domain.MissedSlots) MissedSlots {
 func ScheduleOf(s domain.Schedule) Schedule {
 	out := Schedule{ID: s.ID, Key: s.Key, Plan: domain.PlanRef{ID: s.PlanID, Key: s.PlanKey, Version: s.Version},
 		ScheduleSettings: ScheduleSettings{Cron: s.Cron, TimeZone: s.Zone, JitterMs: s.Jitter.Milliseconds(), Input: s.Input,
-			Labels: s.Labels, Overlap: s.Overlap, CatchUp: s.CatchUp},
+			Profile: s.Profile, Labels: s.Labels, Overlap: s.Overlap, CatchUp: s.CatchUp},
 		Declared: s.Declared,
 		Paused:   s.Paused, PlanStopped: s.PlanStopped, Next: s.Next, Due: s.Due, Actor: s.Actor, Rev: s.Rev, CreatedAt: s.CreatedAt,
 		UpdatedAt: s.UpdatedAt}
@@ -114,6 +115,7 @@ type ScheduleChange struct {
 	TimeZone *string            `json:"timeZone,omitempty" maxLength:"64" doc:"An IANA name; default UTC." example:"Europe/Madrid"`
 	JitterMs *int64             `json:"jitterMs,omitempty" minimum:"0" maximum:"86400000" doc:"The longest random delay of a slot in milliseconds."`
 	Input    *domain.RawJSON    `json:"input,omitempty" doc:"The input of the runs."`
+	Profile  *string            `json:"profile,omitempty" maxLength:"64" doc:"A profile that the plan declares; empty: none."`
 	Labels   *map[string]string `json:"labels,omitempty" doc:"Labels of the runs."`
 	Overlap  *domain.Overlap    `json:"overlap,omitempty" enum:"skip,queue,cancel_oldest" doc:"Effect of a slot while an earlier run is active; default skip."`
 	CatchUp  *domain.CatchUp    `json:"catchUp,omitempty" enum:"default,none,last,all,ask" doc:"Missed slots that start runs; default: ask if the plan has non-idempotent steps, else last."`

@@ -117,6 +117,7 @@ type HookFields struct {
 	Input     *string
 	Signal    *string
 	SignalKey *string
+	Profile   *string // empty: none
 	Labels    *map[string]string
 }
 
@@ -160,7 +161,7 @@ func (h *Hooks) Create(ctx context.Context, req NewHook) (domain.Hook, error) {
 func hookDetail(x domain.Hook) map[string]any {
 	return map[string]any{"plan": x.PlanKey, "version": x.Version, "scheme": x.Scheme, "secret": x.Secret, "files": x.Files,
 		"settleMs": x.Settle.Milliseconds(), "filter": x.Filter, "input": x.Input, "signal": x.Signal,
-		"signalKey": x.SignalKey, "labels": x.Labels}
+		"signalKey": x.SignalKey, "profile": x.Profile, "labels": x.Labels}
 }
 
 // apply changes settings of a hook, and checks the result.
@@ -174,6 +175,7 @@ func (h *Hooks) apply(ctx context.Context, x *domain.Hook, f HookFields) error {
 	set(f.Input, &x.Input)
 	set(f.Signal, &x.Signal)
 	set(f.SignalKey, &x.SignalKey)
+	set(f.Profile, &x.Profile)
 	set(f.Labels, &x.Labels)
 	if x.Scheme == "" && x.Files != "" {
 		x.Scheme = domain.HookFiles
@@ -196,7 +198,7 @@ func (h *Hooks) apply(ctx context.Context, x *domain.Hook, f HookFields) error {
 		return err
 	}
 	if plan == "" {
-		x.PlanID, x.PlanKey, x.Version = "", "", 0
+		x.PlanID, x.PlanKey, x.Version, x.Profile = "", "", 0, ""
 		return nil
 	}
 	p, err := h.store.Plan(ctx, plan)
@@ -207,10 +209,15 @@ func (h *Hooks) apply(ctx context.Context, x *domain.Hook, f HookFields) error {
 		return domain.Errorf(domain.CodeConflict, "plan %s is not accepted", p.Key).Suggest("accept it first")
 	}
 	x.PlanID, x.PlanKey = p.ID, p.Key
+	hash := p.LatestHash
 	if x.Version != 0 {
-		_, err = h.store.VersionByNumber(ctx, p.ID, x.Version)
+		v, err := h.store.VersionByNumber(ctx, p.ID, x.Version)
+		if err != nil {
+			return err
+		}
+		hash = v.Hash
 	}
-	return err
+	return h.engine.CheckProfile(ctx, hash, x.Profile)
 }
 
 // checkSource checks where the deliveries of a hook come from: senders with a secret, or files.

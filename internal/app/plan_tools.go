@@ -82,7 +82,7 @@ func protocolOf(by domain.Actor) string {
 
 // tool describes a plan. The error is CodeNotFound if its current version is not exposed to the protocol.
 func (t *PlanTools) tool(ctx context.Context, plan domain.Plan, protocol string) (PlanTool, error) {
-	p, err := t.engine.Compile(ctx, plan.LatestHash)
+	p, err := t.engine.Compile(ctx, domain.AsWritten(plan.LatestHash))
 	if err != nil {
 		return PlanTool{}, err
 	}

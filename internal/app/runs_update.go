@@ -55,8 +55,8 @@ func (r *Runs) PreviewUpdate(ctx context.Context, by domain.Actor, req domain.Ac
 	if err == nil && req.Rev != 0 && req.Rev != run.LastSeq {
 		err = domain.RunChanged(req.Rev, run.LastSeq)
 	}
-	return domain.Preview{Run: run.ID, Action: domain.ActionLabel, Allowed: true, Rev: run.LastSeq, Hash: run.Hash,
-		Version: run.Version}, err
+	return domain.Preview{Run: run.ID, Action: domain.ActionLabel, Allowed: true, Rev: run.LastSeq,
+		PreviewTarget: domain.PreviewTarget{Hash: run.Hash, Version: run.Version}}, err
 }
 
 // checkUpdate checks an update, and reports whether it changes limits.

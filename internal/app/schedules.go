@@ -104,6 +104,7 @@ type ScheduleFields struct {
 	Zone    *string
 	Jitter  *time.Duration
 	Input   *domain.RawJSON
+	Profile *string // empty: none
 	Labels  *map[string]string
 	Overlap *domain.Overlap
 	CatchUp *domain.CatchUp
@@ -163,6 +164,7 @@ func (s *Schedules) apply(ctx context.Context, x *domain.Schedule, f ScheduleFie
 	set(f.Zone, &x.Zone)
 	set(f.Jitter, &x.Jitter)
 	set(f.Input, &x.Input)
+	set(f.Profile, &x.Profile)
 	set(f.Labels, &x.Labels)
 	set(f.Overlap, &x.Overlap)
 	set(f.CatchUp, &x.CatchUp)
@@ -185,7 +187,8 @@ func (s *Schedules) apply(ctx context.Context, x *domain.Schedule, f ScheduleFie
 	if err := schedule.Check(x.ScheduleSpec, s.engine.Timed().Now()); err != nil {
 		return err
 	}
-	if err := s.engine.Timed().CheckStart(ctx, domain.StartRequest{Plan: p.ID, Version: x.Version, Input: x.Input}); err != nil {
+	if err := s.engine.Timed().CheckStart(ctx,
+		domain.StartRequest{Plan: p.ID, Version: x.Version, Profile: x.Profile, Input: x.Input}); err != nil {
 		return err
 	}
 	if f.Cron != nil || f.Zone != nil || f.Jitter != nil {

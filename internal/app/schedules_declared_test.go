@@ -48,7 +48,7 @@ func TestAPlanDeclaresItsSchedule(t *testing.T) {
 		t.Fatalf("the schedule is %+v", s)
 	}
 	c.tick(s.Next)
-	runs, err := c.Store.Runs(t.Context(), domain.RunFilter{Schedule: "nightly", Page: domain.Page{Limit: 9}})
+	runs, err := c.Store.Runs(t.Context(), domain.RunFilter{RunCause: domain.RunCause{Schedule: "nightly"}, Page: domain.Page{Limit: 9}})
 	if err != nil || len(runs.Items) != 1 || runs.Items[0].Labels["kind"] != "long" {
 		t.Fatalf("runs of the slot: %+v, %v", runs.Items, err)
 	}

@@ -102,7 +102,8 @@ func (c *clocked) slots() (out []string) {
 // runs counts the runs of the schedule.
 func (c *clocked) runs() int {
 	c.t.Helper()
-	list, err := c.Store.Runs(c.t.Context(), domain.RunFilter{Schedule: "nightly", Page: domain.Page{Limit: 200}})
+	list, err := c.Store.Runs(c.t.Context(),
+		domain.RunFilter{RunCause: domain.RunCause{Schedule: "nightly"}, Page: domain.Page{Limit: 200}})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestASlotStartsOneRun(t *testing.T) {
 	if n := c.runs(); n != 1 {
 		t.Fatalf("%d runs after the slot", n)
 	}
-	list, err := c.Store.Runs(t.Context(), domain.RunFilter{Schedule: "nightly"})
+	list, err := c.Store.Runs(t.Context(), domain.RunFilter{RunCause: domain.RunCause{Schedule: "nightly"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +245,7 @@ func TestOverlap(t *testing.T) {
 			if overlap == domain.OverlapCancelOldest {
 				c.Engine.Until(c.get().Last.Run, domain.RunWaiting, domain.WaitTimer)
 			}
-			list, err := c.Store.Runs(t.Context(), domain.RunFilter{Schedule: "nightly"})
+			list, err := c.Store.Runs(t.Context(), domain.RunFilter{RunCause: domain.RunCause{Schedule: "nightly"}})
 			if err != nil {
 				t.Fatal(err)
 			}

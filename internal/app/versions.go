@@ -20,9 +20,17 @@ func (p *Plans) Check(ctx context.Context, by domain.Actor, source []byte, f pla
 	return doc, problems, nil
 }
 
-// Settings lists the settings of the steps of a valid document after all defaults, with the tools
+// Settings lists the settings of the steps of a valid document after all defaults, with a profile, and the tools
 // and agents of the server.
-func (p *Plans) Settings(doc *planner.Document) ([]domain.StepSettings, error) {
+//
+// Errors: invalid (the profile).
+func (p *Plans) Settings(doc *planner.Document, profile string) ([]domain.StepSettings, error) {
+	if profile != "" {
+		known := doc.Profiles
+		if doc = doc.With(profile); doc == nil {
+			return nil, domain.ProfileError(profile, known)
+		}
+	}
 	catalog := p.engine.Catalog()
 	program, err := doc.Program(catalog)
 	if err != nil {
@@ -105,6 +113,8 @@ type PlanTrial struct {
 	Source []byte
 	Format planner.Format
 	Input  domain.RawJSON
+	// Profile is a profile that the document declares. Empty means none.
+	Profile string
 	// Offline also skips steps that read from other systems.
 	Offline bool
 }
@@ -123,7 +133,8 @@ func (p *Plans) Try(ctx context.Context, req PlanTrial) (run domain.Run, problem
 		p.store.FindRun,
 		func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
 			var err error
-			run, problems, err = p.engine.TryPlan(ctx, req.By, req.Source, req.Format, req.Input, req.Offline, receipt)
+			run, problems, err = p.engine.TryPlan(ctx, req.By, req.Source, req.Format,
+				domain.StartRequest{Input: req.Input, Profile: req.Profile, Offline: req.Offline, Receipt: receipt})
 			return run, err
 		},
 	)

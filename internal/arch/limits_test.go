@@ -23,6 +23,7 @@ var limits = []limit{
 	{"depth of sub-plans", "8", "internal/engine", "maxRecursion = 8"},
 	{"answers of an approval", "2 to 8", "planner", "maxAnswers = 8"},
 	{"blocks of a plan", "100, nested 7 deep", "planner", "maxBlocks = 100"},
+	{"profiles of a plan", "10", "planner/internal/variants", "MaxProfiles = 10"},
 	{"problems listed", "50", "planner", "maxProblems = 50"},
 	{"active runs", "64 (`engine.max_running`)", "internal/engine", "cmp.Or(s.MaxRunning, 64)"},
 	{"active steps", "256 (`engine.max_nodes`)", "internal/engine", "cmp.Or(s.MaxNodes, 256)"},

@@ -49,7 +49,7 @@ type Engine interface {
 	// Wait returns when the run is final or waits for a person.
 	Wait(ctx context.Context, run string) (domain.Run, error)
 	// Program is a version of a plan, compiled.
-	Program(ctx context.Context, hash string) (*walk.Program, error)
+	Program(ctx context.Context, ref domain.ProgramRef) (*walk.Program, error)
 }
 
 // Config configures a [Service]. Store and Engine are required.

@@ -165,8 +165,8 @@ func (s slow) Start(ctx context.Context, a domain.Actor, r domain.StartRequest) 
 func (s slow) SignalStored(ctx context.Context, name, key string) {
 	s.Engine.SignalStored(ctx, name, key)
 }
-func (s slow) Program(ctx context.Context, hash string) (*walk.Program, error) {
-	return s.Engine.Program(ctx, hash)
+func (s slow) Program(ctx context.Context, ref domain.ProgramRef) (*walk.Program, error) {
+	return s.Engine.Program(ctx, ref)
 }
 func (s slow) Wait(ctx context.Context, run string) (domain.Run, error) {
 	return s.Engine.Wait(ctx, run)
@@ -310,7 +310,7 @@ func TestABulkOperationWaitsForTheCircuitOfATool(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	repair, runs := outage(t, site, 3)
-	program, err := site.Engine.Program(t.Context(), runs[0].Hash)
+	program, err := site.Engine.Program(t.Context(), runs[0].ProgramRef)
 	if err != nil {
 		t.Fatal(err)
 	}

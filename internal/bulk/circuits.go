@@ -74,19 +74,23 @@ func (s *Service) inTheWay(ctx context.Context, action domain.Action, runs []dom
 		return nil, nil
 	}
 	var calls []call
-	seen := map[[2]string]bool{}
+	type place struct {
+		domain.ProgramRef
+		node string
+	}
+	seen := map[place]bool{}
 	for i := range runs {
 		r := &runs[i]
 		at := ""
 		if action == domain.ActionResume && r.Error != nil {
 			at = r.Error.Node
 		}
-		if k := [2]string{r.Hash, at}; seen[k] {
+		if k := (place{r.ProgramRef, at}); seen[k] {
 			continue
 		} else {
 			seen[k] = true
 		}
-		p, err := s.Engine.Program(ctx, r.Hash)
+		p, err := s.Engine.Program(ctx, r.ProgramRef)
 		if err != nil {
 			continue // the plan names something that is no longer configured; the preview of the run reports that
 		}

@@ -71,7 +71,7 @@ func resumeCall(r domain.ActionRequest, release, startNow bool) call {
 }
 
 func actionCall(r domain.ActionRequest) call {
-	rerun := apitypes.RunRerun{PreviewedOptions: optionsOf(r), Input: r.Input, Version: r.Version, Labels: r.Labels}
+	rerun := apitypes.RunRerun{PreviewedOptions: optionsOf(r), Input: r.Input, Version: r.Version, Labels: r.Labels, Profile: r.Profile}
 	switch r.Action {
 	case domain.ActionResume, domain.ActionRetryNow:
 		return resumeCall(r, false, false)

@@ -223,7 +223,7 @@ func TestErrorsKeepAllFields(t *testing.T) {
 	if !ok || len(problems) < 2 || len(bad.Problems) < 2 || bad.Problems[0].Line == 0 || domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("an invalid plan: %v (%+v)", err, bad)
 	}
-	if c, err := viewer.CheckPlan(t.Context(), []byte(`{"nodes":{"a":{"type":"sett"}}}`), planner.FormatAuto); err != nil || c.Valid ||
+	if c, err := viewer.CheckPlan(t.Context(), []byte(`{"nodes":{"a":{"type":"sett"}}}`), planner.FormatAuto, ""); err != nil || c.Valid ||
 		len(c.Problems) == 0 {
 		t.Errorf("CheckPlan = %+v, %v", c, err)
 	}

@@ -76,16 +76,17 @@ func (c *Client) AcceptPlan(ctx context.Context, plan string, a domain.DraftAcce
 	return out.Domain(), err
 }
 
-// TryPlan starts a dry run of a document without storing it. If the document has errors, the error
+// TryPlan starts a dry run of a document without storing it. Of the request, only the input, the profile, and
+// Offline are used. If the document has errors, the error
 // is CodeInvalid with a *planner.InvalidError in its chain.
-func (c *Client) TryPlan(ctx context.Context, src []byte, input domain.RawJSON, offline bool) (domain.Run, planner.Problems, error) {
+func (c *Client) TryPlan(ctx context.Context, src []byte, r domain.StartRequest) (domain.Run, planner.Problems, error) {
 	var out apitypes.Run
-	body := apitypes.RunCreate{Document: string(src), DryRun: true, Offline: offline, Input: input}
+	body := apitypes.RunCreate{Document: string(src), DryRun: true, Offline: r.Offline, Input: r.Input, Profile: r.Profile}
 	if _, err := c.do(ctx, call{method: http.MethodPost, path: "/runs", body: body, into: &out}); err != nil {
 		return domain.Run{}, problemsOf(err), err
 	}
 	run := out.Domain()
-	run.Input = input
+	run.Input = r.Input
 	return run, nil, nil
 }
 

@@ -102,10 +102,13 @@ func problemsOf(err error) planner.Problems {
 }
 
 // CheckPlan validates a document with the daemon's catalog, without storing it.
-func (c *Client) CheckPlan(ctx context.Context, src []byte, f planner.Format) (apitypes.PlanCheck, error) {
+func (c *Client) CheckPlan(ctx context.Context, src []byte, f planner.Format, profile string) (apitypes.PlanCheck, error) {
 	var out apitypes.PlanCheck
 	k := documentCall("/plan-checks", src, f)
 	k.into = &out
+	if profile != "" {
+		k.query = url.Values{"profile": {profile}}
+	}
 	_, err := c.do(ctx, k)
 	return out, err
 }

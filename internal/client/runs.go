@@ -17,9 +17,9 @@ import (
 // Start starts a run, or returns the run with its idempotency key. The run is durable when Start
 // returns. The daemon sets the origin.
 func (c *Client) Start(ctx context.Context, r domain.StartRequest) (domain.Run, error) {
-	body := apitypes.RunCreate{Plan: r.Plan, Version: r.Version, Hash: r.Hash, Input: r.Input, Priority: r.Priority, Labels: r.Labels,
-		Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session, DryRun: r.Dry, Offline: r.Offline,
-		Limits: limitsOf(r.Limits)}
+	body := apitypes.RunCreate{Plan: r.Plan, Version: r.Version, Hash: r.Hash, Profile: r.Profile, Input: r.Input,
+		Priority: r.Priority, Labels: r.Labels, Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session,
+		DryRun: r.Dry, Offline: r.Offline, Limits: limitsOf(r.Limits)}
 	var out apitypes.Run
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/runs", body: body, into: &out})
 	run := out.Domain()

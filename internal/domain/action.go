@@ -35,6 +35,7 @@ type StartRequest struct {
 	Plan        string // ID or key
 	Version     int    // 0 means the newest
 	Hash        string // instead of Version
+	Profile     string // a profile that the version declares; empty means none
 	Input       RawJSON
 	Priority    int
 	Labels      map[string]string
@@ -95,6 +96,8 @@ type ActionRequest struct {
 	// Version is the version that a fork or rerun follows. 0 means the same version, and -1 the
 	// newest.
 	Version int
+	// Profile, if not nil, is the profile of the new run of a rerun. Nil keeps that of the run.
+	Profile *string
 	// Limits replaces the limits whose fields are not zero, for ActionLimits.
 	Limits Limits
 	// Raise adds its fields to the current limits, for ActionLimits.
@@ -154,8 +157,14 @@ type Preview struct {
 	// does not cover it.
 	Expected *Expected `json:"expected,omitempty"`
 
-	Hash    string `json:"hash"`    // hash of the version that will run
-	Version int    `json:"version"` // its number
+	PreviewTarget
+}
+
+// PreviewTarget is what the run of a preview follows.
+type PreviewTarget struct {
+	Hash    string `json:"hash"`              // hash of the version that will run
+	Version int    `json:"version"`           // its number
+	Profile string `json:"profile,omitempty"` // profile of the new run, if it has one
 }
 
 // PreviewOptions are the options of a resume.

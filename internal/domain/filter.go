@@ -21,9 +21,9 @@ type RunFilter struct {
 	Labels      map[string]string
 	Actor       string
 	Parent      string
-	Schedule    string // the key of the schedule that started it
-	RelatedTo   string // forks and reruns of this run
-	IDTail      string // suffix or prefix of the ID
+	RunCause
+	RelatedTo string // forks and reruns of this run
+	IDTail    string // suffix or prefix of the ID
 	// Text searches the status message and the labels for these words in order. The last word may
 	// be a prefix.
 	Text string
@@ -66,6 +66,12 @@ type RunFilter struct {
 	// Query is the filter as text, for the API. The store does not read it.
 	Query string
 	Page  Page
+}
+
+// RunCause selects runs by how they were started.
+type RunCause struct {
+	Schedule string // the key of the schedule that started it
+	Profile  string
 }
 
 // RunExclusion leaves out runs that match one of its fields.

@@ -69,6 +69,7 @@ type HookSpec struct {
 	// input is the body.
 	Filter, Input     string
 	Signal, SignalKey string
+	Profile           string // of the runs
 	Labels            map[string]string
 }
 

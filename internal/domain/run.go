@@ -1,15 +1,18 @@
 package domain
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Run is one execution of a plan version with an input.
 type Run struct {
 	ID      string
 	PlanID  string
 	PlanKey string
-	// Version and Hash identify the version that the run follows. A replan changes it.
+	// Version and Hash identify the version that the run follows. A replan changes it. Profile stays.
 	Version int
-	Hash    string
+	ProgramRef
 
 	Status     RunStatus
 	WaitReason WaitReason // set if Status is RunWaiting
@@ -68,6 +71,26 @@ type Run struct {
 	// RunningTime is the time for which the run has been running, without waits.
 	RunningTime time.Duration
 	Removal
+}
+
+// ProgramRef identifies a compiled plan: a version, with the settings of one of its profiles.
+type ProgramRef struct {
+	Hash string
+	// Profile is the name of a profile. If it is empty, or the version does not declare it, the plan is compiled as
+	// written. The plan of a child run may not declare the profile of its parent.
+	Profile string
+}
+
+// AsWritten identifies a version without a profile.
+func AsWritten(hash string) ProgramRef { return ProgramRef{Hash: hash} }
+
+// ProfileError is the error of a profile that a plan does not declare.
+func ProfileError(profile string, known []string) *Error {
+	if len(known) == 0 {
+		return Errorf(CodeInvalid, "the plan has no profile %q, because it declares none", profile).Suggest("leave the profile out")
+	}
+	return Errorf(CodeInvalid, "the plan has no profile %q; it declares %s", profile, strings.Join(known, ", ")).
+		Suggest("use one of these, or leave the profile out")
 }
 
 // Lineage is the run that a run was made from, by its ID. Empty fields do not apply.
@@ -160,12 +183,13 @@ func (c Concurrency) Admit(active []string) (cancel []string, err error) {
 
 // NewRun is a request to create a run. See [Run] for the meaning of the fields.
 type NewRun struct {
-	ID     string // empty means a new ID
-	PlanID string
-	Hash   string
-	Input  RawJSON
-	Status RunStatus // RunQueued, or RunWaiting for a fork that is held
-	Parent *ParentRef
+	ID      string // empty means a new ID
+	PlanID  string
+	Hash    string
+	Profile string
+	Input   RawJSON
+	Status  RunStatus // RunQueued, or RunWaiting for a fork that is held
+	Parent  *ParentRef
 	Lineage
 	Actor       string
 	Origin      string

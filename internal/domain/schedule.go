@@ -55,6 +55,7 @@ type ScheduleSpec struct {
 	Zone    string            `json:"timeZone"` // IANA name
 	Jitter  time.Duration     `json:"jitter"`
 	Input   RawJSON           `json:"input,omitempty"`
+	Profile string            `json:"profile,omitempty"` // of the runs
 	Labels  map[string]string `json:"labels,omitempty"`
 	Overlap Overlap           `json:"overlap"`
 	CatchUp CatchUp           `json:"catchUp"`
@@ -69,7 +70,8 @@ type DeclaredSchedule struct {
 
 // SpecOf returns the settings that a plan declares, with defaults.
 func SpecOf(s walk.Schedule) (ScheduleSpec, error) {
-	x := ScheduleSpec{Cron: s.Cron, Zone: cmp.Or(s.Zone, "UTC"), Jitter: s.Jitter, Overlap: cmp.Or(Overlap(s.Overlap), Overlaps[0]),
+	x := ScheduleSpec{Cron: s.Cron, Zone: cmp.Or(s.Zone, "UTC"), Jitter: s.Jitter, Profile: s.Profile,
+		Overlap: cmp.Or(Overlap(s.Overlap), Overlaps[0]),
 		CatchUp: cmp.Or(CatchUp(s.CatchUp), CatchUps[0])}
 	if s.Input == nil {
 		return x, nil
@@ -107,6 +109,9 @@ type Schedule struct {
 func (s Schedule) Detail() map[string]any {
 	d := map[string]any{"plan": s.PlanKey, "version": s.Version, "cron": s.Cron, "timeZone": s.Zone, "jitter": s.Jitter.String(),
 		"overlap": s.Overlap, "catchUp": s.CatchUp, "input": s.Input, "labels": s.Labels}
+	if s.Profile != "" {
+		d["profile"] = s.Profile
+	}
 	if s.Declared {
 		d["declared"] = true
 	}

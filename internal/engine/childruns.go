@@ -78,7 +78,7 @@ func ChildVersion(m *runstate.Machine, k runstate.StepKey, depth int, find func(
 // any other. It returns the hash of the version.
 func (c *childRuns) storeBlock(ctx context.Context, m *runstate.Machine, node *walk.ProgramNode) (string, error) {
 	p := node.Block.Program
-	if _, err := c.e.program(ctx, p.Hash); domain.CodeOf(err) != domain.CodeNotFound {
+	if _, err := c.e.program(ctx, domain.AsWritten(p.Hash)); domain.CodeOf(err) != domain.CodeNotFound {
 		return p.Hash, err
 	}
 	parent := m.Program.Version
@@ -164,14 +164,14 @@ func (c *childRuns) create(ctx context.Context, id, hash string, input domain.Ra
 	if err != nil {
 		return domain.Run{}, err
 	}
-	p, err := c.e.program(ctx, hash)
+	p, err := c.e.program(ctx, domain.ProgramRef{Hash: hash, Profile: parent.Profile})
 	if err != nil {
 		return domain.Run{}, err
 	}
 	if input, err = ValidInput(ctx, p, input); err != nil {
 		return domain.Run{}, err
 	}
-	return c.e.starts.create(ctx, p, domain.NewRun{ID: id, Input: input, Parent: &ref,
+	return c.e.starts.create(ctx, p, domain.NewRun{ID: id, Profile: parent.Profile, Input: input, Parent: &ref,
 		Actor: parent.Actor, Origin: ChildOrigin(parent, p.Version), Session: parent.Session,
 		Priority: parent.Priority, Labels: parent.Labels, Slot: parent.Slot, Limits: domain.Limits{Offline: parent.Limits.Offline}},
 		domain.System)
@@ -252,8 +252,9 @@ func (c *childRuns) cancelExcept(run string, needed []string) {
 
 // parent is a waiting run that may have children.
 type parent struct {
-	id, hash string
-	live     int // unfinished children
+	id   string
+	ref  domain.ProgramRef
+	live int // unfinished children
 }
 
 // sweep looks for waiting runs whose child ended or was never created while the engine was stopped.
@@ -264,7 +265,7 @@ func (c *childRuns) sweep(runs []parent) {
 		if c.e.base.Err() != nil || c.e.runs.isStopping() {
 			return
 		}
-		p, err := c.e.program(c.e.base, r.hash)
+		p, err := c.e.program(c.e.base, r.ref)
 		if err != nil || !p.HasPlans || p.MaxChildren > 0 && p.MaxChildren <= r.live {
 			continue
 		}

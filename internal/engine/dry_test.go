@@ -139,9 +139,7 @@ func TestADryRunOfADraftStoresNoVersion(t *testing.T) {
 		enginetest.Operator,
 		[]byte(src),
 		planner.FormatYAML,
-		domain.RawJSON(`{"n":1}`),
-		false,
-		nil,
+		domain.StartRequest{Input: domain.RawJSON(`{"n":1}`)},
 	)
 	if err != nil {
 		t.Fatalf("%v %v", err, problems)
@@ -158,13 +156,13 @@ func TestADryRunOfADraftStoresNoVersion(t *testing.T) {
 	if err != nil || len(list.Items) != 1 {
 		t.Errorf("%d plans are listed, %v", len(list.Items), err)
 	}
-	if _, _, err := e.TryPlan(t.Context(), plainOperator, []byte(src), planner.FormatYAML, nil, false, nil); domain.CodeOf(
+	if _, _, err := e.TryPlan(t.Context(), plainOperator, []byte(src), planner.FormatYAML, domain.StartRequest{}); domain.CodeOf(
 		err,
 	) != domain.CodeForbidden {
 		t.Errorf("an operator tries a draft: %v", err)
 	}
-	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML, nil,
-		false, nil); domain.CodeOf(
+	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML,
+		domain.StartRequest{}); domain.CodeOf(
 		err,
 	) != domain.CodeInvalid {
 		t.Errorf("a draft that is wrong: %v", err)

@@ -9,8 +9,8 @@ import (
 )
 
 // program compiles a stored version.
-func (e *Engine) program(ctx context.Context, hash string) (*runstate.Compiled, error) {
-	return e.Reader.Compile(ctx, hash)
+func (e *Engine) program(ctx context.Context, ref domain.ProgramRef) (*runstate.Compiled, error) {
+	return e.Reader.Compile(ctx, ref)
 }
 
 // effect returns the side-effect class of a node with this input. A node may declare a stricter
@@ -19,15 +19,15 @@ func (e *Engine) effect(p *runstate.Compiled, n *walk.ProgramNode, input any) wa
 	return effectIn(e.current().Registry, p, n, input)
 }
 
-// NonIdempotent reports whether a version of a plan may have non-idempotent steps. Version 0 is the
-// current one. A step that runs another plan counts as one.
-func (t Timed) NonIdempotent(ctx context.Context, plan string, version int) (bool, error) {
+// NonIdempotent reports whether a version of a plan may have non-idempotent steps with a profile. Version 0 is
+// the current one. A step that runs another plan counts as one.
+func (t Timed) NonIdempotent(ctx context.Context, plan string, version int, profile string) (bool, error) {
 	e := t.e
 	hash, err := e.starts.versionOf(ctx, domain.StartRequest{Plan: plan, Version: version, Dry: true})
 	if err != nil {
 		return false, err
 	}
-	p, err := e.program(ctx, hash)
+	p, err := e.program(ctx, domain.ProgramRef{Hash: hash, Profile: profile})
 	if err != nil {
 		return false, err
 	}

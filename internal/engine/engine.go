@@ -191,7 +191,7 @@ func (e *Engine) Open(ctx context.Context) error {
 				e.timers.set(r.ID, r.DueAt)
 			}
 			if r.WaitReason != domain.WaitTimer && r.WaitReason != domain.WaitRetry {
-				sweep = append(sweep, parent{r.ID, r.Hash, len(live[r.ID])})
+				sweep = append(sweep, parent{r.ID, r.ProgramRef, len(live[r.ID])})
 			}
 		}
 	}

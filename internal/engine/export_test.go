@@ -68,9 +68,11 @@ func (e *Engine) FoldDigest(p *walk.Program, run domain.Run, rows []domain.Entry
 		return "", err
 	}
 	f := runstate.Facts{
-		Run:     run.ID,
-		Input:   input,
-		Program: func(hash string) (*walk.Program, error) { return e.Program(context.Background(), hash) },
+		Run:   run.ID,
+		Input: input,
+		Program: func(hash string) (*walk.Program, error) {
+			return e.Program(context.Background(), domain.AsWritten(hash))
+		},
 	}
 	if hash := runstate.FirstVersion(rows); hash != "" {
 		if p, err = f.Program(hash); err != nil {

@@ -38,9 +38,9 @@ func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.Act
 	if req.Digest != "" && req.Digest != b.Preview.Digest {
 		return domain.Run{}, preview.StaleError()
 	}
-	n := domain.NewRun{Input: b.Input, Actor: actor.Name, Origin: string(req.Action), Session: v.Run.Session, Priority: v.Run.Priority,
-		Slot: v.Run.Slot, Limits: runstate.MergeLimits(v.Run.Limits, req.Limits), Entries: b.Entries, Key: req.Key,
-		Receipt: req.Receipt,
+	n := domain.NewRun{Profile: v.Run.Profile, Input: b.Input, Actor: actor.Name, Origin: string(req.Action),
+		Session: v.Run.Session, Priority: v.Run.Priority, Slot: v.Run.Slot,
+		Limits: runstate.MergeLimits(v.Run.Limits, req.Limits), Entries: b.Entries, Key: req.Key, Receipt: req.Receipt,
 		Audit: []domain.AuditRecord{
 			{Action: action, Actor: actor.Name, Source: actor.Source, Request: actor.Request, Run: v.Run.ID, Reason: req.Reason},
 		}}
@@ -52,6 +52,9 @@ func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.Act
 	}
 	if v.Run.Dry() {
 		n.Origin = domain.OriginDry
+	}
+	if req.Profile != nil {
+		n.Profile = *req.Profile
 	}
 	if req.Action == domain.ActionRerun {
 		n.RerunOf = v.Run.ID

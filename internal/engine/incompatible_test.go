@@ -29,7 +29,7 @@ func TestARunOfAnIncompatiblePlanCanBeRead(t *testing.T) {
 		enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo),
 		engine.Options{OwnRunsOnly: true},
 	)
-	p, err := e.Program(t.Context(), run.Hash)
+	p, err := e.Program(t.Context(), run.ProgramRef)
 	if err != nil || len(p.Nodes) != 3 {
 		t.Fatalf("the plan cannot be looked at: %v", err)
 	}

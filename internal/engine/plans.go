@@ -63,16 +63,14 @@ func checkNotPaused(p domain.Plan) error {
 const originTry = "try"
 
 // TryPlan starts a dry run of an unsaved document. It stores the document under a separate key, so
-// that no plan gets a version. receipt, if not nil, is stored with the run. TryPlan also returns
-// warnings. If there are errors, the error has CodeInvalid.
+// that no plan gets a version. Of the request, only the input, the profile, Offline, and the receipt are used.
+// TryPlan also returns warnings. If there are errors, the error has CodeInvalid.
 func (e *Engine) TryPlan(
 	ctx context.Context,
 	actor domain.Actor,
 	src []byte,
 	f planner.Format,
-	input domain.RawJSON,
-	offline bool,
-	receipt *domain.Receipt,
+	r domain.StartRequest,
 ) (domain.Run, planner.Problems, error) {
 	doc, problems := e.CheckPlan(src, f)
 	if err := problems.Err(); err != nil {
@@ -89,7 +87,8 @@ func (e *Engine) TryPlan(
 	run, err := e.Start(
 		ctx,
 		actor,
-		domain.StartRequest{Plan: p.ID, Hash: v.Hash, Input: input, Labels: dryLabel, Dry: true, Offline: offline, Receipt: receipt},
+		domain.StartRequest{Plan: p.ID, Hash: v.Hash, Profile: r.Profile, Input: r.Input, Labels: dryLabel, Dry: true,
+			Offline: r.Offline, Receipt: r.Receipt},
 	)
 	return run, problems, err
 }

@@ -183,7 +183,7 @@ func (x *prediction) judged(req domain.ActionRequest, run domain.Run, from int64
 	if run.Status != domain.RunCompleted {
 		return // the steps that a failing or waiting run settles depend on timing
 	}
-	p, err := x.e.Program(context.Background(), run.Hash)
+	p, err := x.e.Program(context.Background(), run.ProgramRef)
 	if err != nil {
 		x.rt.Fatal(err)
 	}

@@ -238,7 +238,7 @@ func (x *prediction) overrides(req *domain.ActionRequest) {
 	if err != nil {
 		return // the answer to an approval cannot be edited
 	}
-	p, err := x.e.Program(context.Background(), pre.Hash)
+	p, err := x.e.Program(context.Background(), domain.AsWritten(pre.Hash))
 	if err != nil {
 		x.rt.Fatal(err)
 	}

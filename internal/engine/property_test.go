@@ -347,7 +347,7 @@ func checkFold(rt *rapid.T, e *enginetest.Engine, run, hash string, digests map[
 	if err != nil {
 		rt.Fatal(err)
 	}
-	p, err := e.Program(ctx, hash)
+	p, err := e.Program(ctx, domain.AsWritten(hash))
 	if err != nil {
 		rt.Fatal(err)
 	}

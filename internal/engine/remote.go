@@ -209,8 +209,8 @@ func (r *remote) create(ctx context.Context, rep Report) (domain.Run, error) {
 	} else if err != nil {
 		return domain.Run{}, err
 	}
-	run, _, err := r.e.store.CreateRun(ctx, domain.NewRun{ID: c.ID, Hash: c.Hash, Input: c.Input, Status: domain.RunQueued,
-		Parent: c.Parent, Lineage: c.Lineage, Actor: c.Actor,
+	run, _, err := r.e.store.CreateRun(ctx, domain.NewRun{ID: c.ID, Hash: c.Hash, Profile: c.Profile, Input: c.Input,
+		Status: domain.RunQueued, Parent: c.Parent, Lineage: c.Lineage, Actor: c.Actor,
 		Origin: c.Origin, Session: c.Session, Priority: c.Priority, Labels: c.Labels, Limits: c.Limits, Key: c.Key, StartAt: c.StartAt,
 		Slot: c.Slot, CreatedAt: c.CreatedAt, Entries: slices.Clone(rep.Journal),
 		Audit: []domain.AuditRecord{{Action: "run.created", Actor: domain.System.Name, Source: domain.System.Source,

@@ -208,7 +208,7 @@ func (a *runner) newVersion(t runstate.ReplanTarget) *runstate.NewVersion {
 func (r *replans) loadVersion(
 	ctx context.Context, m *runstate.Machine, journal []domain.Entry, t runstate.ReplanTarget,
 ) (*runstate.NewVersion, error) {
-	prog, err := r.e.program(ctx, t.Hash)
+	prog, err := r.e.program(ctx, domain.ProgramRef{Hash: t.Hash, Profile: m.Run.Profile})
 	if err != nil {
 		return nil, err
 	}

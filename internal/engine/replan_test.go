@@ -88,7 +88,7 @@ func follows(t *testing.T, e *enginetest.Engine) func(domain.Run) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, err := e.Program(t.Context(), r.Hash)
+		first, err := e.Program(t.Context(), r.ProgramRef)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func follows(t *testing.T, e *enginetest.Engine) func(domain.Run) {
 				if err := json.Unmarshal(row.Decision, &d); err != nil {
 					t.Fatal(err)
 				}
-				if first, err = e.Program(t.Context(), d.From); err != nil {
+				if first, err = e.Program(t.Context(), domain.AsWritten(d.From)); err != nil {
 					t.Fatal(err)
 				}
 				break

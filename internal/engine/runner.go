@@ -149,7 +149,7 @@ func (a *runner) load() error {
 	if err := run.Corrupt(); err != nil {
 		return err
 	}
-	p, err := a.e.program(ctx, run.Hash)
+	p, err := a.e.program(ctx, run.ProgramRef)
 	if err != nil {
 		return a.e.unrunnable(ctx, run, err)
 	}

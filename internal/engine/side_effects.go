@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -37,7 +38,7 @@ func (f *effectFinder) read(ctx context.Context, hash string) error {
 		return nil
 	}
 	f.seen[hash] = true
-	p, err := f.e.program(ctx, hash)
+	p, err := f.e.program(ctx, domain.AsWritten(hash))
 	if err != nil {
 		return err
 	}

@@ -218,7 +218,7 @@ func (w *world) agrees(r domain.Run) {
 	if !ok || live.seq != r.LastSeq {
 		return
 	}
-	p, err := w.engine.Program(w.ctx(), r.Hash)
+	p, err := w.engine.Program(w.ctx(), r.ProgramRef)
 	if err != nil {
 		w.violate("plan of %s: %v", w.name(r.ID), err)
 		return

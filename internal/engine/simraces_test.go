@@ -108,7 +108,7 @@ func (w *world) resumeWithoutPreview(req domain.ActionRequest) error {
 	if !ok {
 		return nil
 	}
-	p, err := w.engine.Program(w.ctx(), r.Hash)
+	p, err := w.engine.Program(w.ctx(), r.ProgramRef)
 	if err != nil {
 		return err
 	}

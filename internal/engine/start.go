@@ -61,11 +61,11 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 	if run, ok, err := s.startedBefore(ctx, r.Key); ok || err != nil {
 		return run, err
 	}
-	hash, err := s.versionOf(ctx, r)
+	ref, err := s.programOf(ctx, r)
 	if err != nil {
 		return domain.Run{}, err
 	}
-	p, err := s.e.program(ctx, hash)
+	p, err := s.e.program(ctx, ref)
 	if err != nil {
 		return domain.Run{}, err
 	}
@@ -86,6 +86,7 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 			Suggest("set hooks.url in the configuration to the address at which other systems reach kairosd")
 	}
 	n := domain.NewRun{
+		Profile:     ref.Profile,
 		Input:       r.Input,
 		Actor:       actor.Name,
 		Origin:      cmp.Or(r.Origin, actor.Source),
@@ -114,11 +115,11 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 func (t Timed) CheckStart(ctx context.Context, r domain.StartRequest) error {
 	e := t.e
 	r.Dry = true
-	hash, err := e.starts.versionOf(ctx, r)
+	ref, err := e.starts.programOf(ctx, r)
 	if err != nil {
 		return err
 	}
-	p, err := e.program(ctx, hash)
+	p, err := e.program(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -160,6 +161,15 @@ func ValidInput(ctx context.Context, p *runstate.Compiled, input domain.RawJSON)
 		}
 	}
 	return input, versions.CheckValue(ctx, p.InputSchema, input, "input")
+}
+
+// programOf returns the requested version with the requested profile, which it must declare.
+func (s *starter) programOf(ctx context.Context, r domain.StartRequest) (domain.ProgramRef, error) {
+	hash, err := s.versionOf(ctx, r)
+	if err == nil {
+		err = s.e.CheckProfile(ctx, hash, r.Profile)
+	}
+	return domain.ProgramRef{Hash: hash, Profile: r.Profile}, err
 }
 
 // versionOf returns the hash of the requested version.
@@ -230,13 +240,17 @@ func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.New
 	if n.ID == "" {
 		n.ID = domain.NewID()
 	}
+	facts := map[string]any{"version": p.Version.Number, "hash": p.Hash, "origin": n.Origin}
+	if n.Profile != "" {
+		facts["profile"] = n.Profile
+	}
 	record := domain.AuditRecord{
 		Action:  "run.created",
 		Actor:   actor.Name,
 		Source:  actor.Source,
 		Request: actor.Request,
 		Object:  "plan:" + p.Version.PlanKey,
-		Detail:  detail(map[string]any{"version": p.Version.Number, "hash": p.Hash, "origin": n.Origin}),
+		Detail:  detail(facts),
 	}
 	if len(n.Audit) > 0 { // an action on another run creates this one
 		record.Reason = n.Audit[0].Reason

@@ -48,11 +48,11 @@ func (s *starter) undo(ctx context.Context, actor domain.Actor, req domain.Actio
 	if err != nil {
 		return domain.Run{}, err
 	}
-	p, err := s.e.program(ctx, stored.Hash)
+	p, err := s.e.program(ctx, domain.AsWritten(stored.Hash))
 	if err != nil {
 		return domain.Run{}, err
 	}
-	return s.create(ctx, p, domain.NewRun{Input: u.Input, Actor: actor.Name, Origin: domain.OriginUndo,
+	return s.create(ctx, p, domain.NewRun{Profile: v.Run.Profile, Input: u.Input, Actor: actor.Name, Origin: domain.OriginUndo,
 		Lineage:  domain.Lineage{Undoes: v.Run.ID},
 		Priority: v.Run.Priority, Labels: maps.Clone(v.Run.Labels), Receipt: req.Receipt,
 		Audit: []domain.AuditRecord{{Action: "run.undo", Actor: actor.Name, Source: actor.Source, Request: actor.Request, Run: v.Run.ID,

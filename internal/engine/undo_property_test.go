@@ -110,7 +110,7 @@ func TestUndoIsTheReverseOfCompletion(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		prog, err := e.Program(ctx, run.Hash)
+		prog, err := e.Program(ctx, run.ProgramRef)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -39,7 +39,7 @@ type Agent struct{ Name, Icon, Color string }
 type Config struct {
 	Store Store
 	// Program compiles a stored version.
-	Program func(ctx context.Context, hash string) (*runstate.Compiled, error)
+	Program func(ctx context.Context, ref domain.ProgramRef) (*runstate.Compiled, error)
 	// Agent returns the identity of an agent. It is zero for an unknown agent.
 	Agent func(id string) Agent
 	Now   func() time.Time

@@ -120,7 +120,7 @@ func (b *Bus) eventFacts(ctx context.Context, run string) (eventFacts, error) {
 		return f, err
 	}
 	f = eventFacts{session: cmp.Or(r.Session, r.ID), plan: r.PlanID, dry: r.Dry()}
-	current, err := b.eventProgram(ctx, r.Hash)
+	current, err := b.eventProgram(ctx, r.ProgramRef)
 	if err != nil {
 		return f, err
 	}
@@ -137,8 +137,8 @@ func (b *Bus) eventFacts(ctx context.Context, run string) (eventFacts, error) {
 }
 
 // eventProgram compiles a version. It returns nil if the version cannot be compiled on this server.
-func (b *Bus) eventProgram(ctx context.Context, hash string) (*runstate.Compiled, error) {
-	p, err := b.c.Program(ctx, hash)
+func (b *Bus) eventProgram(ctx context.Context, ref domain.ProgramRef) (*runstate.Compiled, error) {
+	p, err := b.c.Program(ctx, ref)
 	switch domain.CodeOf(err) {
 	case "":
 		return p, nil
@@ -158,7 +158,7 @@ func (b *Bus) eventVersions(ctx context.Context, r domain.Run, current *runstate
 	}
 	var list []eventVersion
 	add := func(after int64, hash string) error {
-		p, err := b.eventProgram(ctx, hash)
+		p, err := b.eventProgram(ctx, domain.ProgramRef{Hash: hash, Profile: r.Profile})
 		if err != nil {
 			return err
 		}

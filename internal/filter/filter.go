@@ -43,6 +43,7 @@ var Keys = []string{
 	"by",
 	"trigger",
 	"schedule",
+	"profile",
 	"parent",
 	"id",
 	"since",
@@ -81,7 +82,8 @@ func init() {
 		"parent": text(
 			func(f *domain.RunFilter, v string) { f.Parent = v },
 		), "schedule": text(func(f *domain.RunFilter, v string) { f.Schedule = v }),
-		"bulk": text(func(f *domain.RunFilter, v string) { f.Bulk = v }),
+		"profile": text(func(f *domain.RunFilter, v string) { f.Profile = v }),
+		"bulk":    text(func(f *domain.RunFilter, v string) { f.Bulk = v }),
 		"text": text(
 			func(f *domain.RunFilter, v string) { f.Text = strings.TrimSpace(f.Text + " " + v) },
 		), "id": readID, "since": readTime, "until": readUntil,

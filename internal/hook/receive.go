@@ -344,8 +344,8 @@ func actorOf(h domain.Hook) domain.Actor {
 }
 
 func (r *Receiver) start(ctx context.Context, h domain.Hook, d *domain.HookDelivery, input domain.RawJSON) error {
-	run, err := r.Engine.Start(ctx, actorOf(h), domain.StartRequest{Plan: h.PlanID, Version: h.Version, Input: input, Labels: h.RunLabels(),
-		Origin: domain.OriginHook, Delivery: d})
+	run, err := r.Engine.Start(ctx, actorOf(h), domain.StartRequest{Plan: h.PlanID, Version: h.Version, Profile: h.Profile, Input: input,
+		Labels: h.RunLabels(), Origin: domain.OriginHook, Delivery: d})
 	if err != nil {
 		return err
 	}

@@ -348,3 +348,24 @@ func TestReplaysOfEvents(t *testing.T) {
 		t.Errorf("replay of an event that was accepted later: %+v %v", d, err)
 	}
 }
+
+// The runs of a hook have its profile. If the plan does not declare it any more, the delivery is refused.
+func TestAHookHasAProfile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const with = `{id: order, values: {n: 1}, nodes: {a: {type: set, input: "${value.n}"}}, profiles: {prod: {values: {n: 2}}}}`
+	w.Save(with)
+	w.hook("orders", domain.HookSpec{Scheme: "bearer", Profile: "prod"})
+	w.send("/hooks/orders", `{}`, "Authorization: Bearer "+secret, "Idempotency-Key: 1")
+	list, err := w.Store.Runs(t.Context(), domain.RunFilter{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%+v, %v", list.Items, err)
+	}
+	if run := w.Until(list.Items[0].ID, domain.RunCompleted, ""); run.Profile != "prod" || string(run.Output) != "2" {
+		t.Errorf("the run has the profile %q and the output %s", run.Profile, run.Output)
+	}
+	w.Save(strings.Replace(with, "prod:", "live:", 1))
+	if answer := w.send("/hooks/orders", `{}`, "Authorization: Bearer "+secret, "Idempotency-Key: 2"); !strings.Contains(answer, "live") {
+		t.Errorf("a delivery without the profile: %s", answer)
+	}
+}

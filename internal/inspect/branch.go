@@ -47,10 +47,14 @@ func (in *Inspector) Branch(ctx context.Context, v *preview.View, req domain.Act
 }
 
 // followed returns the requested version: a number, -1 for the newest, or 0 for the version that
-// the run used there.
+// the run used there. It has the requested profile, or that of the run.
 func (in *Inspector) followed(ctx context.Context, v *preview.View, req domain.ActionRequest) (*runstate.Compiled, error) {
 	r := v.Run
 	var hash string
+	ref := r.ProgramRef
+	if req.Profile != nil {
+		ref.Profile = *req.Profile
+	}
 	switch {
 	case req.Version == 0 && req.Action == domain.ActionRerun && !r.PurgedAt.IsZero():
 		// The journal is gone. A version that a replan created belongs to one run, so its origin is
@@ -74,7 +78,7 @@ func (in *Inspector) followed(ctx context.Context, v *preview.View, req domain.A
 		}
 		hash = p.LatestHash
 	case req.Version == v.Program.Version.Number:
-		return v.Program, nil
+		hash = v.Program.Hash
 	default:
 		ver, err := in.c.Store.VersionByNumber(ctx, r.PlanID, req.Version)
 		if err != nil {
@@ -82,8 +86,13 @@ func (in *Inspector) followed(ctx context.Context, v *preview.View, req domain.A
 		}
 		hash = ver.Hash
 	}
-	if hash == v.Program.Hash {
+	if hash == v.Program.Hash && ref.Profile == r.Profile {
 		return v.Program, nil
 	}
-	return in.c.Versions.Compile(ctx, hash)
+	if v.Program.Profile != "" || req.Profile != nil { // the plan of a child run need not declare the profile of its parent
+		if err := in.c.Versions.CheckProfile(ctx, hash, ref.Profile); err != nil {
+			return nil, err
+		}
+	}
+	return in.c.Versions.Compile(ctx, domain.ProgramRef{Hash: hash, Profile: ref.Profile})
 }

@@ -84,7 +84,7 @@ func (in *Inspector) Salvage(ctx context.Context, run string, cause error, compi
 		if err != nil {
 			return nil, false
 		}
-		p, err := compile(ctx, hash)
+		p, err := compile(ctx, domain.ProgramRef{Hash: hash, Profile: r.Profile})
 		if err != nil {
 			return nil, false
 		}

@@ -54,8 +54,8 @@ func (in *Inspector) View(ctx context.Context, run string) (*preview.View, error
 	return in.viewBy(ctx, run, in.c.Versions.Compile)
 }
 
-// compileFunc compiles the version with a hash.
-type compileFunc func(ctx context.Context, hash string) (*runstate.Compiled, error)
+// compileFunc compiles a version.
+type compileFunc func(ctx context.Context, ref domain.ProgramRef) (*runstate.Compiled, error)
 
 func (in *Inspector) viewBy(ctx context.Context, run string, compile compileFunc) (*preview.View, error) {
 	r, err := in.c.Store.Run(ctx, run)
@@ -65,7 +65,7 @@ func (in *Inspector) viewBy(ctx context.Context, run string, compile compileFunc
 	if err := r.Corrupt(); err != nil {
 		return nil, err
 	}
-	p, err := compile(ctx, r.Hash)
+	p, err := compile(ctx, r.ProgramRef)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (in *Inspector) Facts(ctx context.Context, r domain.Run, input any) runstat
 		Held:        r.Status == domain.RunWaiting && r.WaitReason == domain.WaitHeld,
 		Quarantined: r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined,
 		Program: func(hash string) (*walk.Program, error) {
-			p, err := in.c.Versions.Compile(ctx, hash)
+			p, err := in.c.Versions.Compile(ctx, domain.ProgramRef{Hash: hash, Profile: r.Profile})
 			if err != nil {
 				return nil, err
 			}
@@ -136,7 +136,7 @@ func (in *Inspector) Look(ctx context.Context, actor domain.Actor, run string) (
 	if d, err = in.detail(ctx, run, v, err); err != nil || v == nil {
 		return d, nil, err
 	}
-	if p, err := in.c.Versions.Compile(ctx, v.Run.Hash); err != nil || p != v.Program {
+	if p, err := in.c.Versions.Compile(ctx, v.Run.ProgramRef); err != nil || p != v.Program {
 		return d, nil, nil // the plan is not compatible with this server
 	}
 	return d, func() (domain.Preview, error) {
@@ -258,8 +258,8 @@ func (in *Inspector) previewOf(ctx context.Context, actor domain.Actor, v *previ
 
 // Effects returns the side-effect class of each node of a stored version, in order, as far as it is
 // known without the input. Previews show it.
-func (in *Inspector) Effects(ctx context.Context, hash string) ([]walk.Effect, error) {
-	p, err := in.c.Versions.CompileReadOnly(ctx, hash)
+func (in *Inspector) Effects(ctx context.Context, ref domain.ProgramRef) ([]walk.Effect, error) {
+	p, err := in.c.Versions.CompileReadOnly(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

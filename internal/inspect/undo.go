@@ -128,7 +128,7 @@ func (in *Inspector) undoRuns(ctx context.Context, run string) ([]domain.UndoRun
 	var list []domain.UndoRun
 	for _, r := range runs {
 		u := domain.UndoRun{ID: r.ID, Status: r.Status, Actor: r.Actor, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
-		p, err := in.c.Versions.CompileReadOnly(ctx, r.Hash)
+		p, err := in.c.Versions.CompileReadOnly(ctx, r.ProgramRef)
 		if err != nil {
 			return nil, err
 		}

@@ -55,6 +55,9 @@ func (f approvedFacts) changed(c candidate, before map[string]bool) (reason doma
 // followed reports whether the run followed the fork's version when it wrote the row, or later.
 // Answers remain valid after a replan.
 func (b *Branch) followed(seq int64) bool {
+	if b.Program.Profile != b.view.Program.Profile {
+		return false
+	}
 	if b.Program.Hash == b.view.Program.Hash {
 		return true
 	}

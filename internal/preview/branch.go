@@ -73,7 +73,10 @@ func (v *View) Branch(req domain.ActionRequest, prog *runstate.Compiled, raw dom
 		b.Preview.Repeats = b.repeats(&l)
 	}
 	b.Preview.Allowed = true
-	b.Preview.Hash, b.Preview.Version = b.Program.Hash, b.Program.Version.Number
+	b.Preview.Hash, b.Preview.Version, b.Preview.Profile = b.Program.Hash, b.Program.Version.Number, v.Run.Profile
+	if req.Profile != nil {
+		b.Preview.Profile = *req.Profile
+	}
 	l.fill(&b.Preview)
 	if len(req.Edits) > 0 || len(req.Instead) > 0 || req.Input != nil {
 		// The digest of the preview covers edits and overrides.

@@ -143,5 +143,6 @@ func (v *View) kept(p *runstate.Compiled, s *runstate.State) []domain.PreviewSte
 
 // blank returns a preview without steps.
 func (v *View) blank(action domain.Action) domain.Preview {
-	return domain.Preview{Run: v.Run.ID, Action: action, Rev: v.Run.LastSeq, Hash: v.Run.Hash, Version: v.Run.Version, Damage: v.Damage}
+	return domain.Preview{Run: v.Run.ID, Action: action, Rev: v.Run.LastSeq, Damage: v.Damage,
+		PreviewTarget: domain.PreviewTarget{Hash: v.Run.Hash, Version: v.Run.Version}}
 }

@@ -143,6 +143,9 @@ func ApprovalBinding(run *domain.Run, prog *Compiled, s *State, k walk.VisitKey,
 	}
 	part("request", fmt.Appendf(nil, "%s %s %s %d %d", run.ID, run.PlanKey, prog.Nodes[k.Node].ID, k.Visit, item))
 	part("version", []byte(prog.Hash))
+	if prog.Profile != "" {
+		part("profile", []byte(prog.Profile))
+	}
 	part("question", encode(input))
 	f := s.Foreach[k]
 	if f == nil {

@@ -31,8 +31,8 @@ type Engine interface {
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	// Executing reports whether a new run would be executed now.
 	Executing(ctx context.Context) (bool, error)
-	// NonIdempotent reports whether a version of a plan has non-idempotent steps.
-	NonIdempotent(ctx context.Context, plan string, version int) (bool, error)
+	// NonIdempotent reports whether a version of a plan has non-idempotent steps with a profile.
+	NonIdempotent(ctx context.Context, plan string, version int, profile string) (bool, error)
 }
 
 // Backfill prepares and starts bulk operations that run slots.
@@ -251,7 +251,7 @@ func Policy(ctx context.Context, e Engine, s domain.Schedule) (domain.CatchUp, e
 	if s.CatchUp != domain.CatchUpDefault {
 		return s.CatchUp, nil
 	}
-	unsafe, err := e.NonIdempotent(ctx, s.PlanID, s.Version)
+	unsafe, err := e.NonIdempotent(ctx, s.PlanID, s.Version, s.Profile)
 	if domain.CodeOf(err) != "" || unsafe { // a version that cannot be read counts as the strictest
 		return domain.CatchUpAsk, nil
 	}
@@ -265,7 +265,8 @@ func actorOf(s domain.Schedule) domain.Actor {
 
 // request is the run of a slot.
 func request(s domain.Schedule, slot time.Time, overlap domain.Overlap, m domain.SlotMove) domain.StartRequest {
-	return domain.StartRequest{Plan: s.PlanID, Version: s.Version, Input: s.Input, Labels: s.Labels, Origin: domain.OriginSchedule,
+	return domain.StartRequest{Plan: s.PlanID, Version: s.Version, Profile: s.Profile, Input: s.Input, Labels: s.Labels,
+		Origin:      domain.OriginSchedule,
 		Concurrency: &domain.Concurrency{Key: "schedule:" + s.ID, Limit: 1, OnConflict: string(overlap)},
 		Slot:        domain.RunSlot{Schedule: s.Key, At: slot}, Claim: &domain.SlotClaim{Schedule: s.ID, Slot: slot, SlotMove: m}}
 }

@@ -23,7 +23,7 @@ import (
 type sealed struct {
 	id, actor, origin, key, concKey, parentRun, forkedFrom, rerunOf string
 	session, labels, parent, concurrency                            string
-	schedule, slot, undoes                                          string
+	schedule, slot, undoes, profile                                 string
 	input                                                           *string // as stored: the hash of a large value
 	priority, forkSeq, startAt                                      int64
 }
@@ -48,6 +48,9 @@ func (f *sealed) seal() string {
 	}
 	if f.undoes != "" {
 		b = append(append(b, "undoes "...), f.undoes...)
+	}
+	if f.profile != "" {
+		b = append(append(b, "\x00profile "...), f.profile...)
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -111,7 +114,7 @@ func (s auditLog) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (p
 			startAt:  row.Int(),
 		}
 		purged, e := row.Int() != 0, want[id]
-		f.schedule, f.slot, f.undoes = row.Text(), row.Text(), row.Text()
+		f.schedule, f.slot, f.undoes, f.profile = row.Text(), row.Text(), row.Text(), row.Text()
 		if delete(want, id); row.Err != nil || e == nil || purged {
 			return row.Err
 		}

@@ -46,8 +46,8 @@ func (s ScheduleTx) Create(x domain.Schedule) error {
 	}
 	_, err = w.q.ScheduleInsert(w.ctx, dbsqlc.ScheduleInsertParams{PublicID: x.ID, Key: x.Key, PlanID: p.ID,
 		Version: int64(x.Version), Cron: x.Cron, Zone: x.Zone, Jitter: x.Jitter.Microseconds(), Input: core.JSONText(x.Input),
-		Labels: labelsJSON(x.Labels), Overlap: string(x.Overlap), CatchUp: string(x.CatchUp), NextAt: core.Micros(x.Next),
-		DueAt: core.Micros(x.Due), Actor: x.Actor, Declared: core.Flag(x.Declared),
+		Profile: x.Profile, Labels: labelsJSON(x.Labels), Overlap: string(x.Overlap), CatchUp: string(x.CatchUp),
+		NextAt: core.Micros(x.Next), DueAt: core.Micros(x.Due), Actor: x.Actor, Declared: core.Flag(x.Declared),
 		CreatedAt: core.Micros(s.tx.op.At)})
 	return err
 }
@@ -64,8 +64,8 @@ func (s ScheduleTx) Change(x domain.Schedule) error {
 		return err
 	}
 	return w.q.ScheduleChange(w.ctx, dbsqlc.ScheduleChangeParams{PlanID: p.ID, Version: int64(x.Version), Cron: x.Cron, Zone: x.Zone,
-		Jitter: x.Jitter.Microseconds(), Input: core.JSONText(x.Input), Labels: labelsJSON(x.Labels), Overlap: string(x.Overlap),
-		CatchUp: string(x.CatchUp), NextAt: core.Micros(x.Next), DueAt: core.Micros(x.Due), Actor: x.Actor,
+		Jitter: x.Jitter.Microseconds(), Input: core.JSONText(x.Input), Profile: x.Profile, Labels: labelsJSON(x.Labels),
+		Overlap: string(x.Overlap), CatchUp: string(x.CatchUp), NextAt: core.Micros(x.Next), DueAt: core.Micros(x.Due), Actor: x.Actor,
 		UpdatedAt: core.Micros(s.tx.op.At), ID: id})
 }
 

@@ -61,12 +61,12 @@ func (r *Reader) withPlans(catalog *planner.Catalog) *planner.Catalog {
 		return nil
 	}
 	c := *catalog
-	c.Plan = func(name string) (planner.PlanInfo, bool) {
+	c.Plan = func(name, profile string) (planner.PlanInfo, bool) {
 		hash, err := r.Resolve(context.Background(), name)
 		if err != nil { // unknown, or it cannot be read now: a run reports that
 			return planner.PlanInfo{}, domain.CodeOf(err) != domain.CodeNotFound
 		}
-		p, err := r.CompileReadOnly(context.Background(), hash)
+		p, err := r.CompileReadOnly(context.Background(), domain.ProgramRef{Hash: hash, Profile: profile})
 		if err != nil {
 			return planner.PlanInfo{}, true
 		}
@@ -133,7 +133,7 @@ func (r *Reader) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan,
 // hash.
 func (r *Reader) KeepPlan(p NewPlan, stored domain.Version) {
 	if compiled, err := p.doc.Program(p.in.catalog()); err == nil {
-		p.in.keep(compiled, stored)
+		p.in.keep(compiled, stored, "")
 	}
 }
 
@@ -172,7 +172,7 @@ func (r *Reader) ProposedVersion(ctx context.Context, plan string) (domain.Plan,
 // Restored returns the change that makes a version the current one of its plan. The caller sets
 // Base.
 func (r *Reader) Restored(ctx context.Context, v domain.Version, reason string) (domain.RestoredVersion, error) {
-	prog, err := r.Compile(ctx, v.Hash)
+	prog, err := r.Compile(ctx, domain.AsWritten(v.Hash))
 	if err != nil {
 		return domain.RestoredVersion{}, err
 	}

@@ -62,7 +62,7 @@ func TestAVersionIsCompiledOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range programs {
 		wg.Go(func() {
-			p, err := r.Compile(t.Context(), v.Hash)
+			p, err := r.Compile(t.Context(), domain.AsWritten(v.Hash))
 			if err != nil {
 				t.Error(err)
 			}
@@ -88,14 +88,15 @@ func TestAVersionWithoutItsToolIsReadOnly(t *testing.T) {
 	catalog := &planner.Catalog{}
 	compiler := versions.NewCompiler(func() *planner.Catalog { return catalog })
 	after := versions.NewReader(s, func() *versions.Compiler { return compiler })
-	if _, err := after.Compile(t.Context(), v.Hash); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "mail") {
+	_, err := after.Compile(t.Context(), domain.AsWritten(v.Hash))
+	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "mail") {
 		t.Errorf("compile: %v", err)
 	}
-	p, err := after.CompileReadOnly(t.Context(), v.Hash)
+	p, err := after.CompileReadOnly(t.Context(), domain.AsWritten(v.Hash))
 	if err != nil || len(p.Nodes) != 1 || p.Nodes[0].TypeName != "mail" {
 		t.Errorf("read only: %+v, %v", p, err)
 	}
-	if p, err := before.Compile(t.Context(), v.Hash); err != nil || p.Nodes[0].Tool != "mail" {
+	if p, err := before.Compile(t.Context(), domain.AsWritten(v.Hash)); err != nil || p.Nodes[0].Tool != "mail" {
 		t.Errorf("the configuration before: %+v, %v", p, err)
 	}
 }
@@ -142,7 +143,7 @@ func TestResolveNamesAVersion(t *testing.T) {
 		"id: parent\nnodes: {a: {type: plan, plan: p@1}, b: {type: plan, plan: p}}\nedges: [{from: a, to: b}]\n",
 		"upload",
 	)
-	compiled, err := r.Compile(t.Context(), parent.Hash)
+	compiled, err := r.Compile(t.Context(), domain.AsWritten(parent.Hash))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,8 @@ func Of(c *planner.Catalog) map[string]any {
 			"limits":       limits(),
 			"concurrency":  concurrency(),
 			"schedule":     schedule(),
+			"profile":      profile(),
+			"profileStep":  b.profileStep(),
 			"wait":         wait(),
 			"approval":     approval(),
 			"answer":       answer(),
@@ -111,6 +113,8 @@ func graph() object {
 		"nodes":    nodes("The steps by id."),
 		"finally":  nodes("Steps that run at the end, whatever the outcome is."),
 		"edges":    list("The edges between steps.", object{"$ref": "#/definitions/edge"}),
+		"profiles": object{"description": "Variants of the plan, such as dev and prod, by name. A run has one of them or none.",
+			"type": "object", "maxProperties": planner.MaxProfiles, "additionalProperties": object{"$ref": "#/definitions/profile"}},
 	}), "nodes")
 }
 
@@ -244,6 +248,7 @@ func schedule() object {
 		"input":     anything("The input of the runs."),
 		"overlap":   choice("What a slot does while an earlier run is active. Default: skip.", "skip", "queue", "cancel_oldest"),
 		"catch_up":  choice("Which missed slots start runs.", "default", "none", "last", "all", "ask"),
+		"profile":   text("The profile of the runs."),
 	}, "cron")
 }
 

@@ -239,6 +239,8 @@ var places = map[string]string{
 	"limits":       "nodes: {a: {type: noop}}\nlimits: {PLACE}",
 	"concurrency":  "nodes: {a: {type: noop}}\nconcurrency: {key: a, PLACE}",
 	"schedule":     "id: a\nnodes: {a: {type: noop}}\nschedule: {cron: \"@daily\", PLACE}",
+	"profile":      "nodes: {a: {type: noop}}\nprofiles: {dev: {PLACE}}",
+	"profileStep":  "nodes: {a: {type: noop}}\nprofiles: {dev: {nodes: {a: {PLACE}}}}",
 	"wait":         "nodes: {a: {type: wait, input: {for: 1s, PLACE}}}",
 	"approval":     "nodes: {a: {type: approval, input: {message: ok, PLACE}}}",
 	"answer": "nodes: {a: {type: approval, input: {message: ok, answers: [{id: x, kind: approve, PLACE}, " +

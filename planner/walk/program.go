@@ -30,6 +30,7 @@ type Program struct {
 	Kind                  Kind
 	// Hash is the version hash: the lowercase hex SHA-256 of the canonical form.
 	Hash        string
+	Profile     string // the profile whose settings it has, or empty
 	Nodes       []ProgramNode
 	Index       map[string]int // node ID → position in Nodes
 	Roots       []int          // nodes that start automatically, in file order

@@ -16,6 +16,8 @@ type Start struct {
 	Schedule *Schedule // nil: the plan has none
 	// Expose lists the protocols that offer the plan as a tool: [ExposeMCP] and [ExposeA2A].
 	Expose []string
+	// Profiles are the names of the profiles that the plan declares.
+	Profiles []string
 }
 
 // The protocols that offer a plan: as a tool of the MCP server, or as a skill of the A2A server.
@@ -30,6 +32,7 @@ type Schedule struct {
 	Jitter           time.Duration
 	Input            any
 	Overlap, CatchUp string
+	Profile          string // of the runs, or empty
 }
 
 // Concurrency is a compiled rule about runs with the same key.

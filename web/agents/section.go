@@ -38,7 +38,7 @@ type Reader interface {
 // Engine compiles plans and provides the catalog.
 type Engine interface {
 	// Program returns the compiled form of a stored version. It is cached.
-	Program(ctx context.Context, hash string) (*walk.Program, error)
+	Program(ctx context.Context, ref domain.ProgramRef) (*walk.Program, error)
 	Catalog() *planner.Catalog
 }
 

@@ -192,7 +192,7 @@ func (s *section) plansWith(
 			if seen++; seen > plansSearched {
 				return out, c.T("Only the %s most recently changed plans were searched.", c.Number(plansSearched)), nil
 			}
-			program, err := s.Engine.Program(ctx, pl.LatestHash)
+			program, err := s.Engine.Program(ctx, domain.AsWritten(pl.LatestHash))
 			if ctx.Err() != nil {
 				return nil, "", ctx.Err()
 			} else if err != nil {

@@ -37,7 +37,7 @@ func (s *section) acceptPage(c *ui.Context) error {
 	if err := s.draftedPlan(c, &shown, pl, v, d.Query+"\n"+d.Change); err != nil {
 		return err
 	}
-	program, err := s.Engine.Program(c, d.Hash)
+	program, err := s.Engine.Program(c, domain.AsWritten(d.Hash))
 	if err != nil {
 		return err
 	}

@@ -27,11 +27,11 @@ import (
 // draftedPlan fills in the plan of a draft: its graph, the reason for each step, its assumptions,
 // its estimates, and its problems.
 func (s *section) draftedPlan(c *ui.Context, p *DraftPage, pl domain.Plan, v domain.Version, request string) error {
-	program, err := s.Engine.Program(c, v.Hash)
+	program, err := s.Engine.Program(c, domain.AsWritten(v.Hash))
 	if err != nil {
 		return err
 	}
-	effects, err := s.Engine.Effects(c, v.Hash)
+	effects, err := s.Engine.Effects(c, domain.AsWritten(v.Hash))
 	if err != nil {
 		return err
 	}

@@ -194,7 +194,7 @@ func (s *section) stepsNamed(c *ui.Context, q string) ([]kit.Link, error) {
 	}
 	var out []kit.Link
 	for _, plan := range plans.Items {
-		program, err := s.Programs.Program(c, plan.LatestHash)
+		program, err := s.Programs.Program(c, domain.AsWritten(plan.LatestHash))
 		if err != nil { // skip a plan that no longer compiles
 			continue
 		}

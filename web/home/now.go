@@ -152,7 +152,7 @@ func (s *section) missed(c *ui.Context) ([]domain.ToolInfo, error) {
 			continue
 		}
 		seen[run.Hash] = true
-		program, err := s.Programs.Program(c, run.Hash)
+		program, err := s.Programs.Program(c, run.ProgramRef)
 		if err != nil {
 			continue // the version refers to a removed tool or agent
 		}

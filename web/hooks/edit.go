@@ -37,7 +37,7 @@ func typed(c *ui.Context) EditPage {
 	f := func(name string) string { return strings.TrimSpace(c.Field(name)) }
 	return EditPage{Key: f("key"), Plan: f("plan"), Version: f("version"), Signal: f("signal"), SignalKey: f("signalKey"),
 		Secret: f("secret"), Files: f("files"), Settle: f("settle"), Filter: f("filter"), Input: f("input"), Labels: f("labels"),
-		Scheme: schemes(c, domain.HookScheme(f("scheme")))}
+		Profile: f("profile"), Scheme: schemes(c, domain.HookScheme(f("scheme")))}
 }
 
 // newPage shows the form for a new hook. The query of the address can fill in fields.
@@ -109,7 +109,7 @@ func fieldsOf(c *ui.Context, p EditPage) (f app.HookFields, err error) {
 	}
 	return app.HookFields{Plan: &p.Plan, Version: &version, Scheme: &scheme, Secret: &p.Secret, Files: &p.Files,
 		Settle: &settle, Filter: &p.Filter, Input: &p.Input, Signal: &p.Signal, SignalKey: &p.SignalKey,
-		Labels: &labels}, nil
+		Profile: &p.Profile, Labels: &labels}, nil
 }
 
 // editPage shows the form with the settings of a hook.
@@ -119,7 +119,7 @@ func (s *section) editPage(c *ui.Context) error {
 		return err
 	}
 	p := EditPage{Key: x.Key, Plan: x.PlanKey, Signal: x.Signal, SignalKey: x.SignalKey, Secret: x.Secret, Filter: x.Filter, Input: x.Input,
-		Scheme: schemes(c, x.Scheme), Labels: part.LabelText(x.Labels)}
+		Profile: x.Profile, Scheme: schemes(c, x.Scheme), Labels: part.LabelText(x.Labels)}
 	if x.Scheme == domain.HookFiles {
 		p.Files, p.Settle = x.Files, x.Settle.String()
 	}

@@ -89,7 +89,7 @@ type EditPage struct {
 	New                                   bool
 	Key, Plan, Version, Signal, SignalKey string
 	Secret, Filter, Input, Labels         string
-	Files, Settle                         string
+	Files, Settle, Profile                string
 	Scheme                                []kit.Option
 	Plans                                 []string
 	Button                                string

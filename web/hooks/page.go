@@ -94,6 +94,9 @@ func facts(c *ui.Context, x domain.Hook) []kit.Fact {
 		{Term: c.T("Source"), Text: string(x.Scheme)},
 		{Icon: "i-user", Term: c.T("Actor of its runs"), Text: kit.Escape(x.Actor)},
 	}
+	if x.Profile != "" {
+		out = append(out, kit.Fact{Term: c.T("Profile"), Text: kit.Escape(x.Profile)})
+	}
 	if x.Secret != "" {
 		out = append(out, kit.Fact{Term: c.T("Secret"), Text: kit.Escape(x.Secret), Mono: true})
 	}

@@ -51,7 +51,7 @@ func (s *section) planFlow(c *ui.Context, key string, v domain.Version, program 
 		f.since = flowWindow
 		from, _ = filter.Moment(f.since, c.Site.Now())
 	}
-	if f.effects, err = s.Engine.Effects(c, v.Hash); err != nil {
+	if f.effects, err = s.Engine.Effects(c, domain.ProgramRef{Hash: v.Hash, Profile: program.Profile}); err != nil {
 		return nil, err
 	}
 	f.flow, err = s.Reader.PlanFlow(c, key, v.Number, from)

@@ -31,7 +31,7 @@ func (s *section) plan(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	program, err := s.Engine.Program(c, v.Hash)
+	program, err := s.Engine.Program(c, domain.ProgramRef{Hash: v.Hash, Profile: c.Query("profile")})
 	if err != nil {
 		return err
 	}
@@ -89,11 +89,26 @@ func (b *planPage) begin() {
 	b.page.Size = b.N(len(program.Nodes), "%s step", "%s steps")
 	b.page.Saved = b.Time(v.CreatedAt)
 	b.page.Settings = plan.Settings(b.Context, program)
+	b.profiles()
 	b.page.Input = inputRows(program.InputSchema)
 	if m, ok := program.InputSchema.(map[string]any); ok && len(b.page.Input) == 0 {
 		b.page.Schema = value.Schema("input-schema", b.T("Input"), m)
 	}
 	b.actions()
+}
+
+// profiles fills in the links to the plan with each of its profiles.
+func (b *planPage) profiles() {
+	names := b.program.Start.Profiles
+	if len(names) == 0 {
+		return
+	}
+	here := b.Echo.Request().URL.Path
+	b.page.Profiles = []kit.Link{{Text: b.T("none"), Href: here, Current: b.program.Profile == ""}}
+	for _, name := range names {
+		b.page.Profiles = append(b.page.Profiles,
+			kit.Link{Text: name, Href: here + "?" + url.Values{"profile": {name}}.Encode(), Current: b.program.Profile == name})
+	}
 }
 
 // tabs fills in the tabs of the page. A link to a line of the source selects the source tab.

@@ -46,6 +46,7 @@ type PlanHead struct {
 	Found                  []kit.Link // owner and labels
 	Schedules              []Scheduled
 	Settings               []kit.Fact // what the version sets for its runs
+	Profiles               []kit.Link // to the version with each profile; empty: it declares none
 	Actions, More          []kit.Link
 }
 

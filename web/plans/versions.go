@@ -177,11 +177,11 @@ func (s *section) planGraphFile(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	program, err := s.Engine.Program(c, v.Hash)
+	program, err := s.Engine.Program(c, domain.AsWritten(v.Hash))
 	if err != nil {
 		return err
 	}
-	effects, err := s.Engine.Effects(c, v.Hash)
+	effects, err := s.Engine.Effects(c, domain.AsWritten(v.Hash))
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,9 @@ func (b *headPart) facts() (out []kit.Fact) {
 	}
 	mark("i-user", b.T("Started by"), kit.Escape(run.Actor), "")
 	mark("i-plan", b.T("Version"), fmt.Sprintf("v%d", run.Version), fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version))
+	if run.Profile != "" {
+		mark("i-plan", b.T("Profile"), kit.Escape(run.Profile), link.List("/runs", "profile:"+run.Profile))
+	}
 	if plan, err := b.Reader.Plan(b.Context, run.PlanID); err == nil && plan.Latest > run.Version { // omit the hint on an error
 		mark(
 			"i-diff",

@@ -59,16 +59,16 @@ func tell(tb testing.TB, id, src string) *story {
 	return &story{
 		program: p,
 		run: domain.Run{
-			ID:        id,
-			PlanID:    "p1",
-			PlanKey:   p.ID,
-			Version:   14,
-			Hash:      p.Hash,
-			Status:    domain.RunRunning,
-			Actor:     "schedule 0 2 * * *",
-			Input:     domain.RawJSON(`{"invoice_id":"INV-20981","currency":"EUR"}`),
-			CreatedAt: storyStart,
-			StartedAt: storyStart,
+			ID:         id,
+			PlanID:     "p1",
+			PlanKey:    p.ID,
+			Version:    14,
+			ProgramRef: domain.AsWritten(p.Hash),
+			Status:     domain.RunRunning,
+			Actor:      "schedule 0 2 * * *",
+			Input:      domain.RawJSON(`{"invoice_id":"INV-20981","currency":"EUR"}`),
+			CreatedAt:  storyStart,
+			StartedAt:  storyStart,
 		},
 	}
 }
@@ -188,18 +188,18 @@ func (o *storyServer) Detail(_ context.Context, id string) (domain.RunDetail, er
 	return domain.RunDetail{Run: s.run, Waits: s.waits, Journal: s.journal, Damage: s.damage}, nil
 }
 
-func (o *storyServer) Program(_ context.Context, hash string) (*walk.Program, error) {
+func (o *storyServer) Program(_ context.Context, ref domain.ProgramRef) (*walk.Program, error) {
 	for _, s := range o.runs {
-		if s.program.Hash == hash {
+		if s.program.Hash == ref.Hash {
 			return s.program, nil
 		}
 	}
-	return nil, domain.Errorf(domain.CodeNotFound, "no version %s", hash)
+	return nil, domain.Errorf(domain.CodeNotFound, "no version %s", ref.Hash)
 }
 
 // Effects returns the side-effect classes in the plan.
-func (o *storyServer) Effects(ctx context.Context, hash string) ([]walk.Effect, error) {
-	p, err := o.Program(ctx, hash)
+func (o *storyServer) Effects(ctx context.Context, ref domain.ProgramRef) ([]walk.Effect, error) {
+	p, err := o.Program(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,8 @@ func (o *storyServer) Preview(_ context.Context, _ domain.Actor, req domain.Acti
 	if err != nil {
 		return domain.Preview{}, err
 	}
-	p := domain.Preview{Run: s.run.ID, Action: req.Action, Allowed: true, Rev: s.run.LastSeq, Digest: "d", Version: s.run.Version}
+	p := domain.Preview{Run: s.run.ID, Action: req.Action, Allowed: true, Rev: s.run.LastSeq, Digest: "d",
+		PreviewTarget: domain.PreviewTarget{Version: s.run.Version}}
 	last := map[string]domain.Entry{}
 	for _, e := range s.journal {
 		last[e.Node] = e

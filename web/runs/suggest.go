@@ -35,7 +35,7 @@ var keyWords = map[string]string{
 		"fork, note, approval, parent or crash",
 	), "is": locale.Mark("attention, acknowledged or deleted"), "bulk": locale.Mark("part of a bulk operation"),
 	"text": locale.Mark("words in the status message or the labels"), "fingerprint": locale.Mark("a failure group"),
-	"schedule": locale.Mark("the schedule that started it"),
+	"schedule": locale.Mark("the schedule that started it"), "profile": locale.Mark("the profile of its plan"),
 }
 
 // examples are example terms by key. Keys without one use a value that exists.
@@ -43,7 +43,7 @@ var examples = map[string]string{
 	"status": "status:failed,interrupted", "waiting": "waiting:approval", "plan": "plan:invoice,refund",
 	"v": "plan:invoice v:14", "step": "step:extract", "error": "error:timeout",
 	"agent": "agent:triage", "tool": "tool:http status:failed", "provider": "provider:openai", "by": "-by:ci",
-	"trigger": "trigger:api", "schedule": "schedule:nightly", "parent": "has:parent", "id": "id:7qx2",
+	"trigger": "trigger:api", "schedule": "schedule:nightly", "profile": "profile:prod", "parent": "has:parent", "id": "id:7qx2",
 	"since": "since:24h", "until": "until:2030-01-31T08:00", "took": "took:>5m", "cost": "cost:>1", "steps": "steps:>20",
 	"attempt": "attempt:>2", "has": "has:note",
 	"is": "is:acknowledged", "bulk": "bulk:06gztmgk", "fingerprint": "fingerprint:0a1b2c3d4e5f", "text": `text:"rate limit"`,

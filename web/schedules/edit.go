@@ -33,8 +33,9 @@ var (
 // typed holds the values of the form as the user typed them.
 func typed(c *ui.Context) EditPage {
 	f := func(name string) string { return strings.TrimSpace(c.Field(name)) }
-	return EditPage{Key: f("key"), Plan: f("plan"), Version: f("version"), Cron: f("cron"), Zone: f("zone"), Jitter: f("jitter"),
-		Input: c.Field("input"), Labels: f("labels"), Overlap: options(c, domain.Overlaps, overlapNames, domain.Overlap(f("overlap"))),
+	return EditPage{Key: f("key"), Plan: f("plan"), Version: f("version"), Profile: f("profile"), Cron: f("cron"), Zone: f("zone"),
+		Jitter: f("jitter"), Input: c.Field("input"), Labels: f("labels"),
+		Overlap: options(c, domain.Overlaps, overlapNames, domain.Overlap(f("overlap"))),
 		CatchUp: options(c, domain.CatchUps, catchUpNames, domain.CatchUp(f("catchup")))}
 }
 
@@ -130,7 +131,7 @@ func fieldsOf(c *ui.Context, p EditPage) (f app.ScheduleFields, err error) {
 	}
 	overlap, catchUp := domain.Overlap(c.Field("overlap")), domain.CatchUp(c.Field("catchup"))
 	return app.ScheduleFields{Plan: &p.Plan, Version: &version, Cron: &p.Cron, Zone: &p.Zone, Jitter: &jitter, Input: &input,
-		Labels: &labels, Overlap: &overlap, CatchUp: &catchUp}, nil
+		Profile: &p.Profile, Labels: &labels, Overlap: &overlap, CatchUp: &catchUp}, nil
 }
 
 // editPage shows the form with the settings of a schedule.
@@ -139,7 +140,7 @@ func (s *section) editPage(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := EditPage{Key: x.Key, Plan: x.PlanKey, Cron: x.Cron, Zone: x.Zone, Input: string(x.Input),
+	p := EditPage{Key: x.Key, Plan: x.PlanKey, Profile: x.Profile, Cron: x.Cron, Zone: x.Zone, Input: string(x.Input),
 		Overlap: options(c, domain.Overlaps, overlapNames, x.Overlap), CatchUp: options(c, domain.CatchUps, catchUpNames, x.CatchUp)}
 	if x.Version > 0 {
 		p.Version = strconv.Itoa(x.Version)

@@ -69,6 +69,7 @@ type EditPage struct {
 	Heading, Post, Back, Idem, Rev, Error  string
 	New                                    bool
 	Key, Plan, Version, Cron, Zone, Jitter string
+	Profile                                string
 	Input, Labels                          string
 	Overlap, CatchUp                       []kit.Option
 	Times                                  []kit.Time // the next ones, if the expression is valid

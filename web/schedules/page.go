@@ -108,6 +108,9 @@ func facts(c *ui.Context, x domain.Schedule) []kit.Fact {
 		{Icon: "i-clock", Term: c.T("Times"), Text: x.Cron + " · " + x.Zone},
 		{Icon: "i-user", Term: c.T("Actor of its runs"), Text: kit.Escape(x.Actor)},
 	}
+	if x.Profile != "" {
+		out = append(out, kit.Fact{Term: c.T("Profile"), Text: kit.Escape(x.Profile)})
+	}
 	if x.Jitter > 0 {
 		out = append(out, kit.Fact{Term: c.T("Longest delay"), Text: kit.Duration(x.Jitter)})
 	}

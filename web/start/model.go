@@ -15,6 +15,8 @@ type StartPage struct {
 	CLI, Curl     string
 	Number        string // number of the version
 	Versions      []kit.Link
+	Profile       string
+	Profiles      []kit.Option // empty: the version declares none
 	Labels        string
 	Priority      string
 	Like          kit.Link   // the run that the input is copied from

@@ -35,7 +35,7 @@ type Plans interface {
 	part.Programs
 	// Effects returns the possible side effects of each node of a stored version, in the order of
 	// the nodes, as far as they are known without input.
-	Effects(ctx context.Context, hash string) ([]walk.Effect, error)
+	Effects(ctx context.Context, ref domain.ProgramRef) ([]walk.Effect, error)
 }
 
 type section struct{ Ports }

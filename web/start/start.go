@@ -87,7 +87,7 @@ func (s *section) startLike(c *ui.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.startForm(c, run.PlanKey, cmp.Or(atoi(c.Query("v")), run.Version))
+	p, err := s.startWith(c, run.PlanKey, cmp.Or(atoi(c.Query("v")), run.Version), run.Profile)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *section) startScheduled(c *ui.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.startForm(c, x.PlanKey, cmp.Or(atoi(c.Query("v")), x.Version))
+	p, err := s.startWith(c, x.PlanKey, cmp.Or(atoi(c.Query("v")), x.Version), x.Profile)
 	if err != nil {
 		return err
 	}
@@ -142,9 +142,9 @@ func (s *section) startPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, Start(p))
 }
 
-// program returns a plan, one of its versions, and the program of the version. Number 0 is the
+// program returns a plan, one of its versions, and the program of the version with a profile. Number 0 is the
 // latest version.
-func (s *section) program(c *ui.Context, key string, number int) (domain.Plan, domain.Version, *walk.Program, error) {
+func (s *section) program(c *ui.Context, key string, number int, profile string) (domain.Plan, domain.Version, *walk.Program, error) {
 	pl, err := s.Reader.Plan(c, key)
 	if err != nil {
 		return pl, domain.Version{}, nil, err
@@ -153,14 +153,18 @@ func (s *section) program(c *ui.Context, key string, number int) (domain.Plan, d
 	if err != nil {
 		return pl, v, nil, err
 	}
-	program, err := s.Plans.Program(c, v.Hash)
+	program, err := s.Plans.Program(c, domain.ProgramRef{Hash: v.Hash, Profile: profile})
 	return pl, v, program, err
 }
 
 // startForm returns the form for a version of a plan, with the values entered so far. Number 0 is
 // the latest version.
 func (s *section) startForm(c *ui.Context, key string, number int) (StartPage, error) {
-	pl, v, program, err := s.program(c, key, number)
+	return s.startWith(c, key, number, c.Field("profile"))
+}
+
+func (s *section) startWith(c *ui.Context, key string, number int, profile string) (StartPage, error) {
+	pl, v, program, err := s.program(c, key, number, profile)
 	if err != nil {
 		return StartPage{}, err
 	}
@@ -192,12 +196,19 @@ func (s *section) startForm(c *ui.Context, key string, number int) (StartPage, e
 			},
 		)
 	}
+	if len(program.Start.Profiles) > 0 {
+		p.Profile = program.Profile
+		p.Profiles = []kit.Option{{Text: c.T("none: the plan as written"), Selected: p.Profile == ""}}
+		for _, name := range program.Start.Profiles {
+			p.Profiles = append(p.Profiles, kit.Option{Value: name, Text: name, Selected: name == p.Profile})
+		}
+	}
 	p.Dry, p.Offline = c.Field("dry") != "", c.Field("offline") != ""
 	if pl.Paused != nil {
 		p.Paused = plan.Paused(c, pl.Paused)
 	}
 	commands(c, &p, pl.Key, number, program.InputSchema)
-	effects, err := s.Plans.Effects(c, v.Hash)
+	effects, err := s.Plans.Effects(c, domain.ProgramRef{Hash: v.Hash, Profile: program.Profile})
 	if err != nil {
 		return StartPage{}, err
 	}
@@ -246,6 +257,9 @@ func commands(c *ui.Context, p *StartPage, plan string, number int, schema any) 
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 	origin := c.Echo.Scheme() + "://" + c.Echo.Request().Host
 	flags := dryFlag
+	if p.Profile != "" {
+		flags += " --profile " + quote(p.Profile)
+	}
 	labels, err := part.ParseLabels(p.Labels)
 	if err != nil {
 		labels = nil // the form shows the problems
@@ -259,6 +273,9 @@ func commands(c *ui.Context, p *StartPage, plan string, number int, schema any) 
 	}
 	p.CLI = fmt.Sprintf("kairos run --server %s --plan %s@%d --input %s%s", origin, plan, number, quote(string(input)), flags)
 	body := fmt.Sprintf(`{"plan": %s, "version": %d, "input": %s%s`, strconv.Quote(plan), number, input, dry)
+	if p.Profile != "" {
+		body += `, "profile": ` + strconv.Quote(p.Profile)
+	}
 	if len(labels) > 0 {
 		if b, err := json.Marshal(labels); err == nil {
 			body += `, "labels": ` + string(b)
@@ -277,11 +294,12 @@ func commands(c *ui.Context, p *StartPage, plan string, number int, schema any) 
 // start starts a run. If the input is invalid, it shows the form again with the entered values and
 // the problems.
 func (s *section) start(c *ui.Context) error {
-	pl, v, program, err := s.program(c, c.Param("plan"), atoi(c.Field("version")))
+	pl, v, program, err := s.program(c, c.Param("plan"), atoi(c.Field("version")), c.Field("profile"))
 	if err != nil {
 		return err
 	}
-	req := domain.StartRequest{Plan: pl.ID, Version: v.Number, Origin: "ui", Dry: c.Field("dry") != "", Offline: c.Field("offline") != ""}
+	req := domain.StartRequest{Plan: pl.ID, Version: v.Number, Profile: c.Field("profile"), Origin: "ui",
+		Dry: c.Field("dry") != "", Offline: c.Field("offline") != ""}
 	reject, err := readRequest(c, &req, program)
 	if err != nil {
 		return err

@@ -82,8 +82,8 @@ func (c hookCommands) showCommand() *cobra.Command {
 					address, settle = "", (time.Duration(h.SettleMs) * time.Millisecond).String()
 				}
 				c.Facts("hook "+h.Key, [][2]string{{"address", address}, {"files", h.Files}, {"settle", settle},
-					{"target", hookTarget(h.Hook)}, {"scheme", string(h.Scheme)}, {"secret", h.Secret}, {"filter", h.Filter},
-					{"input", h.Input}, {"key", h.SignalKey},
+					{"target", hookTarget(h.Hook)}, {"profile", h.Profile}, {"scheme", string(h.Scheme)}, {"secret", h.Secret},
+					{"filter", h.Filter}, {"input", h.Input}, {"key", h.SignalKey},
 					{"paused", command.Yes(h.Paused != nil)}, {"actor", h.Actor}, {"warning", strings.Join(h.Warnings, "; ")}})
 				return nil
 			})
@@ -121,7 +121,7 @@ time of --settle.`
 			e.Plan, e.Version = &name, &version
 		}
 		for name, into := range map[string]**string{"secret": &e.Secret, "files": &e.Files, "filter": &e.Filter,
-			"input": &e.Input, "signal": &e.Signal, "signal-key": &e.SignalKey} {
+			"input": &e.Input, "signal": &e.Signal, "signal-key": &e.SignalKey, "profile": &e.Profile} {
 			if given(name) {
 				*into = texts[name]
 			}
@@ -172,7 +172,8 @@ time of --settle.`
 		"files":  "pattern of files to deliver, an absolute path",
 		"filter": "CEL expression that selects deliveries (default all)",
 		"input":  "CEL expression for the input or the data (default the body)",
-		"signal": "CEL expression for the name of the signal to send", "signal-key": "CEL expression for the key of the signal"} {
+		"signal": "CEL expression for the name of the signal to send", "signal-key": "CEL expression for the key of the signal",
+		"profile": "profile of the plan, such as prod; '' means none"} {
 		texts[name] = f.String(name, "", usage)
 	}
 	f.StringArrayVar(&labels, "label", nil, "label of the runs: KEY=VALUE (repeatable)")

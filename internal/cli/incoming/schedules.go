@@ -146,8 +146,8 @@ func (c scheduleCommands) printSchedule(s apitypes.ScheduleDetail, slots []apity
 	if s.Declared {
 		declared = "by the plan"
 	}
-	c.Facts("schedule "+s.Key, [][2]string{{"plan", s.Plan.Key + " " + version}, {"declared", declared}, {"cron", s.Cron},
-		{"time zone", s.TimeZone}, {"jitter", jitter},
+	c.Facts("schedule "+s.Key, [][2]string{{"plan", s.Plan.Key + " " + version}, {"profile", s.Profile}, {"declared", declared},
+		{"cron", s.Cron}, {"time zone", s.TimeZone}, {"jitter", jitter},
 		{"overlap", string(s.Overlap)}, {"catch-up", catchUp}, {"input", command.ValueLine(s.Input)}, {"paused", paused},
 		{"missed", missed}, {"actor", s.Actor}})
 	c.printTimes(s.Times)
@@ -171,9 +171,9 @@ func (c scheduleCommands) printTimes(times []time.Time) {
 
 // scheduleFlags are the settings of a schedule.
 type scheduleFlags struct {
-	plan, cron, zone, input, overlap, catchUp string
-	jitter                                    time.Duration
-	labels                                    []string
+	plan, cron, zone, input, overlap, catchUp, profile string
+	jitter                                             time.Duration
+	labels                                             []string
 }
 
 func (s *scheduleFlags) add(cmd *cobra.Command) {
@@ -183,6 +183,7 @@ func (s *scheduleFlags) add(cmd *cobra.Command) {
 	f.StringVar(&s.zone, "zone", "", "time zone, such as Europe/Madrid (default UTC)")
 	f.DurationVar(&s.jitter, "jitter", 0, "longest random delay of a slot, such as 30s")
 	f.StringVar(&s.input, "input", "", "input as JSON, or @FILE")
+	f.StringVar(&s.profile, "profile", "", "profile of the plan, such as prod; '' means none")
 	f.StringArrayVar(&s.labels, "label", nil, "label of the runs: KEY=VALUE (repeatable)")
 	f.StringVar(&s.overlap, "overlap", "", "while an earlier run is active: skip, queue, or cancel_oldest (default skip)")
 	f.StringVar(&s.catchUp, "catch-up", "", "missed slots: none, last, all, ask, or default")
@@ -214,6 +215,9 @@ func (s *scheduleFlags) change(c *command.Program, cmd *cobra.Command) (out apit
 			return out, err
 		}
 		out.Input = &input
+	}
+	if given("profile") {
+		out.Profile = &s.profile
 	}
 	if given("label") {
 		labels, err := command.ParseLabels(s.labels)

@@ -56,8 +56,9 @@ pure to {output: …} or {error: …}. A step without an entry fails. Nothing is
 With --json, stdout is exactly one object: runId, status, waitReason, output, outputs,
 path, error, usage, failedSteps.`,
 		Example: "  kairos run hello.yaml --prompt \"good morning\"\n  kairos run report.yaml --input @orders.json --json\n" +
-			"  kairos run report@3 --input @orders.json --label env=prod\n  kairos run report.yaml --dry-run\n" +
-			"  kairos run report.yaml --mock report.mock.yaml\n  kairos run report --key march-2030 --start-at 06:00 --detach",
+			"  kairos run report@3 --input @orders.json --label env=prod\n  kairos run report --profile prod\n" +
+			"  kairos run report.yaml --dry-run\n  kairos run report.yaml --mock report.mock.yaml\n" +
+			"  kairos run report --key march-2030 --start-at 06:00 --detach",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -146,7 +147,7 @@ func (c startCommands) dryRun(cmd *cobra.Command, b *client.Client, doc document
 			return exit.Usage("--%s requires a stored plan in a dry run\n  store it: kairos plans add %s", flag, doc.name)
 		}
 	}
-	r, problems, err := b.TryPlan(cmd.Context(), doc.source, req.Input, req.Offline)
+	r, problems, err := b.TryPlan(cmd.Context(), doc.source, req)
 	if err != nil {
 		return c.invalid(doc.name, problems, err)
 	}
@@ -236,6 +237,7 @@ func (c startCommands) stored(ctx context.Context, b *client.Client, name string
 // startFlags are the flags of a new run.
 type startFlags struct {
 	prompt, input, session, key, startAt string
+	profile                              string
 	labels                               []string
 	priority                             int
 	limits                               domain.Limits
@@ -247,6 +249,7 @@ func (s *startFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.prompt, "prompt", "", "input as text")
 	f.StringVar(&s.input, "input", "", "input as JSON, or @FILE")
+	f.StringVar(&s.profile, "profile", "", "profile of the plan, such as prod (default: the plan as written)")
 	f.StringVar(&s.session, "session", "", "session for memory (default: the id of the run)")
 	f.StringArrayVar(&s.labels, "label", nil, "label KEY=VALUE; repeatable")
 	f.BoolVar(&s.dry, "dry-run", false, "run only steps that compute or read, such as an HTTP GET")
@@ -273,8 +276,8 @@ func addLimits(cmd *cobra.Command, l *domain.Limits) {
 
 // request returns the request that the flags describe.
 func (s *startFlags) request(c *program, cmd *cobra.Command) (r domain.StartRequest, err error) {
-	r = domain.StartRequest{Session: s.session, Key: s.key, Priority: s.priority, Limits: s.limits, Dry: s.dry, Offline: s.offline,
-		Origin: "cli"}
+	r = domain.StartRequest{Profile: s.profile, Session: s.session, Key: s.key, Priority: s.priority, Limits: s.limits, Dry: s.dry,
+		Offline: s.offline, Origin: "cli"}
 	if r.Input, err = c.Input(cmd, s.prompt, s.input); err != nil {
 		return r, err
 	}

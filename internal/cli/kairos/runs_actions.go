@@ -59,7 +59,7 @@ func (a *action) command(c runCommands, cmd *cobra.Command, prepare func(cmd *co
 
 // manyOf starts a bulk operation. It refuses flags that apply to one run.
 func (c runCommands) manyOf(cmd *cobra.Command, a *action, args []string) error {
-	for _, flag := range []string{"input", "version", "only", "timeout", "attempts"} {
+	for _, flag := range []string{"input", "version", "profile", "only", "timeout", "attempts"} {
 		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
 			return exit.Usage("--%s applies to one run, now", flag)
 		}
@@ -141,14 +141,20 @@ a terminal, it requires a confirmation.`,
 
 func (c runCommands) rerunCommand() *cobra.Command {
 	a := &action{req: domain.ActionRequest{Action: domain.ActionRerun}}
-	input := ""
+	input, profile := "", ""
 	cmd := a.command(c, &cobra.Command{
 		Short: "Start a run again with the same input",
-		Long: `Starts a new run with the plan version and the input of an earlier run. --version -1
-uses the newest version, and --input another input.`,
+		Long: `Starts a new run with the plan version, the profile, and the input of an earlier run.
+--version -1 uses the newest version, --profile another profile, and --input another input.`,
 		Example: "  kairos rerun 7qx2\n  kairos rerun 7qx2 --version -1\n" +
 			"  kairos rerun --filter 'status:failed plan:invoice since:24h' --rate 60",
-	}, func(cmd *cobra.Command, _ []string) error { return c.newRun(cmd, a, input) })
+	}, func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("profile") {
+			a.req.Profile = &profile
+		}
+		return c.newRun(cmd, a, input)
+	})
+	cmd.Flags().StringVar(&profile, "profile", "", "another profile of the plan; '' means none")
 	addNewRun(cmd, a, &input)
 	return cmd
 }

@@ -106,7 +106,8 @@ func (c runCommands) show(d domain.RunDetail, status domain.FailureStatus) {
 	if r.Attention {
 		attention = "required"
 	}
-	c.Facts("run "+r.ID, [][2]string{{"plan", fmt.Sprintf("%s v%d", r.PlanKey, r.Version)}, {"status", statusOf(r)},
+	c.Facts("run "+r.ID, [][2]string{{"plan", fmt.Sprintf("%s v%d", r.PlanKey, r.Version)}, {"profile", r.Profile},
+		{"status", statusOf(r)},
 		{"message", r.Headline}, {"attention", attention}, {"created", cli.Stamp(r.CreatedAt) + " by " + r.Actor},
 		startFact(r), {"ended", endTime(r)}, {"input", command.ValueLine(r.Input)}, {"forked from", r.ForkedFrom}, {"rerun of", r.RerunOf},
 		{"undoes", r.Undoes}})

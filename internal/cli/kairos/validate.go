@@ -74,14 +74,17 @@ func effects(steps []domain.StepSettings) map[string]walk.Effect {
 }
 
 func (c checkCommands) validateCommand() *cobra.Command {
-	return &cobra.Command{
+	profile := ""
+	cmd := &cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Check plan files",
 		Long: `Checks plan files and reports all problems with line and column. It prints
 the side-effect class of each step (pure, read, idempotent, or unsafe), its number
 of attempts with the waits between them, and the timeout of one attempt. Tools and agents
-are those of the configuration (--config) or, with --server, of the server.`,
-		Example: "  kairos validate plan.yaml\n  kairos validate plans/*.yaml --json",
+are those of the configuration (--config) or, with --server, of the server.
+
+A plan is also checked with each of its profiles. --profile prints the steps with one.`,
+		Example: "  kairos validate plan.yaml\n  kairos validate plans/*.yaml --json\n  kairos validate plan.yaml --profile prod",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return exit.Usage("missing argument FILE\n  usage: kairos validate FILE…")
@@ -90,7 +93,7 @@ are those of the configuration (--config) or, with --server, of the server.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []validated
-			check, catalog, err := c.checker(cmd.Context())
+			check, catalog, err := c.checker(cmd.Context(), profile)
 			if err != nil {
 				return err
 			}
@@ -110,6 +113,8 @@ are those of the configuration (--config) or, with --server, of the server.`,
 			return c.printValidated(files)
 		},
 	}
+	cmd.Flags().StringVar(&profile, "profile", "", "print the steps with this profile of the plan")
+	return cmd
 }
 
 // printValidated prints the files with --json, and fails if one is invalid.
@@ -140,12 +145,13 @@ func (c checkCommands) catalog(ctx context.Context) (*planner.Catalog, error) {
 
 // checker returns a function that checks one file against the tools and agents of the server or of
 // the configuration. It returns the catalog of the configuration, too.
-func (c checkCommands) checker(ctx context.Context) (check func(file string) (validated, error), catalog *planner.Catalog, err error) {
+func (c checkCommands) checker(ctx context.Context, profile string) (
+	check func(file string) (validated, error), catalog *planner.Catalog, err error) {
 	if c.Server == "" {
 		if catalog, err = c.catalog(ctx); err != nil {
 			return nil, nil, err
 		}
-		return func(file string) (validated, error) { return c.validate(file, catalog) }, catalog, nil
+		return func(file string) (validated, error) { return c.validate(file, profile, catalog) }, catalog, nil
 	}
 	server, err := c.Remote()
 	if err != nil {
@@ -156,7 +162,7 @@ func (c checkCommands) checker(ctx context.Context) (check func(file string) (va
 		if err != nil {
 			return validated{}, err
 		}
-		got, err := server.CheckPlan(ctx, src, format)
+		got, err := server.CheckPlan(ctx, src, format, profile)
 		if err != nil {
 			return validated{}, err
 		}
@@ -170,7 +176,7 @@ func (c checkCommands) checker(ctx context.Context) (check func(file string) (va
 	}, &planner.Catalog{}, nil
 }
 
-func (c checkCommands) validate(file string, catalog *planner.Catalog) (validated, error) {
+func (c checkCommands) validate(file, profile string, catalog *planner.Catalog) (validated, error) {
 	src, format, err := c.ReadPlan(file)
 	if err != nil {
 		return validated{}, err
@@ -186,6 +192,12 @@ func (c checkCommands) validate(file string, catalog *planner.Catalog) (validate
 	}
 	if d == nil || problems.Err() != nil {
 		return v, nil
+	}
+	if profile != "" {
+		known := d.Profiles
+		if d = d.With(profile); d == nil {
+			return v, domain.ProfileError(profile, known)
+		}
 	}
 	p, err := d.Program(catalog)
 	if err != nil {

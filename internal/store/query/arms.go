@@ -58,8 +58,8 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		}
 	}
 	for _, applied := range []func() bool{ // the narrowest first
-		c.bulk, c.ids, c.sameFailure, c.idTail, c.schedule, c.parent, c.related, c.label, c.use, c.crashed, c.retried, c.actor, c.errorCode,
-		c.deleted, c.attention, c.words, c.waitReason,
+		c.bulk, c.ids, c.sameFailure, c.idTail, c.schedule, c.parent, c.related, c.label, c.use, c.crashed, c.retried,
+		c.profile, c.actor, c.errorCode, c.deleted, c.attention, c.words, c.waitReason,
 	} {
 		if applied() {
 			return nil
@@ -243,6 +243,11 @@ func (c *chooser) crashed() bool {
 
 func (c *chooser) retried() bool {
 	return c.takeKept(c.f.MinAttempts > 0, "runs_retried", "runs.max_attempts > 1", nil)
+}
+
+func (c *chooser) profile() bool {
+	return c.takeKept(c.f.Profile != "" && len(c.plans) == 0, "runs_by_profile", "runs.profile = ? AND runs.profile <> ''",
+		[]any{c.f.Profile}, onPlan)
 }
 
 func (c *chooser) actor() bool {

@@ -255,7 +255,8 @@ func runFilters() map[string]domain.RunFilter {
 	two := []domain.RunStatus{domain.RunFailed, domain.RunCompleted}
 	return map[string]domain.RunFilter{
 		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"},
-		"plan, statuses": {PlanKey: "p", Statuses: two}, "schedule": {Schedule: "s"},
+		"plan, statuses": {PlanKey: "p", Statuses: two}, "schedule": {RunCause: domain.RunCause{Schedule: "s"}},
+		"profile":   {RunCause: domain.RunCause{Profile: "prod"}},
 		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []domain.WaitReason{domain.WaitApproval}},
 		"reasons": {
 			WaitReasons: []domain.WaitReason{domain.WaitInDoubt, domain.WaitPaused, domain.WaitBudget},

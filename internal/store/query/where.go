@@ -56,7 +56,8 @@ func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 		q.also("runs.wait_reason IN ("+core.Marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
 	}
 	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode},
-		{"runs.fingerprint", f.Fingerprint}, {"runs.actor", f.Actor}} {
+		{"runs.fingerprint", f.Fingerprint}, {"runs.actor", f.Actor},
+		{"runs.profile", f.Profile}} {
 		if c.value != "" {
 			q.also(c.column+" = ?", c.value)
 		}

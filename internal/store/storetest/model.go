@@ -98,7 +98,8 @@ func (m *Model) CreateRun(_ context.Context, n domain.NewRun) (domain.Run, bool,
 		n.Concurrency = &rule
 	}
 	v := m.versions[at]
-	r := &domain.Run{ID: cmp.Or(n.ID, domain.NewID()), PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash,
+	r := &domain.Run{ID: cmp.Or(n.ID, domain.NewID()), PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number,
+		ProgramRef: domain.ProgramRef{Hash: v.Hash, Profile: n.Profile},
 		Status: cmp.Or(
 			n.Status,
 			domain.RunQueued,

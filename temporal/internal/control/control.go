@@ -167,7 +167,7 @@ func (c *Control) Accept(ctx context.Context, p *runstate.Compiled, n domain.New
 	if n.Concurrency != nil {
 		return launch.Missing(p, "a concurrency rule")
 	}
-	return launch.Check(ctx, c.plans(), &c.programs, p.Hash)
+	return launch.Check(ctx, c.plans(), &c.programs, domain.ProgramRef{Hash: p.Hash, Profile: n.Profile})
 }
 
 // Launch starts the workflow of a run in the background.
@@ -266,7 +266,7 @@ func (c *Control) input(ctx context.Context, run domain.Run) (wire.Input, error)
 	if err != nil {
 		return wire.Input{}, err
 	}
-	p, err := c.engine.Compile(ctx, run.Hash)
+	p, err := c.engine.Compile(ctx, run.ProgramRef)
 	if err != nil {
 		return wire.Input{}, err
 	}

@@ -77,8 +77,8 @@ func (r *runner) prepare(k runstate.StepKey) {
 			}
 		}
 		task := engine.TaskOf(m, w, "", input, r.now())
-		p := wire.Proposal{Version: r.version(), Node: node.ID, Run: m.Run.ID, PlanKey: task.Call.PlanKey, Dry: m.Run.Dry(),
-			Offline: m.Run.Limits.Offline, Answers: w.Answers, Input: raw, Secrets: dispatch, Mark: mark}
+		p := wire.Proposal{Version: r.version(), Profile: m.Run.Profile, Node: node.ID, Run: m.Run.ID, PlanKey: task.Call.PlanKey,
+			Dry: m.Run.Dry(), Offline: m.Run.Limits.Offline, Answers: w.Answers, Input: raw, Secrets: dispatch, Mark: mark}
 		if prepared, err = r.ask(p); err != nil {
 			refuse((&walk.Failure{Code: walk.CodeFailed}).WithMessage("the step cannot be prepared: %s", err))
 			return
@@ -119,9 +119,10 @@ func (r *runner) ready(a *attempt, w *runstate.Step, p wire.Prepared, input any,
 	begun.IdempotencyKey = engine.IdempotencyKey(r.in.Key, m.Run.ID, m.State.IdempotencyName(begun.Spec.ID), w.Visit, w.Item)
 	if !a.local {
 		info := workflow.GetInfo(r.ctx).WorkflowExecution
-		a.task = wire.Attempt{Workflow: info.ID, WorkflowRun: info.RunID, Version: r.version(), Node: begun.Spec.ID, Key: a.key,
-			Number: begun.Number, Effect: p.Effect, Stepped: p.Stepped, IdempotencyKey: begun.IdempotencyKey, StartedAt: begun.StartedAt,
-			Timeout: begun.Spec.Timeout, Run: m.Run.ID, PlanKey: task.Call.PlanKey, Owner: task.Call.Owner, Session: task.Call.Session,
+		a.task = wire.Attempt{Workflow: info.ID, WorkflowRun: info.RunID, Version: r.version(), Profile: m.Run.Profile,
+			Node: begun.Spec.ID, Key: a.key, Number: begun.Number, Effect: p.Effect, Stepped: p.Stepped,
+			IdempotencyKey: begun.IdempotencyKey, StartedAt: begun.StartedAt, Timeout: begun.Spec.Timeout,
+			Run: m.Run.ID, PlanKey: task.Call.PlanKey, Owner: task.Call.Owner, Session: task.Call.Session,
 			Priority: task.Priority, Input: raw, Last: encode(task.Call.Last), Request: encode(task.Call.Request), Answers: task.Answers,
 			Limits: m.Limits(), Spent: m.Spent(env.Monotonic)}
 		if mark != "" {

@@ -141,7 +141,7 @@ func (c *children) input(t runstate.StartChild) (wire.Input, error) {
 	if err != nil {
 		return wire.Input{}, err
 	}
-	p, err := r.programs.Get(v)
+	p, err := r.programs.Get(v, parent.Profile)
 	if err != nil {
 		return wire.Input{}, err
 	}
@@ -162,8 +162,9 @@ func (c *children) input(t runstate.StartChild) (wire.Input, error) {
 	next := wire.Input{Versions: r.in.Versions, Plans: r.in.Plans, Options: r.in.Options, Key: r.in.Key, Depth: r.in.Depth + 1,
 		LostAfter: r.in.LostAfter, Report: r.in.Report, Control: r.in.Control}
 	next.Options.Agents = nil
-	next.Run = domain.Run{ID: t.ID, PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash, Status: domain.RunQueued,
-		Input: input, Parent: &ref, Actor: parent.Actor, Origin: engine.ChildOrigin(*parent, v), Session: parent.Session,
+	next.Run = domain.Run{ID: t.ID, PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number,
+		ProgramRef: domain.ProgramRef{Hash: v.Hash, Profile: parent.Profile}, Status: domain.RunQueued, Input: input, Parent: &ref,
+		Actor: parent.Actor, Origin: engine.ChildOrigin(*parent, v), Session: parent.Session,
 		Priority: parent.Priority, Labels: labels, Slot: parent.Slot,
 		Limits: runstate.InitialLimits(domain.Limits{Offline: parent.Limits.Offline}, p.Limits), CreatedAt: now}
 	if next.Versions[v.Hash].Hash == "" {

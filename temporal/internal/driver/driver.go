@@ -65,7 +65,7 @@ func (w *Workflows) newRunner(ctx workflow.Context, in wire.Input) (*runner, err
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", in.Run.ID, len(in.Journal))
 	r.seed = h.Sum64()
-	prog, err := r.programs.Get(in.Versions[in.Run.Hash])
+	prog, err := r.programs.Get(in.Versions[in.Run.Hash], in.Run.Profile)
 	if err != nil {
 		return nil, err
 	}

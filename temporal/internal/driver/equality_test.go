@@ -152,7 +152,7 @@ func TestRandomPlansRunAsOnTheSQLiteEngine(t *testing.T) {
 			}
 		}
 		// The record of kairosd leads to the state of the workflow.
-		p, err := e.Reader.Compile(context.Background(), v.Hash)
+		p, err := e.Reader.Compile(context.Background(), domain.AsWritten(v.Hash))
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -9,23 +9,25 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Programs compiles versions and keeps them by hash. It is safe for concurrent use.
+// Programs compiles versions and keeps them by hash and profile. It is safe for concurrent use.
 type Programs struct {
 	// Catalog returns the catalog of the configuration. Nil compiles as if everything that a plan names existed, so
 	// that the result does not depend on a configuration.
 	Catalog func() *planner.Catalog
 
 	mu    sync.Mutex
-	known map[string]*runstate.Compiled
+	known map[domain.ProgramRef]*runstate.Compiled
 }
 
 // maxPrograms is the number of compiled versions that Programs keeps.
 const maxPrograms = 1000
 
-// Get compiles a version. The result depends only on the version and on the catalog.
-func (p *Programs) Get(v domain.Version) (*runstate.Compiled, error) {
+// Get compiles a version with a profile, or as written if it does not declare the profile. The result depends only on
+// these and on the catalog.
+func (p *Programs) Get(v domain.Version, profile string) (*runstate.Compiled, error) {
+	ref := domain.ProgramRef{Hash: v.Hash, Profile: profile}
 	p.mu.Lock()
-	c := p.known[v.Hash]
+	c := p.known[ref]
 	p.mu.Unlock()
 	if c != nil {
 		return c, nil
@@ -35,7 +37,7 @@ func (p *Programs) Get(v domain.Version) (*runstate.Compiled, error) {
 			v.PlanKey, v.Number, v.Semantics).Suggest("upgrade the workers")
 	}
 	doc, problems := planner.Parse(v.Source, planner.WithFormat(planner.Format(v.Format)), planner.WithLenientRules(),
-		planner.WithSemantics(v.Semantics))
+		planner.WithSemantics(v.Semantics), planner.WithProfile(profile))
 	if doc == nil {
 		return nil, domain.Errorf(domain.CodeCorrupt, "plan %s version %d cannot be read: %w", v.PlanKey, v.Number, problems.Err())
 	}
@@ -53,8 +55,8 @@ func (p *Programs) Get(v domain.Version) (*runstate.Compiled, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.known == nil || len(p.known) >= maxPrograms {
-		p.known = map[string]*runstate.Compiled{}
+		p.known = map[domain.ProgramRef]*runstate.Compiled{}
 	}
-	p.known[v.Hash] = c
+	p.known[ref] = c
 	return c, nil
 }

@@ -24,6 +24,7 @@ type Plans interface {
 // Request describes a new run.
 type Request struct {
 	Hash    string // of the version to run
+	Profile string // that the version declares; empty: none
 	Input   domain.RawJSON
 	Actor   string
 	Origin  string
@@ -44,9 +45,13 @@ type Request struct {
 func Input(ctx context.Context, plans Plans, programs *driver.Programs, q Request) (wire.Input, error) {
 	c := collector{plans: plans, programs: programs, in: wire.Input{Versions: map[string]domain.Version{}, Plans: map[string]string{},
 		Options: q.Options, Key: q.Key, LostAfter: q.LostAfter, Report: q.Report}}
+	c.profile = q.Profile
 	p, err := c.add(ctx, q.Hash)
 	if err != nil {
 		return wire.Input{}, err
+	}
+	if p.Profile != q.Profile {
+		return wire.Input{}, domain.ProfileError(q.Profile, p.Start.Profiles)
 	}
 	if len(q.Input) == 0 {
 		q.Input = nil
@@ -71,8 +76,9 @@ func Input(ctx context.Context, plans Plans, programs *driver.Programs, q Reques
 		origin = domain.OriginDry
 	}
 	v := p.Version
-	c.in.Run = domain.Run{ID: domain.NewID(), PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash,
-		Status: domain.RunQueued, Input: input, Actor: q.Actor, Origin: origin, Session: q.Session, Priority: p.Priority, Labels: labels,
+	c.in.Run = domain.Run{ID: domain.NewID(), PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number,
+		ProgramRef: domain.ProgramRef{Hash: v.Hash, Profile: q.Profile}, Status: domain.RunQueued, Input: input,
+		Actor: q.Actor, Origin: origin, Session: q.Session, Priority: p.Priority, Labels: labels,
 		Limits: runstate.InitialLimits(q.Limits, p.Limits), CreatedAt: q.Now.UTC().Truncate(time.Microsecond)}
 	if pins := driver.Pins(p, c.in.Plans); len(pins) > 0 {
 		c.in.Journal = []domain.Entry{runstate.PlansRow(pins, c.in.Run.CreatedAt)}
@@ -85,6 +91,7 @@ func Input(ctx context.Context, plans Plans, programs *driver.Programs, q Reques
 type collector struct {
 	plans    Plans
 	programs *driver.Programs
+	profile  string
 	in       wire.Input
 	all      []*runstate.Compiled
 }
@@ -95,7 +102,7 @@ func (c *collector) add(ctx context.Context, hash string) (*runstate.Compiled, e
 		return nil, err
 	}
 	v.Canonical = nil // the source suffices
-	p, err := c.programs.Get(v)
+	p, err := c.programs.Get(v, c.profile)
 	if err != nil {
 		return nil, err
 	}

@@ -24,13 +24,14 @@ type Settings struct {
 // Stored returns the input of a workflow that executes a run of kairosd's record from its last row on.
 func Stored(ctx context.Context, plans Plans, programs *driver.Programs, run domain.Run, rows []domain.Entry, s Settings) (wire.Input,
 	error) {
-	c := collector{plans: plans, programs: programs, in: wire.Input{Run: run, Journal: rows, Versions: map[string]domain.Version{},
-		Plans: map[string]string{}, Options: s.Options, Key: s.Key, LostAfter: s.LostAfter, Report: true, Control: s.Control, Known: true}}
+	c := collector{plans: plans, programs: programs, profile: run.Profile, in: wire.Input{Run: run, Journal: rows,
+		Versions: map[string]domain.Version{}, Plans: map[string]string{}, Options: s.Options,
+		Key: s.Key, LostAfter: s.LostAfter, Report: true, Control: s.Control, Known: true}}
 	v, err := plans.VersionByHash(ctx, run.Hash)
 	if err != nil {
 		return wire.Input{}, err
 	}
-	p, err := programs.Get(v)
+	p, err := programs.Get(v, run.Profile)
 	if err != nil {
 		return wire.Input{}, err
 	}
@@ -53,9 +54,10 @@ func Stored(ctx context.Context, plans Plans, programs *driver.Programs, run dom
 }
 
 // Check returns an error if a plan, or one that it starts, uses something that runs on Temporal do not have.
-func Check(ctx context.Context, plans Plans, programs *driver.Programs, hash string) error {
-	c := collector{plans: plans, programs: programs, in: wire.Input{Versions: map[string]domain.Version{}, Plans: map[string]string{}}}
-	if _, err := c.add(ctx, hash); err != nil {
+func Check(ctx context.Context, plans Plans, programs *driver.Programs, ref domain.ProgramRef) error {
+	c := collector{plans: plans, programs: programs, profile: ref.Profile,
+		in: wire.Input{Versions: map[string]domain.Version{}, Plans: map[string]string{}}}
+	if _, err := c.add(ctx, ref.Hash); err != nil {
 		return err
 	}
 	return unsupported(c.all)

@@ -30,7 +30,7 @@ type Activities struct {
 
 // Prepare determines what happens to a step.
 func (a *Activities) Prepare(_ context.Context, p wire.Proposal) (wire.Prepared, error) {
-	plan, node, failure := a.node(p.Version, p.Node)
+	plan, node, failure := a.node(p.Version, p.Profile, p.Node)
 	if failure != nil {
 		return wire.Prepared{Refused: runstate.FromPlanner(failure, p.Node)}, nil
 	}
@@ -55,8 +55,8 @@ func (a *Activities) Prepare(_ context.Context, p wire.Proposal) (wire.Prepared,
 }
 
 // node compiles a version with the configuration of this worker, and finds a node.
-func (a *Activities) node(v domain.Version, id string) (*runstate.Compiled, *walk.ProgramNode, *walk.Failure) {
-	p, err := a.Programs.Get(v)
+func (a *Activities) node(v domain.Version, profile, id string) (*runstate.Compiled, *walk.ProgramNode, *walk.Failure) {
+	p, err := a.Programs.Get(v, profile)
 	if err != nil {
 		return nil, nil, (&walk.Failure{Code: walk.CodeFailed, Permanent: true, NoEffect: true}).WithMessage("%s", err)
 	}
@@ -111,7 +111,7 @@ func (a *Activities) task(w wire.Attempt) (t engine.Task, f *domain.Failure) {
 		failure.Permanent, failure.NoEffect = true, true
 		return t, runstate.FromPlanner(failure, w.Node)
 	}
-	plan, node, failure := a.node(w.Version, w.Node)
+	plan, node, failure := a.node(w.Version, w.Profile, w.Node)
 	if failure != nil {
 		return refuse(failure)
 	}

@@ -66,6 +66,7 @@ type Input struct {
 // Proposal is a step that is about to run.
 type Proposal struct {
 	Version        domain.Version
+	Profile        string `json:",omitempty"`
 	Node           string
 	Run, PlanKey   string
 	Dry, Offline   bool
@@ -87,6 +88,7 @@ type Prepared struct {
 type Attempt struct {
 	Workflow, WorkflowRun string
 	Version               domain.Version
+	Profile               string `json:",omitempty"`
 	Node                  string
 	Key                   runstate.StepKey
 	Number                int

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/diagram"
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/ui"
@@ -51,9 +52,9 @@ type Comparison struct {
 
 // Programs provides compiled versions of plans.
 type Programs interface {
-	Program(ctx context.Context, hash string) (*walk.Program, error)
+	Program(ctx context.Context, ref domain.ProgramRef) (*walk.Program, error)
 	// Effects returns the side-effect classes of the steps, in their order.
-	Effects(ctx context.Context, hash string) ([]walk.Effect, error)
+	Effects(ctx context.Context, ref domain.ProgramRef) ([]walk.Effect, error)
 }
 
 // Compare compares two stored versions.
@@ -62,10 +63,10 @@ func Compare(ctx context.Context, of Programs, before, after string) (*Compariso
 	var effects [2][]walk.Effect
 	for i, hash := range []string{before, after} {
 		var err error
-		if programs[i], err = of.Program(ctx, hash); err != nil {
+		if programs[i], err = of.Program(ctx, domain.AsWritten(hash)); err != nil {
 			return nil, err
 		}
-		if effects[i], err = of.Effects(ctx, hash); err != nil {
+		if effects[i], err = of.Effects(ctx, domain.AsWritten(hash)); err != nil {
 			return nil, err
 		}
 		effects[i] = effects[i][:len(programs[i].Nodes)] // without those of blocks

@@ -64,7 +64,7 @@ type Rows struct{ Programs Programs }
 
 // Programs provides compiled versions of plans.
 type Programs interface {
-	Program(ctx context.Context, hash string) (*walk.Program, error)
+	Program(ctx context.Context, ref domain.ProgramRef) (*walk.Program, error)
 }
 
 // Of converts runs to rows.
@@ -101,7 +101,7 @@ func (r Rows) nodes(c *ui.Context, known map[string]int, run domain.Run) int {
 	}
 	n, ok := known[run.Hash]
 	if !ok {
-		if p, err := r.Programs.Program(c, run.Hash); err == nil {
+		if p, err := r.Programs.Program(c, run.ProgramRef); err == nil {
 			n = len(p.Nodes)
 		}
 		known[run.Hash] = n

@@ -138,6 +138,10 @@ func (r *request) actionRequest(v actionText) (domain.ActionRequest, error) {
 				return req, domain.Errorf(domain.CodeInvalid, "version %q is not a number", s)
 			}
 		}
+		if s := value("profile"); v.action == domain.ActionRerun && s != "" && s != sameProfile {
+			s = strings.TrimPrefix(s, noProfile)
+			req.Profile = &s
+		}
 		if s := r.Field("input"); strings.TrimSpace(s) != "" {
 			req.Input = r.changed("input", s, r.Field("was_input"))
 		}
@@ -204,7 +208,7 @@ func (r *request) previewPage() error {
 
 // nextAttempts shows which attempts start immediately, and how long they would have waited.
 func (r *request) nextAttempts(p *PreviewPage, d domain.RunDetail) error {
-	program, err := r.Engine.Program(r.Context, d.Run.Hash)
+	program, err := r.Engine.Program(r.Context, d.Run.ProgramRef)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package action
 
 import (
 	"bytes"
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -152,6 +153,9 @@ func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest
 		p.Labels.Value = part.LabelText(req.Labels)
 	}
 	back := url.Values{}
+	if req.Profile != nil {
+		back.Set("profile", cmp.Or(*req.Profile, noProfile))
+	}
 	for key, n := range map[string]int64{"at": req.At, "version": int64(req.Version)} {
 		if n != 0 {
 			back.Set(key, strconv.FormatInt(n, 10))
@@ -177,7 +181,10 @@ func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest
 	if latest.Latest != run.Version {
 		p.Versions = append(p.Versions, kit.Option{Value: "-1", Text: r.T("the newest, v%d", latest.Latest), Selected: req.Version == -1})
 	}
-	if v.action != domain.ActionFork || req.At == 0 {
+	if v.action == domain.ActionRerun {
+		return profiles(r, p, req, pre, run)
+	}
+	if req.At == 0 {
 		return nil
 	}
 	// Small kept outputs up to the fork point can be edited here.
@@ -185,7 +192,7 @@ func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest
 	if err != nil {
 		return err
 	}
-	program, err := r.Engine.Program(r.Context, d.Run.Hash)
+	program, err := r.Engine.Program(r.Context, d.Run.ProgramRef)
 	if err != nil {
 		return err
 	}
@@ -209,6 +216,35 @@ func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest
 	}
 	if len(p.Edits) > shownEdits {
 		p.Edits = p.Edits[len(p.Edits)-shownEdits:]
+	}
+	return nil
+}
+
+// Values of the field for the profile of a rerun, besides the names of profiles.
+const (
+	sameProfile = "="
+	noProfile   = "-"
+)
+
+// profiles adds the profiles of the version that a rerun follows, if it declares any.
+func profiles(r *request, p *PreviewPage, req domain.ActionRequest, pre domain.Preview, run domain.Run) error {
+	program, err := r.Engine.Program(r.Context, domain.AsWritten(cmp.Or(pre.Hash, run.Hash)))
+	if err != nil || len(program.Start.Profiles) == 0 {
+		return err
+	}
+	same := r.T("the same, %s", run.Profile)
+	if run.Profile == "" {
+		same = r.T("the same, none")
+	}
+	p.Profiles = []kit.Option{{Value: sameProfile, Text: same, Selected: req.Profile == nil}}
+	add := func(profile, value, text string) {
+		if profile != run.Profile {
+			p.Profiles = append(p.Profiles, kit.Option{Value: value, Text: text, Selected: req.Profile != nil && *req.Profile == profile})
+		}
+	}
+	add("", noProfile, r.T("none: the plan as written"))
+	for _, name := range program.Start.Profiles {
+		add(name, name, name)
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ type Form struct {
 type Options struct {
 	Points      []kit.Option
 	Versions    []kit.Option
+	Profiles    []kit.Option
 	Input       *EditField
 	Labels      *EditField
 	Edits       []EditField // in order, the last is closest to the fork point

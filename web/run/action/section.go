@@ -30,7 +30,7 @@ type Engine interface {
 	// Detail returns a run with its journal and waits.
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	// Program returns a compiled version, which is cached.
-	Program(ctx context.Context, hash string) (*walk.Program, error)
+	Program(ctx context.Context, ref domain.ProgramRef) (*walk.Program, error)
 }
 
 type section struct{ Ports }

@@ -41,11 +41,11 @@ func (r *Request) Open(id string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	program, err := r.Engine.Program(r.Context, d.Run.Hash)
+	program, err := r.Engine.Program(r.Context, d.Run.ProgramRef)
 	if err != nil {
 		return nil, err
 	}
-	effects, err := r.Engine.Effects(r.Context, d.Run.Hash)
+	effects, err := r.Engine.Effects(r.Context, d.Run.ProgramRef)
 	if err != nil {
 		return nil, err
 	}

@@ -65,9 +65,9 @@ type Engine interface {
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	Preview(ctx context.Context, actor domain.Actor, r domain.ActionRequest) (domain.Preview, error)
 	// Program returns a compiled version, which is cached.
-	Program(ctx context.Context, hash string) (*walk.Program, error)
+	Program(ctx context.Context, ref domain.ProgramRef) (*walk.Program, error)
 	// Effects returns the side-effect classes of the steps of a version, in their order.
-	Effects(ctx context.Context, hash string) ([]walk.Effect, error)
+	Effects(ctx context.Context, ref domain.ProgramRef) ([]walk.Effect, error)
 	// Catalog returns the agents, tools, and providers that plans can use.
 	Catalog() *planner.Catalog
 }

@@ -107,8 +107,9 @@ func Version(v dbsqlc.PlanVersion, planID, planKey string) domain.Version {
 // Run combines a run's hot row and its details. It does not load payloads that input and output
 // refer to. Unreadable parts are left out and listed in Damaged.
 func Run(r *dbsqlc.Run, d *dbsqlc.RunDetail, planID, planKey string, number int64, hash string) domain.Run {
-	out := domain.Run{ID: r.PublicID, PlanID: planID, PlanKey: planKey, Version: int(number), Hash: hash,
-		Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason), Headline: r.Headline,
+	out := domain.Run{ID: r.PublicID, PlanID: planID, PlanKey: planKey, Version: int(number),
+		ProgramRef: domain.ProgramRef{Hash: hash, Profile: r.Profile},
+		Status:     domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason), Headline: r.Headline,
 		StatusMessage: domain.DecodeMessage(r.Message, r.Headline), Node: r.Node,
 		Input: RawJSON(d.Input), Output: RawJSON(d.Output),
 		Lineage: domain.Lineage{ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, Undoes: r.Undoes},

@@ -12,7 +12,7 @@ import (
 func Schedule(s dbsqlc.Schedule, planID, planKey string, planStopped bool) domain.Schedule {
 	out := domain.Schedule{ID: s.PublicID, Key: s.Key, PlanID: planID, PlanKey: planKey, Version: int(s.Version),
 		ScheduleSpec: domain.ScheduleSpec{Cron: s.Cron, Zone: s.Zone, Jitter: time.Duration(s.Jitter) * time.Microsecond,
-			Input: RawJSON(s.Input), Overlap: domain.Overlap(s.Overlap), CatchUp: domain.CatchUp(s.CatchUp)},
+			Input: RawJSON(s.Input), Profile: s.Profile, Overlap: domain.Overlap(s.Overlap), CatchUp: domain.CatchUp(s.CatchUp)},
 		PlanStopped: planStopped, Next: FromMicros(s.NextAt), Due: FromMicros(s.DueAt), Actor: s.Actor, Declared: s.Declared != 0,
 		Rev:       s.Rev,
 		CreatedAt: FromMicros(s.CreatedAt), UpdatedAt: FromMicros(s.UpdatedAt)}

@@ -432,7 +432,7 @@ func (q *Queries) CheckRuns(ctx context.Context, above int64, upto int64) ([]Che
 
 const CheckSeals = `-- name: CheckSeals :many
 SELECT r.id, r.public_id, r.actor, r.origin, r.run_key, r.concurrency_key, r.parent_run, r.forked_from, r.rerun_of, d.session, d.labels,
-  d.parent, d.concurrency, d.input, r.priority, r.fork_seq, r.start_at, r.purged_at, r.schedule, r.slot, r.undoes FROM runs AS r JOIN run_details AS d ON d.run_id = r.id
+  d.parent, d.concurrency, d.input, r.priority, r.fork_seq, r.start_at, r.purged_at, r.schedule, r.slot, r.undoes, r.profile FROM runs AS r JOIN run_details AS d ON d.run_id = r.id
 WHERE r.id BETWEEN ?1 AND ?2
 `
 
@@ -458,6 +458,7 @@ type CheckSealsRow struct {
 	Schedule       string
 	Slot           string
 	Undoes         string
+	Profile        string
 }
 
 func (q *Queries) CheckSeals(ctx context.Context, low int64, high int64) ([]CheckSealsRow, error) {
@@ -491,6 +492,7 @@ func (q *Queries) CheckSeals(ctx context.Context, low int64, high int64) ([]Chec
 			&i.Schedule,
 			&i.Slot,
 			&i.Undoes,
+			&i.Profile,
 		); err != nil {
 			return nil, err
 		}

@@ -12,9 +12,9 @@ import (
 const HookChange = `-- name: HookChange :exec
 UPDATE hooks
 SET plan_id = ?1, version = ?2, scheme = ?3, secret = ?4, files = ?5, settle = ?6, filter = ?7,
-    input = ?8, signal = ?9, signal_key = ?10, labels = ?11, paused_at = ?12, paused_by = ?13, paused_reason = ?14,
-    actor = ?15, rev = rev + 1, updated_at = ?16
-WHERE public_id = ?17
+    input = ?8, signal = ?9, signal_key = ?10, profile = ?11, labels = ?12, paused_at = ?13, paused_by = ?14, paused_reason = ?15,
+    actor = ?16, rev = rev + 1, updated_at = ?17
+WHERE public_id = ?18
 `
 
 type HookChangeParams struct {
@@ -28,6 +28,7 @@ type HookChangeParams struct {
 	Input        string
 	Signal       string
 	SignalKey    string
+	Profile      string
 	Labels       string
 	PausedAt     int64
 	PausedBy     string
@@ -49,6 +50,7 @@ func (q *Queries) HookChange(ctx context.Context, arg HookChangeParams) error {
 		arg.Input,
 		arg.Signal,
 		arg.SignalKey,
+		arg.Profile,
 		arg.Labels,
 		arg.PausedAt,
 		arg.PausedBy,
@@ -357,8 +359,8 @@ func (q *Queries) HookFileMark(ctx context.Context, goneAt int64, hook string, e
 }
 
 const HookInsert = `-- name: HookInsert :exec
-INSERT INTO hooks (public_id, key, plan_id, version, scheme, secret, files, settle, filter, input, signal, signal_key, labels, actor, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15)
+INSERT INTO hooks (public_id, key, plan_id, version, scheme, secret, files, settle, filter, input, signal, signal_key, profile, labels, actor, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)
 `
 
 type HookInsertParams struct {
@@ -374,6 +376,7 @@ type HookInsertParams struct {
 	Input     string
 	Signal    string
 	SignalKey string
+	Profile   string
 	Labels    string
 	Actor     string
 	CreatedAt int64
@@ -393,6 +396,7 @@ func (q *Queries) HookInsert(ctx context.Context, arg HookInsertParams) error {
 		arg.Input,
 		arg.Signal,
 		arg.SignalKey,
+		arg.Profile,
 		arg.Labels,
 		arg.Actor,
 		arg.CreatedAt,
@@ -401,7 +405,7 @@ func (q *Queries) HookInsert(ctx context.Context, arg HookInsertParams) error {
 }
 
 const HookList = `-- name: HookList :many
-SELECT hooks.id, hooks.public_id, hooks."key", hooks.plan_id, hooks.version, hooks.scheme, hooks.secret, hooks.files, hooks.settle, hooks."filter", hooks.input, hooks.signal, hooks.signal_key, hooks.labels, hooks.paused_at, hooks.paused_by, hooks.paused_reason, hooks.actor, hooks.rev, hooks.created_at, hooks.updated_at, cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
+SELECT hooks.id, hooks.public_id, hooks."key", hooks.plan_id, hooks.version, hooks.scheme, hooks.secret, hooks.files, hooks.settle, hooks."filter", hooks.input, hooks.signal, hooks.signal_key, hooks.profile, hooks.labels, hooks.paused_at, hooks.paused_by, hooks.paused_reason, hooks.actor, hooks.rev, hooks.created_at, hooks.updated_at, cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
 FROM hooks LEFT JOIN plans AS p ON p.id = hooks.plan_id
 WHERE hooks.key > ?1 AND instr(lower(hooks.key), lower(cast(?2 AS text))) > 0
 ORDER BY hooks.key
@@ -438,6 +442,7 @@ func (q *Queries) HookList(ctx context.Context, after string, text string, max i
 			&i.Hook.Input,
 			&i.Hook.Signal,
 			&i.Hook.SignalKey,
+			&i.Hook.Profile,
 			&i.Hook.Labels,
 			&i.Hook.PausedAt,
 			&i.Hook.PausedBy,
@@ -463,7 +468,7 @@ func (q *Queries) HookList(ctx context.Context, after string, text string, max i
 }
 
 const HookNamed = `-- name: HookNamed :one
-SELECT hooks.id, hooks.public_id, hooks."key", hooks.plan_id, hooks.version, hooks.scheme, hooks.secret, hooks.files, hooks.settle, hooks."filter", hooks.input, hooks.signal, hooks.signal_key, hooks.labels, hooks.paused_at, hooks.paused_by, hooks.paused_reason, hooks.actor, hooks.rev, hooks.created_at, hooks.updated_at, cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
+SELECT hooks.id, hooks.public_id, hooks."key", hooks.plan_id, hooks.version, hooks.scheme, hooks.secret, hooks.files, hooks.settle, hooks."filter", hooks.input, hooks.signal, hooks.signal_key, hooks.profile, hooks.labels, hooks.paused_at, hooks.paused_by, hooks.paused_reason, hooks.actor, hooks.rev, hooks.created_at, hooks.updated_at, cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
 FROM hooks LEFT JOIN plans AS p ON p.id = hooks.plan_id
 WHERE hooks.id = coalesce((SELECT k.id FROM hooks AS k WHERE k.key = ?1), (SELECT i.id FROM hooks AS i WHERE i.public_id = ?1))
 `
@@ -492,6 +497,7 @@ func (q *Queries) HookNamed(ctx context.Context, name string) (HookNamedRow, err
 		&i.Hook.Input,
 		&i.Hook.Signal,
 		&i.Hook.SignalKey,
+		&i.Hook.Profile,
 		&i.Hook.Labels,
 		&i.Hook.PausedAt,
 		&i.Hook.PausedBy,
@@ -561,7 +567,7 @@ func (q *Queries) HookReplayable(ctx context.Context, arg HookReplayableParams) 
 }
 
 const HookWatching = `-- name: HookWatching :many
-SELECT hooks.id, hooks.public_id, hooks."key", hooks.plan_id, hooks.version, hooks.scheme, hooks.secret, hooks.files, hooks.settle, hooks."filter", hooks.input, hooks.signal, hooks.signal_key, hooks.labels, hooks.paused_at, hooks.paused_by, hooks.paused_reason, hooks.actor, hooks.rev, hooks.created_at, hooks.updated_at, cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
+SELECT hooks.id, hooks.public_id, hooks."key", hooks.plan_id, hooks.version, hooks.scheme, hooks.secret, hooks.files, hooks.settle, hooks."filter", hooks.input, hooks.signal, hooks.signal_key, hooks.profile, hooks.labels, hooks.paused_at, hooks.paused_by, hooks.paused_reason, hooks.actor, hooks.rev, hooks.created_at, hooks.updated_at, cast(coalesce(p.public_id, '') AS text) AS plan_public_id, cast(coalesce(p.key, '') AS text) AS plan_key
 FROM hooks LEFT JOIN plans AS p ON p.id = hooks.plan_id
 WHERE hooks.scheme = 'files' AND hooks.paused_at = 0
 ORDER BY hooks.key
@@ -597,6 +603,7 @@ func (q *Queries) HookWatching(ctx context.Context) ([]HookWatchingRow, error) {
 			&i.Hook.Input,
 			&i.Hook.Signal,
 			&i.Hook.SignalKey,
+			&i.Hook.Profile,
 			&i.Hook.Labels,
 			&i.Hook.PausedAt,
 			&i.Hook.PausedBy,

@@ -236,6 +236,7 @@ type Hook struct {
 	Input        string
 	Signal       string
 	SignalKey    string
+	Profile      string
 	Labels       string
 	PausedAt     int64
 	PausedBy     string
@@ -441,6 +442,7 @@ type Run struct {
 	Fingerprint    string
 	Schedule       string
 	Slot           string
+	Profile        string
 }
 
 type RunCount struct {
@@ -514,6 +516,7 @@ type Schedule struct {
 	Zone         string
 	Jitter       int64
 	Input        *string
+	Profile      string
 	Labels       string
 	Overlap      string
 	CatchUp      string

@@ -135,7 +135,7 @@ func (q *Queries) RunAdvance(ctx context.Context, arg RunAdvanceParams) (int64, 
 }
 
 const RunBare = `-- name: RunBare :one
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.undoes, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, runs.schedule, runs.slot, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.undoes, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, runs.schedule, runs.slot, runs.profile, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN plans ON plans.id = runs.plan_id
 JOIN plan_versions ON plan_versions.id = runs.version_id
@@ -197,6 +197,7 @@ func (q *Queries) RunBare(ctx context.Context, publicID string) (RunBareRow, err
 		&i.Run.Fingerprint,
 		&i.Run.Schedule,
 		&i.Run.Slot,
+		&i.Run.Profile,
 		&i.PlanPublicID,
 		&i.PlanKey,
 		&i.Version,
@@ -245,7 +246,7 @@ func (q *Queries) RunByPrefix(ctx context.Context, low string, high string) ([]s
 }
 
 const RunByPublicID = `-- name: RunByPublicID :one
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.undoes, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, runs.schedule, runs.slot, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_text, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.undoes, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, runs.schedule, runs.slot, runs.profile, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_text, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -309,6 +310,7 @@ func (q *Queries) RunByPublicID(ctx context.Context, publicID string) (RunByPubl
 		&i.Run.Fingerprint,
 		&i.Run.Schedule,
 		&i.Run.Slot,
+		&i.Run.Profile,
 		&i.RunDetail.RunID,
 		&i.RunDetail.Input,
 		&i.RunDetail.Output,
@@ -876,9 +878,9 @@ func (q *Queries) RunHoldable(ctx context.Context) ([]RunHoldableRow, error) {
 
 const RunInsert = `-- name: RunInsert :execresult
 INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, actor, origin, priority, run_key,
-                  concurrency_key, parent_run, forked_from, fork_seq, rerun_of, undoes, start_at, created_at, schedule, slot)
+                  concurrency_key, parent_run, forked_from, fork_seq, rerun_of, undoes, start_at, created_at, schedule, slot, profile)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
-        ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)
+        ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
 ON CONFLICT (public_id) DO NOTHING
 `
 
@@ -907,6 +909,7 @@ type RunInsertParams struct {
 	CreatedAt      int64
 	Schedule       string
 	Slot           string
+	Profile        string
 }
 
 // A run with an existing id is not inserted again.
@@ -936,6 +939,7 @@ func (q *Queries) RunInsert(ctx context.Context, arg RunInsertParams) (sql.Resul
 		arg.CreatedAt,
 		arg.Schedule,
 		arg.Slot,
+		arg.Profile,
 	)
 }
 
@@ -1462,7 +1466,7 @@ func (q *Queries) RunUndos(ctx context.Context, run string) ([]string, error) {
 }
 
 const RunUnfinished = `-- name: RunUnfinished :many
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.undoes, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, runs.schedule, runs.slot, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_text, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.undoes, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, runs.schedule, runs.slot, runs.profile, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_text, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -1533,6 +1537,7 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 			&i.Run.Fingerprint,
 			&i.Run.Schedule,
 			&i.Run.Slot,
+			&i.Run.Profile,
 			&i.RunDetail.RunID,
 			&i.RunDetail.Input,
 			&i.RunDetail.Output,
@@ -1564,7 +1569,7 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 }
 
 const RunUnfinishedBare = `-- name: RunUnfinishedBare :many
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.undoes, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, runs.schedule, runs.slot, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.undoes, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, runs.schedule, runs.slot, runs.profile, plans.public_id AS plan_public_id, plans.key AS plan_key, plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN plans ON plans.id = runs.plan_id
 JOIN plan_versions ON plan_versions.id = runs.version_id
@@ -1633,6 +1638,7 @@ func (q *Queries) RunUnfinishedBare(ctx context.Context) ([]RunUnfinishedBareRow
 			&i.Run.Fingerprint,
 			&i.Run.Schedule,
 			&i.Run.Slot,
+			&i.Run.Profile,
 			&i.PlanPublicID,
 			&i.PlanKey,
 			&i.Version,

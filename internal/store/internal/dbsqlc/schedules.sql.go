@@ -190,9 +190,9 @@ func (q *Queries) ScheduleAll(ctx context.Context) ([]ScheduleAllRow, error) {
 
 const ScheduleChange = `-- name: ScheduleChange :exec
 UPDATE schedules
-SET plan_id = ?1, version = ?2, cron = ?3, zone = ?4, jitter = ?5, input = ?6, labels = ?7, overlap = ?8,
-    catch_up = ?9, next_at = ?10, due_at = ?11, actor = ?12, rev = rev + 1, updated_at = ?13
-WHERE id = ?14
+SET plan_id = ?1, version = ?2, cron = ?3, zone = ?4, jitter = ?5, input = ?6, profile = ?7, labels = ?8, overlap = ?9,
+    catch_up = ?10, next_at = ?11, due_at = ?12, actor = ?13, rev = rev + 1, updated_at = ?14
+WHERE id = ?15
 `
 
 type ScheduleChangeParams struct {
@@ -202,6 +202,7 @@ type ScheduleChangeParams struct {
 	Zone      string
 	Jitter    int64
 	Input     *string
+	Profile   string
 	Labels    string
 	Overlap   string
 	CatchUp   string
@@ -220,6 +221,7 @@ func (q *Queries) ScheduleChange(ctx context.Context, arg ScheduleChangeParams) 
 		arg.Zone,
 		arg.Jitter,
 		arg.Input,
+		arg.Profile,
 		arg.Labels,
 		arg.Overlap,
 		arg.CatchUp,
@@ -284,7 +286,7 @@ func (q *Queries) ScheduleDelete(ctx context.Context, id int64) error {
 }
 
 const ScheduleDue = `-- name: ScheduleDue :many
-SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.declared, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key
+SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.profile, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.declared, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key
 FROM schedules JOIN plans ON plans.id = schedules.plan_id
 WHERE schedules.due_at <> 0 AND schedules.paused_at = 0 AND schedules.due_at <= ?1 AND plans.paused_at = 0 AND plans.archived_at = 0
 ORDER BY schedules.due_at
@@ -317,6 +319,7 @@ func (q *Queries) ScheduleDue(ctx context.Context, until int64, max int64) ([]Sc
 			&i.Schedule.Zone,
 			&i.Schedule.Jitter,
 			&i.Schedule.Input,
+			&i.Schedule.Profile,
 			&i.Schedule.Labels,
 			&i.Schedule.Overlap,
 			&i.Schedule.CatchUp,
@@ -347,8 +350,8 @@ func (q *Queries) ScheduleDue(ctx context.Context, until int64, max int64) ([]Sc
 }
 
 const ScheduleInsert = `-- name: ScheduleInsert :one
-INSERT INTO schedules (public_id, key, plan_id, version, cron, zone, jitter, input, labels, overlap, catch_up, next_at, due_at, actor, declared, created_at, updated_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?16)
+INSERT INTO schedules (public_id, key, plan_id, version, cron, zone, jitter, input, profile, labels, overlap, catch_up, next_at, due_at, actor, declared, created_at, updated_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?17)
 RETURNING id
 `
 
@@ -361,6 +364,7 @@ type ScheduleInsertParams struct {
 	Zone      string
 	Jitter    int64
 	Input     *string
+	Profile   string
 	Labels    string
 	Overlap   string
 	CatchUp   string
@@ -381,6 +385,7 @@ func (q *Queries) ScheduleInsert(ctx context.Context, arg ScheduleInsertParams) 
 		arg.Zone,
 		arg.Jitter,
 		arg.Input,
+		arg.Profile,
 		arg.Labels,
 		arg.Overlap,
 		arg.CatchUp,
@@ -396,7 +401,7 @@ func (q *Queries) ScheduleInsert(ctx context.Context, arg ScheduleInsertParams) 
 }
 
 const ScheduleList = `-- name: ScheduleList :many
-SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.declared, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.profile, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.declared, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key,
        cast(plans.paused_at <> 0 OR plans.archived_at <> 0 AS integer) AS plan_stopped
 FROM schedules JOIN plans ON plans.id = schedules.plan_id
 WHERE schedules.key > ?1 AND instr(lower(schedules.key), lower(cast(?2 AS text))) > 0
@@ -451,6 +456,7 @@ func (q *Queries) ScheduleList(ctx context.Context, arg ScheduleListParams) ([]S
 			&i.Schedule.Zone,
 			&i.Schedule.Jitter,
 			&i.Schedule.Input,
+			&i.Schedule.Profile,
 			&i.Schedule.Labels,
 			&i.Schedule.Overlap,
 			&i.Schedule.CatchUp,
@@ -507,7 +513,7 @@ func (q *Queries) ScheduleMove(ctx context.Context, arg ScheduleMoveParams) (int
 }
 
 const ScheduleNamed = `-- name: ScheduleNamed :one
-SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.declared, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT schedules.id, schedules.public_id, schedules."key", schedules.plan_id, schedules.version, schedules.cron, schedules.zone, schedules.jitter, schedules.input, schedules.profile, schedules.labels, schedules.overlap, schedules.catch_up, schedules.paused_at, schedules.paused_by, schedules.paused_reason, schedules.next_at, schedules.due_at, schedules.actor, schedules.declared, schedules.rev, schedules.created_at, schedules.updated_at, plans.public_id AS plan_public_id, plans.key AS plan_key,
        cast(plans.paused_at <> 0 OR plans.archived_at <> 0 AS integer) AS plan_stopped
 FROM schedules JOIN plans ON plans.id = schedules.plan_id
 WHERE schedules.id = coalesce((SELECT k.id FROM schedules AS k WHERE k.key = ?1), (SELECT i.id FROM schedules AS i WHERE i.public_id = ?1))
@@ -534,6 +540,7 @@ func (q *Queries) ScheduleNamed(ctx context.Context, name string) (ScheduleNamed
 		&i.Schedule.Zone,
 		&i.Schedule.Jitter,
 		&i.Schedule.Input,
+		&i.Schedule.Profile,
 		&i.Schedule.Labels,
 		&i.Schedule.Overlap,
 		&i.Schedule.CatchUp,

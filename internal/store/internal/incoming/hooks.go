@@ -57,7 +57,8 @@ func (t Tx) CreateHook(h domain.Hook) error {
 	}
 	return t.q.HookInsert(t.ctx, dbsqlc.HookInsertParams{PublicID: h.ID, Key: h.Key, PlanID: plan, Version: int64(h.Version),
 		Scheme: string(h.Scheme), Secret: h.Secret, Files: h.Files, Settle: h.Settle.Microseconds(), Filter: h.Filter, Input: h.Input,
-		Signal: h.Signal, SignalKey: h.SignalKey, Labels: labels(h.Labels), Actor: h.Actor, CreatedAt: core.Micros(t.at)})
+		Signal: h.Signal, SignalKey: h.SignalKey, Profile: h.Profile, Labels: labels(h.Labels), Actor: h.Actor,
+		CreatedAt: core.Micros(t.at)})
 }
 
 // ChangeHook stores the settings of a hook, and whether it is paused.
@@ -72,8 +73,8 @@ func (t Tx) ChangeHook(h domain.Hook) error {
 	}
 	return t.q.HookChange(t.ctx, dbsqlc.HookChangeParams{PublicID: h.ID, PlanID: plan, Version: int64(h.Version), Scheme: string(h.Scheme),
 		Secret: h.Secret, Files: h.Files, Settle: h.Settle.Microseconds(), Filter: h.Filter, Input: h.Input, Signal: h.Signal,
-		SignalKey: h.SignalKey, Labels: labels(h.Labels), PausedAt: core.Micros(p.Since), PausedBy: p.By, PausedReason: p.Reason,
-		Actor: h.Actor, UpdatedAt: core.Micros(t.at)})
+		SignalKey: h.SignalKey, Profile: h.Profile, Labels: labels(h.Labels), PausedAt: core.Micros(p.Since),
+		PausedBy: p.By, PausedReason: p.Reason, Actor: h.Actor, UpdatedAt: core.Micros(t.at)})
 }
 
 // DeleteHook removes a hook with its deliveries.
@@ -90,7 +91,8 @@ func labels(m map[string]string) string {
 func HookOf(r dbsqlc.Hook, planID, planKey string) domain.Hook {
 	h := domain.Hook{ID: r.PublicID, Key: r.Key, PlanID: planID, PlanKey: planKey, Version: int(r.Version),
 		HookSpec: domain.HookSpec{Scheme: domain.HookScheme(r.Scheme), Secret: r.Secret, Files: r.Files,
-			Settle: time.Duration(r.Settle) * time.Microsecond, Filter: r.Filter, Input: r.Input, Signal: r.Signal, SignalKey: r.SignalKey},
+			Settle: time.Duration(r.Settle) * time.Microsecond, Filter: r.Filter, Input: r.Input, Signal: r.Signal, SignalKey: r.SignalKey,
+			Profile: r.Profile},
 		Actor: r.Actor, Rev: r.Rev, CreatedAt: core.FromMicros(r.CreatedAt), UpdatedAt: core.FromMicros(r.UpdatedAt)}
 	if r.Labels != "{}" && json.Unmarshal([]byte(r.Labels), &h.Labels) != nil {
 		h.Labels = nil // the row is checked by the integrity check
