@@ -258,8 +258,8 @@ var bugs = []bug{
 	seed(
 		"the newest version of a plan is followed after a restart",
 		"internal/versions/compiler.go",
-		"\tv, err := r.store.VersionByHash(ctx, hash)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\tif v.Semantics",
-		"\tv, err := r.store.VersionByHash(ctx, hash)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"+
+		"\tv, err := r.store.VersionByHash(ctx, ref.Hash)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\tif v.Semantics",
+		"\tv, err := r.store.VersionByHash(ctx, ref.Hash)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"+
 			"\tif p, err := r.store.Plan(ctx, v.PlanID); err == nil {\n"+
 			"\t\tif v, err = r.store.VersionByHash(ctx, p.LatestHash); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t}\n\tif v.Semantics",
 		"./internal/engine",
