@@ -85,8 +85,18 @@ func (c *Control) fillAll(ctx context.Context) error {
 			ids = append(ids, id)
 		}
 	}
-	return c.each(ctx, len(ids), func(i int) error { return c.fill(ctx, ids[i]) })
+	return c.each(ctx, len(ids), func(i int) error {
+		err := c.fill(ctx, ids[i])
+		if errors.Is(err, errUnreadable) { // such as one with another payload key, which no retry reads
+			c.Log.Error("Temporal: the record of a run cannot be filled", "run_id", ids[i], "err", err)
+			return nil
+		}
+		return err
+	})
 }
+
+// errUnreadable is wrapped by the error of a history whose values cannot be read.
+var errUnreadable = errors.New("the history cannot be read")
 
 // list returns workflow runs, oldest first.
 func (c *Control) list(ctx context.Context, query string) (all []*workflow.WorkflowExecutionInfo, err error) {
@@ -199,7 +209,7 @@ func (c *Control) read(ctx context.Context, id, run string) (h recorded, err err
 			}
 		}
 		if err != nil {
-			return h, fmt.Errorf("history of workflow %s: %w", id, err)
+			return h, fmt.Errorf("workflow %s: %w: %w", id, errUnreadable, err)
 		}
 	}
 	return h, nil
