@@ -71,10 +71,18 @@ func (k *compiler) checkID(s *spec, at *source.Tree) {
 		}
 		k.r.Error(at, s.ID, "node.id_invalid", suggestion, "invalid step id %s", jsonvalue.Quote(s.ID))
 	}
+	if s.Queue != "" && !walk.ValidID(s.Queue) {
+		k.r.Error(s.field("queue"), s.ID, "node.queue", message.New("use letters, digits, underscores, and dashes"), "invalid queue %s",
+			jsonvalue.Quote(s.Queue))
+	}
 	if slices.Contains(reserved, s.ID) {
 		k.r.Error(at, s.ID, "node.id_reserved", message.New("choose another id"), "the id %s is reserved", jsonvalue.Quote(s.ID))
 	}
 }
+
+// runsInWorkflow are the types of steps that call nothing.
+var runsInWorkflow = map[string]bool{walk.TypeNoop: true, walk.TypeSet: true, walk.TypeLog: true, walk.TypeDecision: true,
+	walk.TypeApproval: true, walk.TypeWait: true, walk.TypeFail: true}
 
 // action checks the type of the step and the fields that the type requires.
 func (k *compiler) action(n *walk.ProgramNode, s *spec) {
@@ -198,6 +206,9 @@ func (k *compiler) unused(n *walk.ProgramNode, s *spec) {
 	}
 	if n.Type == walk.TypeNoop && s.Input != nil {
 		warn("input", message.New("use type: set to output a value"))
+	}
+	if s.Queue != "" && (n.Type == walk.TypePlan || runsInWorkflow[n.Type]) {
+		warn("queue", message.New("write it on a step that calls a tool, an agent, or a model"))
 	}
 	if s.OutputSchema != nil && n.Type != walk.TypeAgent && n.Type != walk.TypeLLM {
 		k.r.Warn(s.field("output_schema"), s.ID, "node.output_schema_unused", message.New("use it with the types agent and llm"),

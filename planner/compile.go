@@ -192,7 +192,7 @@ func (k *compiler) attempts(n *walk.ProgramNode, s *spec, defaults Defaults) {
 	if s.step && retry == nil && !asks {
 		retry = &defaultStepRetry
 	}
-	n.MaxAttempts = 1
+	n.Queue, n.MaxAttempts = s.Queue, 1
 	if retry != nil {
 		n.MaxAttempts, n.Backoff = retry.MaxAttempts, retry.Backoff
 	}

@@ -70,7 +70,7 @@ func decodeNode(d *Document, key, t *source.Tree, r *reporter) Node {
 		Foreach: o.value("foreach"), MaxParallel: int(o.integer("max_parallel", 1, 10_000)),
 		MaxVisits: int(o.integer("max_visits", 1, 1_000_000)), OutputSchema: o.value("output_schema")}
 	n.After, n.When = decodeWhen(o)
-	n.Ends = o.text("ends")
+	n.Ends, n.Queue = o.text("ends"), o.text("queue")
 	n.OnError, n.ErrorRules = decodeOnError(o, decodeRetry)
 	if n.ID == "" {
 		n.ID = id

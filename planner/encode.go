@@ -340,6 +340,7 @@ func nodeObject(key string, n Node) (ordered, error) {
 		{"foreach", foreach},
 		{"max_parallel", number(int64(n.MaxParallel))},
 		{"max_visits", number(int64(n.MaxVisits))},
+		{"queue", text(n.Queue)},
 		{"output_schema", n.OutputSchema},
 		{"do", do},
 		{"undo", undo},

@@ -88,6 +88,8 @@ type Node struct {
 	Foreach     any
 	MaxParallel int
 	MaxVisits   int
+	// Queue is the queue of the workers that execute the node on Temporal. Empty: any worker.
+	Queue string
 	// Ends is "ok" if the branch may end here when none of the edges matches.
 	Ends string
 	// OutputSchema is the JSON Schema of structured output, for an agent or a model.

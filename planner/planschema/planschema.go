@@ -364,6 +364,7 @@ func (b builder) node(whole bool) object {
 		"max_parallel":  integer("The number of items that run at the same time. Default: 8.", 1, 10_000),
 		"max_visits":    integer("The maximum number of iterations in a loop. Default: 1.", 1, 1_000_000),
 		"output_schema": anything("The JSON Schema of the output."),
+		"queue":         text("On Temporal, the queue of the workers that execute the step. Default: any worker."),
 		"wait":          ref("Short form of type: wait.", "wait"),
 		"undo":          ref("The call that undoes the step after it completed.", "undo"),
 		"do":            ref("Steps in place of a call.", "block"),

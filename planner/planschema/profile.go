@@ -27,6 +27,7 @@ func (b builder) profileStep() object {
 		"agent":        b.agent(),
 		"timeout":      orNull("The maximum duration of one attempt.", duration("")),
 		"retry":        orNull("The attempts of the step.", partial(retry())),
+		"queue":        orNull("On Temporal, the queue of the workers that execute the step.", text("")),
 		"max_parallel": orNull("The number of items that run at the same time.", integer("", 1, 10_000)),
 		"metadata":     closed("Texts.", object{"model": text("The model of a step of type llm.")}),
 	})

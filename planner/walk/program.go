@@ -152,6 +152,7 @@ type Attempts struct {
 	// Rules refine retries and OnError by the code of the failure.
 	Rules    []ErrorRule
 	OnReject OnReject // if the node has type approval
+	Queue    string   // of the workers that execute attempts on Temporal; empty: any worker
 }
 
 // StepFacts holds the facts of a step in a step plan for messages to agents, for events, and for

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -369,4 +370,32 @@ func copyDatabase(t *testing.T, from, to string) {
 		}
 		_ = f.Close() // it was read
 	}
+}
+
+// A step that names a queue waits for a worker that offers it. That worker executes nothing else.
+func TestAStepWaitsForItsQueue(t *testing.T) {
+	s := startServer(t)
+	k := s.kairosd()
+	s.worker(s.config())
+	run := k.begin(k.save(`
+id: routed
+nodes:
+  first: {type: tool, tool: json, input: {value: 1}}
+  second: {type: tool, tool: json, queue: gpu, needs: [first], input: {value: 2}}
+  third: {type: tool, tool: json, needs: [second], input: {value: 3}}
+`))
+	started := func() bool {
+		rows, err := k.Journal(t.Context(), run.ID, 0)
+		return err == nil && slices.ContainsFunc(rows, func(e domain.Entry) bool { return e.Node == "second" })
+	}
+	for end := time.Now().Add(time.Minute); !started(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the step with a queue does not start")
+		}
+	}
+	if now, err := k.FindRun(t.Context(), run.ID); err != nil || now.Status != domain.RunRunning {
+		t.Fatalf("before a worker offers the queue: %s, %v", now.Status, err)
+	}
+	start(t, filepath.Join(s.bin, "kairos-temporal"), "worker", "--address", s.address, "--config", s.config(), "--offer", "gpu", "--only")
+	k.until(run.ID, domain.RunCompleted, "")
 }

@@ -22,7 +22,7 @@ type Profile struct {
 var (
 	profileKeys  = []string{"values", "limits", "labels", "priority", "timeout", "concurrency", "defaults", "nodes"}
 	defaultKeys  = []string{"timeout", "retry"}
-	stepKeys     = []string{"agent", "timeout", "retry", "max_parallel", "metadata"}
+	stepKeys     = []string{"agent", "timeout", "retry", "max_parallel", "metadata", "queue"}
 	metadataKeys = []string{"model"}
 )
 

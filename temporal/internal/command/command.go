@@ -17,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/temporal/internal/connect"
 	"github.com/kairosd/kairosd/temporal/internal/worker"
 )
@@ -88,16 +89,29 @@ func (p *program) print(v any) error {
 
 func (p *program) worker() *cobra.Command {
 	grace := 10 * time.Second
+	var offers []string
+	var only bool
 	cmd := &cobra.Command{Use: "worker", Short: "Execute runs and their steps", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range offers {
+				if !walk.ValidID(name) {
+					return domain.Errorf(domain.CodeInvalid, "--offer %q: use letters, digits, underscores, and dashes", name)
+				}
+			}
+			if only && len(offers) == 0 {
+				return domain.Errorf(domain.CodeInvalid, "--only needs --offer with the name of a queue")
+			}
 			return p.connected(cmd, func(c client.Client, cfg config.Config, queue string) error {
-				w, err := worker.New(cmd.Context(), c, worker.Options{Config: cfg, Queue: queue, Log: p.log(), StopGrace: grace})
+				w, err := worker.New(cmd.Context(), c, worker.Options{Config: cfg, Queue: queue, Log: p.log(), StopGrace: grace,
+					Offers: offers, Only: only})
 				if err != nil {
 					return err
 				}
 				return w.Run(cmd.Context(), func() { fmt.Fprintf(p.out, "working on the queue %s\n", queue) })
 			})
 		}}
+	cmd.Flags().StringSliceVar(&offers, "offer", nil, "queue that plans name with queue:, such as gpu; can be repeated")
+	cmd.Flags().BoolVar(&only, "only", false, "execute no runs, and only steps of the offered queues")
 	cmd.Flags().DurationVar(&grace, "grace", grace, "time that running steps have after a stop")
 	return cmd
 }

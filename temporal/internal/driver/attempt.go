@@ -171,6 +171,7 @@ func (r *runner) startAttempt(begun *runstate.Attempt) {
 		limit = a.task.Timeout + timeoutGrace
 	}
 	ctx, cancel := workflow.WithCancel(workflow.WithActivityOptions(r.ctx, workflow.ActivityOptions{
+		TaskQueue:           wire.QueueOf(workflow.GetInfo(r.ctx).TaskQueueName, begun.Spec.Queue),
 		StartToCloseTimeout: limit, HeartbeatTimeout: cmp.Or(r.in.LostAfter, lostAfter), WaitForCancellation: true,
 		// The machine decides whether the step runs again.
 		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}}))

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
@@ -147,6 +150,23 @@ func TestSecretsAreResolvedInTheActivity(t *testing.T) {
 	run = w.Run(`{"nodes": {"a": {"type": "tool", "tool": "send", "input": {"key": "${secret.OTHER}"}}}}`, "")
 	if run.Status != domain.RunFailed || !strings.Contains(run.Error.Message, "${secret.OTHER} cannot be resolved") {
 		t.Errorf("with an unknown secret: %s %v", run.Status, run.Error)
+	}
+}
+
+// Attempts go to the queue that their step names, or to that of the run.
+func TestAStepNamesItsQueue(t *testing.T) {
+	t.Parallel()
+	w := drivertest.New(t, registry())
+	var queues []string
+	w.Env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == wire.AttemptActivity {
+			queues = append(queues, info.TaskQueue)
+		}
+	})
+	run := w.Run(`{"nodes": {"a": {"type": "pay"}, "b": {"type": "pay", "queue": "gpu"}}, "edges": [{"from": "a", "to": "b"}],
+		"start": "a"}`, "")
+	if len(queues) != 2 || queues[1] != wire.QueueOf(queues[0], "gpu") || run.Status != domain.RunCompleted {
+		t.Errorf("%s, attempts on the queues %q", run.Status, queues)
 	}
 }
 

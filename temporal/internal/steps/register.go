@@ -38,5 +38,10 @@ func RegisterRecord(r ActivityRegistry, record Record) {
 func Register(r Registry, w *driver.Workflows, a *Activities) {
 	r.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: wire.RunWorkflow})
 	r.RegisterActivityWithOptions(a.Prepare, activity.RegisterOptions{Name: wire.PrepareActivity})
+	RegisterAttempts(r, a)
+}
+
+// RegisterAttempts registers what a worker needs that only executes attempts.
+func RegisterAttempts(r ActivityRegistry, a *Activities) {
 	r.RegisterActivityWithOptions(a.Attempt, activity.RegisterOptions{Name: wire.AttemptActivity})
 }

@@ -31,6 +31,14 @@ const (
 	ApprovalsQuery = "approvals"
 )
 
+// QueueOf returns the task queue of a queue that a plan names. Without a name, it is that of runs.
+func QueueOf(runs, name string) string {
+	if name == "" {
+		return runs
+	}
+	return runs + "." + name
+}
+
 // Input starts the workflow of a run.
 type Input struct {
 	Run domain.Run

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -29,11 +30,14 @@ type Options struct {
 	Log    *slog.Logger
 	// StopGrace is the time that running steps have after a stop.
 	StopGrace time.Duration
+	// Offers are the queues that plans can name. Only says that the worker serves no other steps and no runs.
+	Offers []string
+	Only   bool
 }
 
 // Worker executes runs and steps.
 type Worker struct {
-	sdk   sdkworker.Worker
+	sdk   []sdkworker.Worker // one per task queue
 	tools *tool.Box
 	store *store.Store
 }
@@ -58,10 +62,19 @@ func New(ctx context.Context, c client.Client, o Options) (*Worker, error) {
 		_ = w.close()
 		return nil, err
 	}
-	w.sdk = sdkworker.New(c, o.Queue, sdkworker.Options{WorkerStopTimeout: o.StopGrace + stopMargin})
-	steps.Register(w.sdk, &driver.Workflows{}, &steps.Activities{Executor: x,
-		Programs: &driver.Programs{Catalog: setup.Registry.Catalog},
-		Send:     func(ctx context.Context, id, run string, row wire.Substep) error { return send(ctx, c, id, run, row) }})
+	activities := &steps.Activities{Executor: x, Programs: &driver.Programs{Catalog: setup.Registry.Catalog},
+		Send: func(ctx context.Context, id, run string, row wire.Substep) error { return send(ctx, c, id, run, row) }}
+	add := func(queue string) sdkworker.Worker {
+		s := sdkworker.New(c, queue, sdkworker.Options{WorkerStopTimeout: o.StopGrace + stopMargin})
+		w.sdk = append(w.sdk, s)
+		return s
+	}
+	if !o.Only {
+		steps.Register(add(o.Queue), &driver.Workflows{}, activities)
+	}
+	for _, name := range o.Offers {
+		steps.RegisterAttempts(add(wire.QueueOf(o.Queue, name)), activities)
+	}
 	return w, nil
 }
 
@@ -82,13 +95,25 @@ func (w *Worker) setup(ctx context.Context, o Options) (engine.Setup, error) {
 // Run works until the context ends, and then until running steps have ended or the grace period has passed. It calls
 // ready when the worker works.
 func (w *Worker) Run(ctx context.Context, ready func()) error {
-	if err := w.sdk.Start(); err != nil {
-		return errors.Join(err, w.close())
+	for i, s := range w.sdk {
+		if err := s.Start(); err != nil {
+			stop(w.sdk[:i])
+			return errors.Join(err, w.close())
+		}
 	}
 	ready()
 	<-ctx.Done()
-	w.sdk.Stop()
+	stop(w.sdk)
 	return w.close()
+}
+
+// stop stops workers at the same time, so that their steps share the grace period.
+func stop(list []sdkworker.Worker) {
+	var wg sync.WaitGroup
+	for _, s := range list {
+		wg.Go(s.Stop)
+	}
+	wg.Wait()
 }
 
 func (w *Worker) close() error {
