@@ -53,7 +53,11 @@ func TestRunsOfBlocksAreListedWhenTheyNeedAPerson(t *testing.T) {
 	asking := strings.NewReplacer("id: shipping", "id: asking", "type: wait", "type: approval", "{for: 1ms}", "{message: \"send?\"}").
 		Replace(shipping)
 	parent := e.Until(e.Begin(e.Save(asking), "").ID, domain.RunWaiting, domain.WaitChild)
-	child := e.Until(children(t, e, parent.ID)[0].ID, domain.RunWaiting, domain.WaitApproval)
+	var started []domain.Run
+	for len(started) == 0 { // the child run is created after the wait for it is durable
+		started = children(t, e, parent.ID)
+	}
+	child := e.Until(started[0].ID, domain.RunWaiting, domain.WaitApproval)
 	counts := map[string]int{}
 	for name, f := range map[string]domain.RunFilter{
 		"all": {}, "completed": {Statuses: []domain.RunStatus{domain.RunCompleted}}, "blocks": {Origins: []string{domain.OriginBlock}},

@@ -385,12 +385,12 @@ nodes:
   third: {type: tool, tool: json, needs: [second], input: {value: 3}}
 `))
 	started := func() bool {
-		rows, err := k.Journal(t.Context(), run.ID, 0)
-		return err == nil && slices.ContainsFunc(rows, func(e domain.Entry) bool { return e.Node == "second" })
+		rows, err := k.Journal(t.Context(), run.ID)
+		return err == nil && slices.ContainsFunc(rows, func(e domain.Entry) bool { return e.Node == "first" && e.Final })
 	}
 	for end := time.Now().Add(time.Minute); !started(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the step with a queue does not start")
+			t.Fatal("the first step does not end")
 		}
 	}
 	if now, err := k.FindRun(t.Context(), run.ID); err != nil || now.Status != domain.RunRunning {
