@@ -88,15 +88,20 @@ type Node struct {
 	Foreach     any
 	MaxParallel int
 	MaxVisits   int
-	// Queue is the queue of the workers that execute the node on Temporal. Empty: any worker.
-	Queue string
-	// Ends is "ok" if the branch may end here when none of the edges matches.
-	Ends string
+	NodeOptions
 	// OutputSchema is the JSON Schema of structured output, for an agent or a model.
 	OutputSchema any
 	// Undo is the call that undoes the node after it completed, or nil. It has only Type (which may be
 	// empty if Tool, Agent, or Plan is set), Tool, Agent, Plan, Input, Metadata, Retry, Timeout, and Effect.
 	Undo *Node
+}
+
+// NodeOptions are settings that few nodes have.
+type NodeOptions struct {
+	// Ends is "ok" if the branch may end here when none of the edges matches.
+	Ends string
+	// Queue is the queue of the workers that execute the node on Temporal. Empty: any worker.
+	Queue string
 }
 
 // Edge leads from one node to another if its condition holds. [walk.Condition] defines the language

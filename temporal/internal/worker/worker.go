@@ -30,7 +30,8 @@ type Options struct {
 	Log    *slog.Logger
 	// StopGrace is the time that running steps have after a stop.
 	StopGrace time.Duration
-	// Offers are the queues that plans can name. Only says that the worker serves no other steps and no runs.
+	// Offers are the queues that plans can name. With Only, the worker serves no other steps and no
+	// runs.
 	Offers []string
 	Only   bool
 }
