@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
@@ -26,6 +28,72 @@ type Temporal struct {
 	PayloadKeyEnv  string `yaml:"payload_key_env"`
 	PayloadKeyFile string `yaml:"payload_key_file"`
 	Plaintext      bool   `yaml:"plaintext"`
+	// TLS encrypts the connection. APIKeyEnv is the environment variable, and APIKeyFile the file, with the key that
+	// identifies this program to the server.
+	TLS        TemporalTLS `yaml:"tls"`
+	APIKeyEnv  string      `yaml:"api_key_env"`
+	APIKeyFile string      `yaml:"api_key_file"`
+}
+
+// TemporalTLS configures the encryption of the connection. The fields are names of files, except ServerName.
+type TemporalTLS struct {
+	Enabled bool `yaml:"enabled"`
+	// CA contains the certificates that the server may have. Empty means those of the system.
+	CA string `yaml:"ca"`
+	// Cert and Key are the certificate of this program and its private key, if the server requires one.
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
+	// ServerName is the name in the certificate of the server. Empty means that of the address.
+	ServerName string `yaml:"server_name"`
+}
+
+// Config returns the settings of a connection, or nil if it is not encrypted.
+func (t TemporalTLS) Config() (*tls.Config, error) {
+	if !t.Enabled {
+		return nil, nil
+	}
+	c := &tls.Config{ServerName: t.ServerName, MinVersion: tls.VersionTLS12}
+	if t.CA != "" {
+		certificates, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, domain.Errorf(domain.CodeInvalid, "engine.temporal.tls.ca: %w", err)
+		}
+		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(certificates) {
+			return nil, domain.Errorf(domain.CodeInvalid, "engine.temporal.tls.ca: %s contains no certificate", t.CA)
+		}
+	}
+	if t.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		if err != nil {
+			return nil, domain.Errorf(domain.CodeInvalid, "engine.temporal.tls.cert: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// APIKey reads the key that identifies this program to the server. It is empty if there is none.
+func (t Temporal) APIKey() (string, error) {
+	if t.APIKeyEnv+t.APIKeyFile == "" {
+		return "", nil
+	}
+	key, err := secretIn(t.APIKeyEnv, t.APIKeyFile, "api_key_file")
+	if err == nil && key == "" {
+		err = domain.Errorf(domain.CodeInvalid, "the API key of engine.temporal is empty")
+	}
+	return key, err
+}
+
+// secretIn reads a secret from an environment variable or a file.
+func secretIn(env, file, setting string) (string, error) {
+	if file == "" {
+		return os.Getenv(env), nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", domain.Errorf(domain.CodeInvalid, "engine.temporal.%s: %w", setting, err)
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
 }
 
 // minPayloadKey is the minimum length of the secret that encrypts values.
@@ -33,15 +101,10 @@ const minPayloadKey = 16
 
 // PayloadKey reads the secret that encrypts the values in histories. It is empty if they are not encrypted.
 func (t Temporal) PayloadKey() ([]byte, error) {
-	key := os.Getenv(t.PayloadKeyEnv)
-	if t.PayloadKeyFile != "" {
-		b, err := os.ReadFile(t.PayloadKeyFile)
-		if err != nil {
-			return nil, domain.Errorf(domain.CodeInvalid, "engine.temporal.payload_key_file: %w", err)
-		}
-		key = strings.TrimRight(string(b), "\r\n")
-	}
+	key, err := secretIn(t.PayloadKeyEnv, t.PayloadKeyFile, "payload_key_file")
 	switch {
+	case err != nil:
+		return nil, err
 	case t.PayloadKeyEnv+t.PayloadKeyFile == "" && t.Plaintext:
 		return nil, nil
 	case t.PayloadKeyEnv+t.PayloadKeyFile == "":
@@ -62,7 +125,18 @@ func (t Temporal) check() error {
 	if t.PayloadKeyEnv != "" && t.PayloadKeyFile != "" || t.Plaintext && t.PayloadKeyEnv+t.PayloadKeyFile != "" {
 		return errors.New("use one of payload_key_env, payload_key_file, and plaintext")
 	}
-	if t.UI == "" {
+	tlsSettings := t.TLS
+	tlsSettings.Enabled = false
+	switch {
+	case tlsSettings != (TemporalTLS{}) && !t.TLS.Enabled:
+		return errors.New("tls: set enabled: true")
+	case (t.TLS.Cert == "") != (t.TLS.Key == ""):
+		return errors.New("tls: use cert and key together")
+	case t.APIKeyEnv != "" && t.APIKeyFile != "":
+		return errors.New("use one of api_key_env and api_key_file")
+	case t.APIKeyEnv+t.APIKeyFile != "" && !t.TLS.Enabled:
+		return errors.New("an API key needs tls: {enabled: true}")
+	case t.UI == "":
 		return nil
 	}
 	if u, err := url.Parse(t.UI); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -66,9 +66,19 @@ func (p *program) settings(cfg config.Config) (connect.Server, string, error) {
 	t := cfg.Engine.Temporal
 	t.Plaintext = t.Plaintext || p.plaintext
 	key, err := t.PayloadKey()
+	if err != nil {
+		return connect.Server{}, "", err
+	}
+	apiKey, err := t.APIKey()
+	if err != nil {
+		return connect.Server{}, "", err
+	}
+	encrypted, err := t.TLS.Config()
 	return connect.Server{
 		Address:   cmp.Or(p.conn.Address, t.Address, os.Getenv("TEMPORAL_ADDRESS"), "127.0.0.1:7233"),
 		Namespace: cmp.Or(p.conn.Namespace, t.Namespace, os.Getenv("TEMPORAL_NAMESPACE"), "default"),
 		Secret:    key,
+		TLS:       encrypted,
+		APIKey:    apiKey,
 	}, cmp.Or(p.queue, t.Queue, DefaultQueue), err
 }

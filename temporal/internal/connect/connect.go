@@ -3,6 +3,7 @@ package connect
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 
@@ -20,6 +21,9 @@ type Server struct {
 	Address, Namespace string
 	// Secret is the secret from which the key of payloads is derived. If it is empty, payloads are not encrypted.
 	Secret []byte
+	// TLS encrypts the connection. Nil means that it is not encrypted. APIKey identifies this program, and may be empty.
+	TLS    *tls.Config
+	APIKey string
 }
 
 // Converter converts the values in histories.
@@ -40,8 +44,12 @@ func (s Server) options(l *slog.Logger) (client.Options, error) {
 	// Messages of errors may contain data of runs, too.
 	failures := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: c,
 		EncodeCommonAttributes: len(s.Secret) > 0})
-	return client.Options{HostPort: s.Address, Namespace: s.Namespace, DataConverter: c, FailureConverter: failures,
-		Logger: log.NewStructuredLogger(l)}, err
+	o := client.Options{HostPort: s.Address, Namespace: s.Namespace, DataConverter: c, FailureConverter: failures,
+		Logger: log.NewStructuredLogger(l), ConnectionOptions: client.ConnectionOptions{TLS: s.TLS}}
+	if s.APIKey != "" {
+		o.Credentials = client.NewAPIKeyStaticCredentials(s.APIKey)
+	}
+	return o, err
 }
 
 // Dial connects to a server.

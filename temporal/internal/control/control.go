@@ -4,6 +4,7 @@ package control
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
@@ -143,10 +144,21 @@ func (c *Control) receive() {
 
 // settings returns what the workflows of a run's program need.
 func (c *Control) settings(p *runstate.Compiled) launch.Settings {
-	// The key is derived, so that kairosd's own key leaves the machine in no form.
+	signer, _ := c.signingKey().Public().(ed25519.PublicKey)
+	return launch.Settings{Options: c.records.Options(p), Key: c.derived("idempotency keys of runs on Temporal"), LostAfter: c.LostAfter,
+		Control: QueueOf(c.Queue), Signer: signer}
+}
+
+// derived returns a key that is derived from kairosd's own key, which leaves the machine in no form.
+func (c *Control) derived(purpose string) []byte {
 	m := hmac.New(sha256.New, c.store.InstanceKey())
-	m.Write([]byte("idempotency keys of runs on Temporal"))
-	return launch.Settings{Options: c.records.Options(p), Key: m.Sum(nil), LostAfter: c.LostAfter, Control: QueueOf(c.Queue)}
+	m.Write([]byte(purpose))
+	return m.Sum(nil)
+}
+
+// signingKey returns the key that signs requests to runs. It survives restores, as kairosd's own key does.
+func (c *Control) signingKey() ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed(c.derived("signatures of requests to runs on Temporal"))
 }
 
 // plans finds the plans that kairosd stores.

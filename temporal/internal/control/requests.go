@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -36,7 +37,11 @@ func (c *Control) Decide(ctx context.Context, run domain.Run, ev *runstate.Appro
 func (c *Control) request(ctx context.Context, run domain.Run, name string, arg any) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	o := client.UpdateWorkflowOptions{UpdateID: domain.NewID(), WorkflowID: run.ID, UpdateName: name, Args: []any{arg},
+	signed, err := wire.Sign(c.signingKey(), run.ID, name, arg, time.Now())
+	if err != nil {
+		return 0, err
+	}
+	o := client.UpdateWorkflowOptions{UpdateID: domain.NewID(), WorkflowID: run.ID, UpdateName: name, Args: []any{signed},
 		WaitForStage: client.WorkflowUpdateStageCompleted}
 	if !run.Status.Final() {
 		u, err := c.Client.UpdateWorkflow(ctx, o)

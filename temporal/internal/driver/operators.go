@@ -1,8 +1,10 @@
 package driver
 
 import (
+	"slices"
 	"time"
 
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -47,18 +49,21 @@ func (r *runner) listen(ctx workflow.Context) error {
 			_, err := r.update(ctx, func() error { return r.recorded(s) })
 			return err
 		},
-		wire.ActUpdate: func(ctx workflow.Context, a wire.Action) (domain.Run, error) {
-			return r.update(ctx, func() error { return r.act(a) })
+		wire.ActUpdate: func(ctx workflow.Context, raw converter.RawValue) (domain.Run, error) {
+			var a wire.Action
+			return r.request(ctx, wire.ActUpdate, raw, &a, func() error { return r.act(a) })
 		},
-		wire.ResolveUpdate: func(ctx workflow.Context, a wire.Resolution) (domain.Run, error) {
-			return r.update(ctx, func() error {
+		wire.ResolveUpdate: func(ctx workflow.Context, raw converter.RawValue) (domain.Run, error) {
+			var a wire.Resolution
+			return r.request(ctx, wire.ResolveUpdate, raw, &a, func() error {
 				r.handle(runstate.Complete{})
 				a.Request.Run, a.Request.Node, a.Request.Receipt = r.in.Run.ID, a.Node, a.Receipt
 				return r.decide(&runstate.StepResolved{Actor: a.Actor, Request: a.Request})
 			})
 		},
-		wire.DecideUpdate: func(ctx workflow.Context, d wire.Decision) (domain.Run, error) {
-			return r.update(ctx, func() error { return r.decision(d) })
+		wire.DecideUpdate: func(ctx workflow.Context, raw converter.RawValue) (domain.Run, error) {
+			var d wire.Decision
+			return r.request(ctx, wire.DecideUpdate, raw, &d, func() error { return r.decision(d) })
 		},
 	}
 	for _, name := range []string{wire.IntentUpdate, wire.ActUpdate, wire.ResolveUpdate, wire.DecideUpdate} {
@@ -79,6 +84,23 @@ func (r *runner) awaitRequest() {
 		_, _ = workflow.AwaitWithTimeout(ctx, requestTimeout, func() bool { return !r.awaiting }) // the context does not end
 		r.awaiting = false
 		r.wake()
+	})
+}
+
+// request lets the loop handle a request of a person, which is decoded into a pointer. A run that kairosd started accepts only
+// what kairosd has signed, and each signature once.
+func (r *runner) request(ctx workflow.Context, name string, raw converter.RawValue, into any, handle func() error) (domain.Run, error) {
+	return r.update(ctx, func() error {
+		nonce, err := wire.Open(raw, r.in.Signer, r.in.Run.ID, name, r.now(), into)
+		switch {
+		case err != nil:
+			return err
+		case nonce != "" && slices.Contains(r.in.Nonces, nonce):
+			return domain.Errorf(domain.CodeForbidden, "the request was handled before")
+		case nonce != "":
+			r.in.Nonces = append(slices.Clip(r.in.Nonces), nonce)
+		}
+		return handle()
 	})
 }
 

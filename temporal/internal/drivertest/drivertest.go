@@ -3,6 +3,7 @@ package drivertest
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,6 +48,8 @@ type World struct {
 	Secrets engine.Secrets
 	Limits  domain.Limits
 	Dry     bool
+	// Signer verifies requests to the run, if it is not empty.
+	Signer ed25519.PublicKey
 
 	onAttempt func(wire.Attempt) error
 	tb        TB
@@ -125,6 +128,7 @@ func (w *World) RunVersion(v domain.Version, input string) domain.Run {
 	if err != nil {
 		w.tb.Fatalf("input: %v", err)
 	}
+	in.Signer = w.Signer
 	return w.Execute(flows, in)
 }
 

@@ -19,6 +19,8 @@ type Settings struct {
 	LostAfter time.Duration
 	// Control is the task queue of kairosd, which receives reports.
 	Control string
+	// Signer is the key that verifies the signatures of kairosd.
+	Signer []byte
 }
 
 // Stored returns the input of a workflow that executes a run of kairosd's record from its last row on.
@@ -26,7 +28,7 @@ func Stored(ctx context.Context, plans Plans, programs *driver.Programs, run dom
 	error) {
 	c := collector{plans: plans, programs: programs, profile: run.Profile, in: wire.Input{Run: run, Journal: rows,
 		Versions: map[string]domain.Version{}, Plans: map[string]string{}, Options: s.Options,
-		Key: s.Key, LostAfter: s.LostAfter, Report: true, Control: s.Control, Known: true}}
+		Key: s.Key, LostAfter: s.LostAfter, Report: true, Control: s.Control, Signer: s.Signer, Known: true}}
 	v, err := plans.VersionByHash(ctx, run.Hash)
 	if err != nil {
 		return wire.Input{}, err

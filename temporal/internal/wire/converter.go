@@ -102,8 +102,12 @@ func isZero(t *time.Time) bool { return t != nil && t.IsZero() }
 
 func (payloads) Encoding() string { return converter.MetadataEncodingJSON }
 
+func encodeJSON(value any) ([]byte, error) { return json.Marshal(value, encodeOptions) }
+
+func decodeJSON(data []byte, value any) error { return json.Unmarshal(data, value, decodeOptions) }
+
 func (p payloads) ToPayload(value any) (*commonpb.Payload, error) {
-	data, err := json.Marshal(value, encodeOptions)
+	data, err := encodeJSON(value)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", converter.ErrUnableToEncode, err)
 	}
@@ -111,7 +115,7 @@ func (p payloads) ToPayload(value any) (*commonpb.Payload, error) {
 }
 
 func (payloads) FromPayload(payload *commonpb.Payload, value any) error {
-	if err := json.Unmarshal(payload.GetData(), value, decodeOptions); err != nil {
+	if err := decodeJSON(payload.GetData(), value); err != nil {
 		return fmt.Errorf("%w: %w", converter.ErrUnableToDecode, err)
 	}
 	return nil

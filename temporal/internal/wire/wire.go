@@ -51,6 +51,10 @@ type Input struct {
 	Options runstate.Options
 	// Key is the key from which idempotency keys are derived.
 	Key []byte
+	// Signer is the key that verifies the signatures of requests. If it is empty, requests are not signed. Nonces are those of
+	// the accepted requests.
+	Signer []byte
+	Nonces []string
 	// Depth is the number of ancestors of the run.
 	Depth int
 	// LostAfter is the time after which a worker that does not respond counts as lost. Zero means the default.
