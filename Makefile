@@ -41,7 +41,7 @@ run: build ## build and start kairosd with example plans; prints its URL
 
 # One package more than processors, because tests wait for disks and for other processes. The two slowest
 # packages are first, so that no processor waits for them at the end.
-PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2)))
+PACKAGES := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 # `make check` vets all code.
 test: ## run all tests
 	$(GO) test -p $(PACKAGES) -vet=off -ldflags=-s -shuffle=on ./web/browsertest ./internal/cli ./...

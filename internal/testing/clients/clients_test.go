@@ -5,6 +5,7 @@ package clients_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -96,6 +98,8 @@ type daemon struct {
 	url, token  string
 	bin         string // directory of the programs
 	description []byte
+	install     sync.Once // of the packages
+	installing  error
 }
 
 // start starts kairosd with an empty directory. It stops with the test.
@@ -160,9 +164,19 @@ func (d *daemon) withPackages(t *testing.T) string {
 	t.Helper()
 	npm, dir := need.Program(t, "npm"), d.workspace(t)
 	need.Program(t, "node")
-	if out, err := command(dir, nil, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund").CombinedOutput(); err != nil {
-		need.Missing(t, "npm", "cannot install the packages of %s: %v\n%s", sources, err, out)
+	shared := filepath.Join(d.bin, "packages")
+	d.install.Do(func() {
+		if d.installing = os.CopyFS(shared, os.DirFS(sources)); d.installing == nil {
+			out, err := command(shared, nil, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund").CombinedOutput()
+			if err != nil {
+				d.installing = fmt.Errorf("%w\n%s", err, out)
+			}
+		}
+	})
+	if d.installing != nil {
+		need.Missing(t, "npm", "cannot install the packages of %s: %v", sources, d.installing)
 	}
+	must(t, os.Symlink(filepath.Join(shared, "node_modules"), filepath.Join(dir, "node_modules")))
 	return dir
 }
 
