@@ -40,7 +40,7 @@ const handWritten = "KAIROS_BENCH_WORKER"
 const (
 	steps   = 20 // of a run, one after the other
 	runs    = 20 // at the same time
-	pairs   = 5  // measurements of each side, in turn
+	pairs   = 3  // measurements of each side, in turn
 	queue   = "kairosd"
 	byHand  = "by-hand"
 	maxWait = 10 * time.Minute
