@@ -3,6 +3,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/hmac"
@@ -212,7 +213,7 @@ func (c *Control) launch(id string) error {
 		return nil
 	}
 	if on, err := c.engine.Timed().Executing(c.base); err != nil || !on {
-		return cmpError(err, errWaiting)
+		return cmp.Or(err, errWaiting)
 	}
 	ctx, cancel := context.WithTimeout(c.base, callTimeout)
 	defer cancel()
@@ -236,13 +237,6 @@ func (c *Control) launch(id string) error {
 		return c.cannotStart(ctx, run, err)
 	}
 	return err
-}
-
-func cmpError(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }
 
 // cannotStart quarantines a run that no retry would start.
