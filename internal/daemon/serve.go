@@ -322,6 +322,9 @@ func (s *server) createServices(ctx context.Context, wake chan struct{}) (err er
 		URL: first.reach.URL, Wake: wake, Log: s.log}); err != nil {
 		return err
 	}
+	if err := s.notifier.Begin(ctx); err != nil {
+		return err
+	}
 	s.settings = &settings{now: s.now, file: s.ConfigFile, listen: s.listen, data: string(s.Dir), notify: s.notifier,
 		system: s.system, store: s.store}
 	return nil

@@ -127,6 +127,23 @@ func (s *Service) Reconfigure(r Reach) error {
 	return nil
 }
 
+// Begin sets where notifications begin when a server has channels for the first time: they are not
+// about earlier events. Later calls change nothing. Call it before runs can start, because an event
+// before it has no notification.
+func (s *Service) Begin(ctx context.Context) error {
+	if len(s.reach.Load().Channels) == 0 {
+		return nil
+	}
+	if at, err := s.c.Store.Notified(ctx); err != nil || at > 0 {
+		return err
+	}
+	at, err := s.c.Store.LastEvent(ctx)
+	if err != nil {
+		return err
+	}
+	return s.c.Store.AddDeliveries(ctx, max(at, 1), nil, Quiet)
+}
+
 // Run sends notifications until the context ends.
 func (s *Service) Run(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -160,6 +177,9 @@ func (s *Service) Pass(ctx context.Context) (time.Time, error) {
 	if hold, err := s.c.Store.Hold(ctx); err != nil || hold != nil {
 		return time.Time{}, err
 	}
+	if err := s.Begin(ctx); err != nil {
+		return time.Time{}, err
+	}
 	if err := s.collect(ctx); err != nil {
 		return time.Time{}, err
 	}
@@ -191,12 +211,6 @@ func (s *Service) collect(ctx context.Context) error {
 	at, err := s.c.Store.Notified(ctx)
 	if err != nil {
 		return err
-	}
-	if at == 0 { // first start: do not notify about earlier events
-		if at, err = s.c.Store.LastEvent(ctx); err != nil {
-			return err
-		}
-		return s.c.Store.AddDeliveries(ctx, max(at, 1), nil, Quiet)
 	}
 	for {
 		events, err := s.c.Store.Happenings(ctx, at, page)

@@ -164,6 +164,22 @@ func TestFailuresAreSentOnceAndSigned(t *testing.T) {
 	}
 }
 
+// A run that fails after the start of a new server, and before the first pass, has a notification.
+func TestAFailureBeforeTheFirstPass(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	d := open(t, storetest.Open(t), loopback, hook(r.URL))
+	d.run("old", domain.RunFailed, "", "before the start")
+	if err := d.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run := d.run("ledger", domain.RunFailed, "", "the bank is closed")
+	d.pass()
+	if got := r.take(); len(got) != 1 || got[0].Run == nil || got[0].Run.ID != run.ID {
+		t.Fatalf("received: %+v", got)
+	}
+}
+
 // An outage causes one message, and later one with the number of further failures.
 func TestAnOutageIsOneMessage(t *testing.T) {
 	t.Parallel()
