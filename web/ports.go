@@ -46,6 +46,8 @@ type Reader interface {
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)
 	// Lineage returns the children, forks, and reruns of a run, and the runs that it came from.
 	Lineage(ctx context.Context, run string) ([]domain.Run, error)
+	// Relatives returns the ids of these runs.
+	Relatives(ctx context.Context, run domain.Run) ([]string, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 }
 

@@ -104,8 +104,8 @@ func (b *headPart) facts() (out []kit.Fact) {
 	if run.Parent != nil {
 		add(b.T("Child of"), b.T("%s at %s", domain.ShortID(run.Parent.Run), run.Parent.Node), "/runs/"+run.Parent.Run)
 	}
-	if len(b.related) > 0 {
-		add(b.T("Lineage"), b.N(len(b.related), "%s related run", "%s related runs"), "/runs/"+run.ID+"?view=lineage")
+	if b.related > 0 {
+		add(b.T("Lineage"), b.N(b.related, "%s related run", "%s related runs"), "/runs/"+run.ID+"?view=lineage")
 	}
 	if run.Crashes > 0 {
 		add(b.T("Interrupted"), b.N(run.Crashes, "%s time", "%s times"), "")

@@ -16,12 +16,12 @@ import (
 type headPart struct {
 	*record.Record
 	asked       []domain.Approval // pending approval requests of the run
-	related     []domain.Run
-	sameFailure string         // summary of other runs of the failure group
-	since       string         // summary of the change before the failure
-	trouble     []part.Trouble // causes that still exist
-	similar     kit.Link       // link to the runs that failed in the same way
-	all         []kit.Link     // bulk actions on these runs
+	related     int               // number of related runs
+	sameFailure string            // summary of other runs of the failure group
+	since       string            // summary of the change before the failure
+	trouble     []part.Trouble    // causes that still exist
+	similar     kit.Link          // link to the runs that failed in the same way
+	all         []kit.Link        // bulk actions on these runs
 }
 
 func newHead(b *record.Record) (*headPart, error) {
@@ -34,7 +34,8 @@ func newHead(b *record.Record) (*headPart, error) {
 		}
 		h.asked = list.Items
 	}
-	h.related, err = b.Reader.Lineage(b.Context, b.Detail.Run.ID)
+	related, err := b.Reader.Relatives(b.Context, b.Detail.Run)
+	h.related = len(related)
 	return h, err
 }
 

@@ -40,7 +40,6 @@ type story struct {
 	waits    []domain.Wait
 	handoffs []domain.Handoff
 	messages []domain.AgentMessage
-	related  []domain.Run
 	approval []domain.Approval
 	damage   *domain.Damage
 }
@@ -317,11 +316,13 @@ func (o *storyServer) Kept(context.Context, string) (domain.RetainedDigests, err
 }
 
 func (o *storyServer) Lineage(_ context.Context, id string) ([]domain.Run, error) {
-	s, err := o.of(id)
-	if err != nil {
-		return nil, err
-	}
-	return s.related, nil
+	_, err := o.of(id)
+	return nil, err
+}
+
+func (o *storyServer) Relatives(_ context.Context, run domain.Run) ([]string, error) {
+	_, err := o.of(run.ID)
+	return nil, err
 }
 
 func (o *storyServer) Conversation(_ context.Context, id string) (domain.Conversation, error) {

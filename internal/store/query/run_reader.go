@@ -236,6 +236,16 @@ func (s *RunReader) Lineage(ctx context.Context, id string) ([]domain.Run, error
 	if err != nil {
 		return nil, err
 	}
+	ids, err := s.Relatives(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return s.runs(ctx, ids)
+}
+
+// Relatives lists the ids of the runs of [RunReader.Lineage], without reading them. There are at most
+// 500 of each kind.
+func (s *RunReader) Relatives(ctx context.Context, r domain.Run) ([]string, error) {
 	var ids []string
 	for _, from := range []string{r.ForkedFrom, r.RerunOf, r.Undoes} {
 		if from != "" {
@@ -247,13 +257,13 @@ func (s *RunReader) Lineage(ctx context.Context, id string) ([]domain.Run, error
 	}
 	for _, query := range []func(context.Context, string) ([]string, error){s.db.Q.RunChildren, s.db.Q.RunForks, s.db.Q.RunReruns,
 		s.db.Q.RunUndos} {
-		more, err := query(ctx, id)
+		more, err := query(ctx, r.ID)
 		if err != nil {
-			return nil, core.Translate(err, "read the lineage of run "+id)
+			return nil, core.Translate(err, "read the lineage of run "+r.ID)
 		}
 		ids = append(ids, more...)
 	}
-	return s.runs(ctx, ids)
+	return ids, nil
 }
 
 func (s *RunReader) runs(ctx context.Context, ids []string) ([]domain.Run, error) {

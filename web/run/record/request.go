@@ -49,6 +49,8 @@ type Reader interface {
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)
 	// Lineage returns the children, forks, and reruns of a run, and its origin.
 	Lineage(ctx context.Context, run string) ([]domain.Run, error)
+	// Relatives returns the ids of these runs.
+	Relatives(ctx context.Context, run domain.Run) ([]string, error)
 	Plan(ctx context.Context, idOrKey string) (domain.Plan, error)
 	// PlanFlow returns statistics of the plan's steps over the newest runs that started after
 	// since. Version 0 means all versions.
