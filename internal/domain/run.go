@@ -230,6 +230,7 @@ type Wait struct {
 	Event   string `json:"event,omitempty"`
 	Key     string `json:"key,omitempty"`
 	Budget  string `json:"budget,omitempty" doc:"The key of the shared budget that the run waits for."`
+	Code    string `json:"code,omitempty" doc:"What a wait for budget needs: price if a price must be configured; otherwise empty."`
 	Message string `json:"message,omitempty"`
 	// Text is Message with its arguments kept apart. If it is zero, Message is not translated.
 	Text Message `json:"-"`
@@ -237,6 +238,9 @@ type Wait struct {
 	// step itself is the call.
 	Calls []OpenCall `json:"calls,omitempty"`
 }
+
+// CodePrice is the code of a wait for budget that ends when a price is configured and the run is resumed.
+const CodePrice = "price"
 
 // OpenCall is a non-idempotent tool call without a recorded outcome. It may or may not have been
 // sent.

@@ -166,7 +166,7 @@ func (a *runner) reserveShared(m reserveMsg, output int64) (g granted, wait bool
 	case wait:
 		return granted{}, true, nil
 	case refused != nil && refused.Unpriced:
-		return granted{}, false, &budgetError{message: refused.Message, code: runstate.CodePrice}
+		return granted{}, false, &budgetError{message: refused.Message, code: domain.CodePrice}
 	case refused != nil:
 		return granted{}, false, &budgetError{message: refused.Message, shared: &runstate.BudgetRef{ID: refused.Budget, Key: refused.Key,
 			Start: refused.Start, Until: refused.End, Least: refused.Least}}

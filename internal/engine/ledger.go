@@ -57,7 +57,7 @@ func (c *ledger) reserve(t *attempt, n int, need ExpectedUsage, l domain.Limits,
 	if l.MaxCost > 0 {
 		if need.Unpriced != "" {
 			return refuse(
-				runstate.CodePrice,
+				domain.CodePrice,
 				"max_cost %g cannot be applied: no price is known for the next model call; set %s, then resume the run",
 				l.MaxCost,
 				need.Unpriced,

@@ -71,9 +71,6 @@ func Exceeded(l domain.Limits, s Spent) (none domain.Message) {
 	return none
 }
 
-// CodePrice is the code of a wait for budget that ends when a price is configured.
-const CodePrice = "price"
-
 // RaisedLimits returns the limits after a request. The error has CodeInvalid if one of them is
 // below the usage s.
 func RaisedLimits(l domain.Limits, s Spent, r domain.ActionRequest) (domain.Limits, error) {

@@ -225,7 +225,7 @@ func ResumeActions(s *State) []string {
 	if s.Paused {
 		actions = append(actions, RunActionUnpause)
 	}
-	if s.Budget != nil && (s.Budget.Code == CodePrice || s.Budget.Shared != nil) {
+	if s.Budget != nil && (s.Budget.Code == domain.CodePrice || s.Budget.Shared != nil) {
 		actions = append(actions, RunActionBudgetRetry)
 	}
 	if s.HasWait(domain.WaitRetry) {

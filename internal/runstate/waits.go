@@ -45,7 +45,7 @@ func (s *State) Waits() []domain.Wait {
 	flag(s.Held, domain.WaitHeld, "")
 	flag(s.Paused, domain.WaitPaused, "")
 	if b := s.Budget; b != nil {
-		w := domain.Wait{Item: NoItem, Reason: domain.WaitBudget, Since: b.since, Message: b.String(), Text: b.Message}
+		w := domain.Wait{Item: NoItem, Reason: domain.WaitBudget, Since: b.since, Code: b.Code, Message: b.String(), Text: b.Message}
 		if b.Shared != nil {
 			w.Budget, w.Due = b.Shared.Key, b.Shared.Until
 		}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,6 +73,8 @@ func (b *headPart) actions() []kit.Link {
 	case run.WaitReason == domain.WaitBudget:
 		if l, shared := b.raiseBudget(); shared {
 			out = append(out, l...)
+		} else if b.lacksPrice() {
+			add(b.T("Resume…"), "resume")
 		} else {
 			add(b.T("Raise limits…"), "limits")
 		}
@@ -107,6 +110,12 @@ func (b *headPart) raiseBudget() (out []kit.Link, shared bool) {
 		return out, true
 	}
 	return nil, false
+}
+
+// lacksPrice reports whether the run waits for the price of a model. It can then be resumed after a
+// change of the configuration.
+func (b *headPart) lacksPrice() bool {
+	return slices.ContainsFunc(b.Detail.Waits, func(w domain.Wait) bool { return w.Code == domain.CodePrice })
 }
 
 // instead returns the actions for a run that cannot be resumed: the decision about a call in doubt,

@@ -106,6 +106,10 @@ func (b *headPart) untilOn(w *Why) {
 			w.Conditions = append(w.Conditions, c)
 			continue
 		}
+		if wait.Code == domain.CodePrice {
+			w.Conditions = append(w.Conditions, condition(false, b.T("The price is configured, and a person resumes the run")))
+			continue
+		}
 		if wait.Reason == domain.WaitBudget {
 			b.untilWithin(w)
 			continue

@@ -108,6 +108,22 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	}
 }
 
+// A run with a cost limit and a model without a price offers to resume, because a limit is not what it waits for.
+func TestARunWithoutAPriceOffersAResume(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, "id: dear\nlimits: {max_cost: 1}\nnodes:\n  ask: {type: llm, metadata: {model: other}, input: \"What is 6 times 7?\"}\n")
+	run := webtest.StartUntil(t, site, "dear", domain.WaitBudget)
+	b := site.Browser(t).Login()
+	page := b.Get("/runs/" + run.ID)
+	webtest.HasTexts(t, page, http.StatusOK, "no price is known",
+		"The price is configured, and a person resumes the run", "/runs/"+run.ID+"/resume")
+	if strings.Contains(page.Body, "Raise limits…") {
+		t.Error("a limit is not what it waits for")
+	}
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"/resume"), http.StatusOK, "Resume")
+}
+
 // The page of an active run selects the active step, not a handled failure. The page of a completed
 // run selects its last step, not a skipped one.
 func TestTheRunPageOpensOnWhatIsNow(t *testing.T) {

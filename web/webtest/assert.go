@@ -166,8 +166,8 @@ func StartUntil(t *testing.T, site *Site, plan string, reason domain.WaitReason)
 		t.Fatal(err)
 	}
 	for run.WaitReason != reason {
-		if _, ok := <-events; !ok {
-			t.Fatalf("%s does not wait for %s", plan, reason)
+		if _, ok := <-events; !ok || run.Status.Final() {
+			t.Fatalf("%s does not wait for %s: %s, %s", plan, reason, run.Status, run.Headline)
 		}
 		if run, err = site.Store.FindRun(ctx, run.ID); err != nil {
 			t.Fatal(err)
