@@ -68,3 +68,79 @@ func TestAStopBeforeAChildRunStarts(t *testing.T) {
 		}
 	})
 }
+
+// heldRead is a store that answers the first read of a cancelled run late, after arm.
+type heldRead struct {
+	*store.Store
+	mu          sync.Mutex
+	run         string
+	asked, free chan struct{}
+}
+
+func (s *heldRead) Run(ctx context.Context, id string) (domain.Run, error) {
+	r, err := s.Store.Run(ctx, id)
+	s.mu.Lock()
+	hold := id == s.run && r.Status == domain.RunCancelled
+	if hold {
+		s.run = ""
+	}
+	s.mu.Unlock()
+	if hold {
+		close(s.asked)
+		<-s.free
+	}
+	return r, err
+}
+
+// A run is resumed, and cancelled again before its child run is resumed. The child run ends, too.
+func TestACancellationBeforeAChildRunIsResumed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), filepath.Join(dir, "kairos.db"), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := &heldRead{Store: s, asked: make(chan struct{}), free: make(chan struct{})}
+		e := enginetest.OpenWith(t, s, held, enginetest.NewRegistry(), engine.Options{})
+		e.Save(`{id: child, nodes: {a: {type: approval, input: {message: "go on?"}}}}`)
+		run := e.Begin(e.Save(`{nodes: {sub: {type: plan, plan: child}}}`), "")
+		e.Until(run.ID, domain.RunWaiting, domain.WaitChild)
+		synctest.Wait()
+		child := liveChild(t, s, run.ID)
+		if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
+			t.Fatal(err)
+		}
+		e.Settle(child)
+		synctest.Wait()
+		held.mu.Lock()
+		held.run = child
+		held.mu.Unlock()
+		if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
+			t.Fatal(err)
+		}
+		<-held.asked
+		if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		close(held.free)
+		synctest.Wait()
+		if r, err := s.Run(t.Context(), child); err != nil || r.Status != domain.RunCancelled {
+			t.Errorf("its run is cancelled, and the child run is %s %v\n%s", r.Status, err, e.Journal(child))
+		}
+		e.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func liveChild(t *testing.T, s *store.Store, run string) string {
+	t.Helper()
+	list, err := s.LiveChildren(t.Context(), run)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	return list[0]
+}

@@ -129,6 +129,7 @@ func (c *childRuns) ensure(id, hash string, input domain.RawJSON, ref domain.Par
 			domain.ActionRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed"},
 		)
 		if err == nil {
+			c.cancelUnneeded([][]string{{ref.Run, id}}) // the parent may have been cancelled in the meantime
 			return
 		}
 		now, unread := c.e.store.Run(ctx, id)
@@ -274,9 +275,9 @@ func (c *childRuns) sweep(runs []parent) {
 }
 
 // cancelUnneeded receives runs, each followed by its unfinished children, and cancels the children that no
-// step of the run waits for. The daemon crashed after the run had ended or had abandoned the step,
-// and before it cancelled the child. The runner of the run decides, so that a concurrent resume
-// keeps its child.
+// step of the run waits for. The run ended or abandoned the step, and its child was not cancelled: the
+// daemon crashed before that, or the child was resumed after that. The runner of the run decides, so that
+// a concurrent resume keeps its child.
 func (c *childRuns) cancelUnneeded(families [][]string) {
 	for _, family := range families {
 		run, children := family[0], family[1:]
