@@ -158,7 +158,7 @@ temporal-build: ## build bin/kairos-temporal
 temporal-server: ## build bin/temporal-devserver, a Temporal server for tests and trials, from source (15 minutes on two cores)
 	CGO_ENABLED=0 $(GO) -C temporal/devserver build -trimpath -o ../../bin/temporal-devserver .
 
-temporal-test: temporal-build temporal-server ## test workers on a Temporal server: kills and restarts
+temporal-test: build temporal-build temporal-server ## test workers on a Temporal server: kills and restarts
 	KAIROS_TEMPORAL_BIN=$(CURDIR)/bin $(GO) -C temporal test -count=1 -timeout 20m -v ./servertest
 
 temporal-bench: temporal-build temporal-server ## compare plans on a Temporal server with hand-written workflows: 1, 2, and 4 workers

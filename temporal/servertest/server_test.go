@@ -51,7 +51,9 @@ func start(t *testing.T, name string, args ...string) (*exec.Cmd, string) {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("%s: %s", filepath.Base(name), errs.String())
+			for line := range strings.Lines(errs.String()) { // without stack traces
+				t.Logf("%s: %.500s", filepath.Base(name), strings.TrimSpace(line))
+			}
 		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -177,8 +179,11 @@ func openBank(t *testing.T) *bank {
 	return b
 }
 
+// secret is the payload key.
+const secret = "a secret of thirty-two characters"
+
 func (s *server) config() string {
-	key := s.file("key", "a secret of thirty-two characters")
+	key := s.file("key", secret)
 	return s.file("kairos.yaml", "engine: {backend: temporal, temporal: {lost_after: 3s, payload_key_file: "+key+"}}\ntools:\n  http:\n"+
 		"    allow_private: [127.0.0.0/8]\n")
 }
