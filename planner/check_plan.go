@@ -22,6 +22,11 @@ func subPlan(k *compiler, n *walk.ProgramNode, s *spec) {
 		planName(k, n, s, s.Plan, s.field("plan"))
 		return
 	}
+	if IsFileName(s.Plan) {
+		k.r.Error(s.field("plan"), s.ID, "plan.file", message.New("compute a plan id, and list the files: plans: [./a.yaml, ./b.yaml]"),
+			"a computed plan cannot be a file")
+		return
+	}
 	t, err := walk.ParseTemplate(s.Plan, nil)
 	if e, ok := errors.AsType[*walk.TemplateError](err); ok {
 		k.r.Error(k.column(s.field("plan"), e.Column), s.ID, "ref.malformed", e.Suggestion, "plan: %s", e.Localize())
@@ -56,6 +61,10 @@ func planName(k *compiler, n *walk.ProgramNode, s *spec, name string, at *source
 	case key == "":
 		k.r.Error(at, s.ID, "node.plan_missing", message.New("add plan: with the id of a plan, or id@version"),
 			"step %s names no plan", jsonvalue.Quote(s.ID))
+	case IsFileName(name):
+		k.r.Error(at, s.ID, "plan.file",
+			message.New("store the files together with kairos plans add FILE, or write the id of a stored plan"),
+			"%s names a file, which this document was sent without", jsonvalue.Quote(name))
 	case versioned && !validVersion(version):
 		k.r.Error(at, s.ID, "node.plan_version", message.New("write it like billing@3"), "invalid plan version %s",
 			jsonvalue.Quote(version))
@@ -65,12 +74,25 @@ func planName(k *compiler, n *walk.ProgramNode, s *spec, name string, at *source
 	case k.c != nil && k.c.Plan != nil:
 		info, ok := k.c.Plan(name, k.d.Profile)
 		if !ok {
-			k.r.Warn(at, s.ID, "subplan.unknown", message.New("store it before a run starts"), "the plan %s is not stored",
-				jsonvalue.Quote(name))
+			advice := message.New("store it before a run starts")
+			if looksLikeFile(name) {
+				advice = message.New("to name a file, write ./%s", name)
+			}
+			k.r.Warn(at, s.ID, "subplan.unknown", advice, "the plan %s is not stored", jsonvalue.Quote(name))
 			return
 		}
 		planInput(k, n, s, name, info)
 	}
+}
+
+// IsFileName reports whether the name of a plan in a step is the path of a file. Package planfile replaces it with
+// the id of the plan in the file.
+func IsFileName(name string) bool {
+	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../")
+}
+
+func looksLikeFile(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || strings.HasSuffix(name, ".json")
 }
 
 // planInput warns of a literal input that the plan does not accept.

@@ -134,8 +134,8 @@ func Parse(src []byte, options ...ParseOption) (*Document, Problems) {
 // compiled program.
 var advisory = map[string]bool{
 	"secret.inline": true, "secret.not_granted": true, "schema.invalid": true, "plan.id": true, "plan.name": true,
-	"node.id_invalid": true, "node.id_reserved": true, "node.plan_version": true, "field.unknown": true, "ref.node_unknown": true,
-	"ref.not_ancestor": true, "callback.not_granted": true,
+	"node.id_invalid": true, "node.id_reserved": true, "node.plan_version": true, "plan.file": true, "field.unknown": true,
+	"ref.node_unknown": true, "ref.not_ancestor": true, "callback.not_granted": true,
 	"ref.on_cycle": true, "ref.item": true, "wait.input": true, "wait.until": true, "approval.input": true,
 }
 

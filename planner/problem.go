@@ -27,11 +27,16 @@ type Problem struct {
 	Node       string          `json:"node,omitempty"`
 	Line       int             `json:"line,omitempty"`   // starts at 1; 0 means unknown
 	Column     int             `json:"column,omitempty"` // starts at 1; 0 means unknown
+	// File is the path of the file, if the document was read with the files that it names.
+	File string `json:"file,omitempty"`
 }
 
-// String returns "line 3, column 7: message (suggestion)".
+// String returns "line 3, column 7: message (suggestion)", after the file if there is one.
 func (p Problem) String() string {
 	var b strings.Builder
+	if p.File != "" {
+		b.WriteString(p.File + ": ")
+	}
 	if p.Line > 0 {
 		fmt.Fprintf(&b, "line %d, column %d: ", p.Line, p.Column)
 	}

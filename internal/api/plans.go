@@ -65,6 +65,7 @@ type planHandler struct {
 
 func (h planHandler) routes(a *API) {
 	h.planUseRoutes(a)
+	h.planFileRoutes(a)
 	tags := []string{"plans"}
 	mount(a, huma.Operation{
 		OperationID: "store-plan", Method: http.MethodPost, Path: "/plans", Tags: tags, MaxBodyBytes: maxDocument,

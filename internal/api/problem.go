@@ -51,6 +51,7 @@ type Fault struct {
 	Node       string           `json:"node,omitempty"`
 	Line       int              `json:"line,omitempty"`
 	Column     int              `json:"column,omitempty"`
+	File       string           `json:"file,omitempty" doc:"The plan file, if the request has several."`
 }
 
 func (p *Problem) Error() string { return p.Message }
@@ -209,7 +210,7 @@ func (p *Problem) withProblems(list planner.Problems) {
 		p.Errors = append(
 			p.Errors,
 			Fault{Severity: x.Severity, Code: x.Code, Message: x.Message.String(), Suggestion: x.Suggestion.String(),
-				Node: x.Node, Line: x.Line, Column: x.Column},
+				Node: x.Node, Line: x.Line, Column: x.Column, File: x.File},
 		)
 	}
 }

@@ -69,7 +69,7 @@ func started(run domain.Run) *startedOut {
 func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
 	b := &in.Body
 	switch {
-	case b.Document != "":
+	case b.Document != "" || b.Files != nil:
 		return h.tryDocument(ctx, b)
 	case b.Plan == "":
 		return nil, domain.Errorf(domain.CodeInvalid, "the request names no plan").Suggest("send plan, or document and dryRun")
@@ -102,15 +102,16 @@ func startRequest(ctx context.Context, b *apitypes.RunCreate) (r domain.StartReq
 
 // tryDocument starts a dry run of a document that is not stored.
 func (h runHandler) tryDocument(ctx context.Context, b *apitypes.RunCreate) (*startedOut, error) {
-	if b.Plan != "" || !b.DryRun {
+	if b.Plan != "" || !b.DryRun || b.Document != "" && b.Files != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "a document requires dryRun, and excludes plan").
 			Suggest("set dryRun and leave plan out, or store the document and start its plan")
 	}
-	run, problems, err := h.plans.Try(
-		ctx,
-		app.PlanTrial{Meta: meta(ctx), Source: []byte(b.Document), Format: planner.FormatAuto, Input: b.Input, Profile: b.Profile,
-			Offline: b.Offline},
-	)
+	trial := app.PlanTrial{Meta: meta(ctx), Source: []byte(b.Document), Format: planner.FormatAuto, Input: b.Input, Profile: b.Profile,
+		Offline: b.Offline}
+	if b.Files != nil {
+		trial.Files = app.PlanTexts(*b.Files)
+	}
+	run, problems, err := h.plans.Try(ctx, trial)
 	if err != nil {
 		p := h.problem(ctx, err)
 		if len(p.Problems) == 0 && len(problems) > 0 {

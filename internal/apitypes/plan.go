@@ -82,6 +82,35 @@ type StoredPlan struct {
 	Problems planner.Problems `json:"problems" doc:"Warnings. A document with errors is rejected."`
 }
 
+// PlanFiles contains plan files that name each other, such as plan: ./other.yaml.
+type PlanFiles struct {
+	Root  string            `json:"root" minLength:"1" maxLength:"1024" doc:"The path of the file that names the others." example:"main.yaml"`
+	Files map[string]string `json:"files" minProperties:"1" maxProperties:"100" doc:"The text of each file, by its path relative to the directory of root."`
+}
+
+// StoredFile is the stored version of a plan file.
+type StoredFile struct {
+	File string `json:"file" doc:"The path of the file."`
+	New  bool   `json:"new" doc:"Whether the content was not stored before."`
+	StoredPlan
+}
+
+// StoredFiles contains stored plan files.
+type StoredFiles struct {
+	Plans []StoredFile `json:"plans" doc:"Each plan after those that it names; the plan of root is the last one."`
+}
+
+// CheckedFile is the result of checking a plan file.
+type CheckedFile struct {
+	File string `json:"file" doc:"The path of the file."`
+	PlanCheck
+}
+
+// CheckedFiles contains the results of checking plan files.
+type CheckedFiles struct {
+	Plans []CheckedFile `json:"plans" doc:"Each plan after those that it names. If the files cannot be read together, only root."`
+}
+
 // PlanCheck is the result of checking a document.
 type PlanCheck struct {
 	Valid    bool             `json:"valid" doc:"Whether the document has no errors."`

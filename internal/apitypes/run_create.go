@@ -10,6 +10,7 @@ import (
 type RunCreate struct {
 	Plan        string              `json:"plan,omitempty" maxLength:"128" example:"invoice"`
 	Document    string              `json:"document,omitempty" maxLength:"1048576"`
+	Files       *PlanFiles          `json:"files,omitempty" doc:"Plan files instead of document."`
 	Version     int                 `json:"version,omitempty" minimum:"0" doc:"The version; 0 or absent: the newest."`
 	Hash        string              `json:"hash,omitempty" maxLength:"64" doc:"The hash of a version, instead of version."`
 	Profile     string              `json:"profile,omitempty" maxLength:"64" doc:"A profile that the plan declares; absent: the plan as written." example:"prod"`

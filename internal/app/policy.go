@@ -31,6 +31,8 @@ type Rule struct {
 const (
 	StorePlan      Operation = "store-plan"
 	CheckPlan      Operation = "check-plan"
+	StorePlanFiles Operation = "store-plan-files"
+	CheckPlanFiles Operation = "check-plan-files"
 	GetPlanSchema  Operation = "get-plan-schema"
 	TryPlan        Operation = "try-plan"
 	ListPlans      Operation = "list-plans"
@@ -280,6 +282,8 @@ const (
 var policy = map[Operation]Rule{
 	StorePlan:      {Entity, domain.RoleAuthor, "plans:write", ""},
 	CheckPlan:      {Query, domain.RoleViewer, "plans:read", ""},
+	StorePlanFiles: {Entity, domain.RoleAuthor, "plans:write", ""},
+	CheckPlanFiles: {Query, domain.RoleViewer, "plans:read", ""},
 	GetPlanSchema:  {Query, domain.RoleViewer, "plans:read", ""},
 	TryPlan:        {Command, domain.RoleAuthor, "plans:write", ""},
 	ListPlans:      {Query, domain.RoleViewer, "plans:read", ""},

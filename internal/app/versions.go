@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/planfile"
 	"github.com/kairosd/kairosd/planner/planschema"
 )
 
@@ -81,17 +83,7 @@ func (p *Plans) Store(ctx context.Context, req PlanDocument) (StoredPlan, error)
 		return StoredPlan{Problems: problems}, err
 	}
 	read.Reason, read.Base = req.Reason, req.Base
-	version := object[StoredPlan]{
-		id: func(s StoredPlan) string { return s.Version.Hash },
-		find: func(ctx context.Context, hash string) (StoredPlan, error) {
-			v, err := p.store.VersionByHash(ctx, hash)
-			if err != nil {
-				return StoredPlan{}, err
-			}
-			plan, err := p.store.Plan(ctx, v.PlanID)
-			return StoredPlan{Plan: plan, Version: v}, err
-		},
-	}
+	version := p.storedVersion()
 	out, repeated, err := performWithWork(ctx, p.kernel, StorePlan, req.Meta, req, version, func(tx *store.Tx) (StoredPlan, error) {
 		created, err := tx.PutVersion(read.By(req.By.Name))
 		return StoredPlan{Version: domain.Version{Hash: read.Hash}, Created: created}, err
@@ -107,12 +99,29 @@ func (p *Plans) Store(ctx context.Context, req PlanDocument) (StoredPlan, error)
 	return out, err
 }
 
+// storedVersion is the object of operations that store a version.
+func (p *Plans) storedVersion() object[StoredPlan] {
+	return object[StoredPlan]{
+		id: func(s StoredPlan) string { return s.Version.Hash },
+		find: func(ctx context.Context, hash string) (StoredPlan, error) {
+			v, err := p.store.VersionByHash(ctx, hash)
+			if err != nil {
+				return StoredPlan{}, err
+			}
+			plan, err := p.store.Plan(ctx, v.PlanID)
+			return StoredPlan{Plan: plan, Version: v}, err
+		},
+	}
+}
+
 // PlanTrial is a document to try.
 type PlanTrial struct {
 	Meta   `json:"-"`
 	Source []byte
 	Format planner.Format
-	Input  domain.RawJSON
+	// Files, if not empty, replaces Source with files that name each other.
+	Files PlanTexts
+	Input domain.RawJSON
 	// Profile is a profile that the document declares. Empty means none.
 	Profile string
 	// Offline also skips steps that read from other systems.
@@ -132,9 +141,15 @@ func (p *Plans) Try(ctx context.Context, req PlanTrial) (run domain.Run, problem
 		req,
 		p.store.FindRun,
 		func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
+			r := domain.StartRequest{Input: req.Input, Profile: req.Profile, Offline: req.Offline, Receipt: receipt}
 			var err error
-			run, problems, err = p.engine.TryPlan(ctx, req.By, req.Source, req.Format,
-				domain.StartRequest{Input: req.Input, Profile: req.Profile, Offline: req.Offline, Receipt: receipt})
+			files := []planfile.File{planfile.Alone(req.Source, req.Format)}
+			if req.Files.Root != "" {
+				if files, problems = req.Files.link(engine.TrialKey); problems.Err() != nil {
+					return run, invalidFiles(problems)
+				}
+			}
+			run, problems, err = p.engine.TryPlan(ctx, req.By, files, r)
 			return run, err
 		},
 	)

@@ -18,7 +18,7 @@ import (
 var badInputs = []struct {
 	part string
 	rows int
-}{{"P", 62}, {"C", 13}, {"A", 54}, {"L", 20}, {"M", 24}, {"S", 8}, {"E", 18}, {"O", 17}}
+}{{"P", 64}, {"C", 13}, {"A", 54}, {"L", 20}, {"M", 24}, {"S", 8}, {"E", 18}, {"O", 17}}
 
 // testTexts returns the test functions of a package, each with its comment, its text, and its cases
 // in testdata.

@@ -80,8 +80,17 @@ func (c *Client) AcceptPlan(ctx context.Context, plan string, a domain.DraftAcce
 // Offline are used. If the document has errors, the error
 // is CodeInvalid with a *planner.InvalidError in its chain.
 func (c *Client) TryPlan(ctx context.Context, src []byte, r domain.StartRequest) (domain.Run, planner.Problems, error) {
+	return c.try(ctx, apitypes.RunCreate{Document: string(src)}, r)
+}
+
+// TryPlanFiles is TryPlan for plan files that name each other.
+func (c *Client) TryPlanFiles(ctx context.Context, files apitypes.PlanFiles, r domain.StartRequest) (domain.Run, planner.Problems, error) {
+	return c.try(ctx, apitypes.RunCreate{Files: &files}, r)
+}
+
+func (c *Client) try(ctx context.Context, body apitypes.RunCreate, r domain.StartRequest) (domain.Run, planner.Problems, error) {
 	var out apitypes.Run
-	body := apitypes.RunCreate{Document: string(src), DryRun: true, Offline: r.Offline, Input: r.Input, Profile: r.Profile}
+	body.DryRun, body.Offline, body.Input, body.Profile = true, r.Offline, r.Input, r.Profile
 	if _, err := c.do(ctx, call{method: http.MethodPost, path: "/runs", body: body, into: &out}); err != nil {
 		return domain.Run{}, problemsOf(err), err
 	}

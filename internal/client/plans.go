@@ -101,6 +101,30 @@ func problemsOf(err error) planner.Problems {
 	return nil
 }
 
+// StorePlanFiles stores plan files that name each other, in one transaction. If a document has errors, the error is
+// CodeInvalid with a *planner.InvalidError in its chain.
+func (c *Client) StorePlanFiles(ctx context.Context, files apitypes.PlanFiles, reason string) (
+	[]apitypes.StoredFile, planner.Problems, error) {
+	var out apitypes.StoredFiles
+	k := call{method: http.MethodPost, path: "/plan-files", body: files, into: &out}
+	if reason != "" {
+		k.query = url.Values{"reason": {reason}}
+	}
+	_, err := c.do(ctx, k)
+	return out.Plans, problemsOf(err), err
+}
+
+// CheckPlanFiles validates plan files that name each other, without storing them.
+func (c *Client) CheckPlanFiles(ctx context.Context, files apitypes.PlanFiles, profile string) ([]apitypes.CheckedFile, error) {
+	var out apitypes.CheckedFiles
+	k := call{method: http.MethodPost, path: "/plan-file-checks", body: files, into: &out}
+	if profile != "" {
+		k.query = url.Values{"profile": {profile}}
+	}
+	_, err := c.do(ctx, k)
+	return out.Plans, err
+}
+
 // CheckPlan validates a document with the daemon's catalog, without storing it.
 func (c *Client) CheckPlan(ctx context.Context, src []byte, f planner.Format, profile string) (apitypes.PlanCheck, error) {
 	var out apitypes.PlanCheck

@@ -16,8 +16,8 @@ import (
 // draftPrefix is the prefix of the keys of plans that were tried without saving them.
 const draftPrefix = "draft-"
 
-// draftKey returns the key under which an unsaved document is tried.
-func draftKey(id string) string {
+// TrialKey returns the key under which an unsaved document is tried.
+func TrialKey(id string) string {
 	const longest = 128
 	return draftPrefix + id[:min(len(id), longest-len(draftPrefix))]
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/planfile"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -137,8 +138,7 @@ func TestADryRunOfADraftStoresNoVersion(t *testing.T) {
 	run, problems, err := e.TryPlan(
 		t.Context(),
 		enginetest.Operator,
-		[]byte(src),
-		planner.FormatYAML,
+		[]planfile.File{planfile.Alone([]byte(src), planner.FormatYAML)},
 		domain.StartRequest{Input: domain.RawJSON(`{"n":1}`)},
 	)
 	if err != nil {
@@ -156,15 +156,14 @@ func TestADryRunOfADraftStoresNoVersion(t *testing.T) {
 	if err != nil || len(list.Items) != 1 {
 		t.Errorf("%d plans are listed, %v", len(list.Items), err)
 	}
-	if _, _, err := e.TryPlan(t.Context(), plainOperator, []byte(src), planner.FormatYAML, domain.StartRequest{}); domain.CodeOf(
-		err,
-	) != domain.CodeForbidden {
+	try := func(who domain.Actor, src string) error {
+		_, _, err := e.TryPlan(t.Context(), who, []planfile.File{planfile.Alone([]byte(src), planner.FormatYAML)}, domain.StartRequest{})
+		return err
+	}
+	if err := try(plainOperator, src); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("an operator tries a draft: %v", err)
 	}
-	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML,
-		domain.StartRequest{}); domain.CodeOf(
-		err,
-	) != domain.CodeInvalid {
+	if err := try(enginetest.Operator, "nodes: {a: {type: none}}"); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a draft that is wrong: %v", err)
 	}
 }

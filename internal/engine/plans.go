@@ -6,6 +6,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/planfile"
 )
 
 // SavePlan parses, validates, and stores a document. It also returns the warnings of a stored
@@ -62,27 +63,30 @@ func checkNotPaused(p domain.Plan) error {
 // originTry is the origin of versions that exist for one dry run.
 const originTry = "try"
 
-// TryPlan starts a dry run of an unsaved document. It stores the document under a separate key, so
+// TryPlan starts a dry run of an unsaved plan file and the files that it names. Each file comes after those that
+// it names, and names them by their keys for trials; see [TrialKey]. It stores the documents under these keys, so
 // that no plan gets a version. Of the request, only the input, the profile, Offline, and the receipt are used.
 // TryPlan also returns warnings. If there are errors, the error has CodeInvalid.
-func (e *Engine) TryPlan(
-	ctx context.Context,
-	actor domain.Actor,
-	src []byte,
-	f planner.Format,
-	r domain.StartRequest,
-) (domain.Run, planner.Problems, error) {
-	doc, problems := e.CheckPlan(src, f)
+func (e *Engine) TryPlan(ctx context.Context, actor domain.Actor, files []planfile.File, r domain.StartRequest) (
+	domain.Run, planner.Problems, error) {
+	checked := e.CheckFiles(files)
+	var problems planner.Problems
+	for _, f := range checked {
+		problems = append(problems, f.Problems...)
+	}
 	if err := problems.Err(); err != nil {
 		return domain.Run{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
 	}
-	tried, err := withKey(doc, draftKey(doc.ID))
-	if err != nil {
-		return domain.Run{}, problems, domain.Errorf(domain.CodeInvalid, "the plan: %w", err)
-	}
-	p, v, _, _, err := e.SavePlan(ctx, actor, tried, planner.FormatJSON, originTry, "tried without saving")
-	if err != nil {
-		return domain.Run{}, problems, err
+	var p domain.Plan
+	var v domain.Version
+	for _, f := range checked {
+		tried, err := withKey(f.Doc, TrialKey(f.Doc.ID))
+		if err != nil {
+			return domain.Run{}, problems, domain.Errorf(domain.CodeInvalid, "the plan: %w", err)
+		}
+		if p, v, _, _, err = e.SavePlan(ctx, actor, tried, planner.FormatJSON, originTry, "tried without saving"); err != nil {
+			return domain.Run{}, problems, err
+		}
 	}
 	run, err := e.Start(
 		ctx,

@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/planner/planfile"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -187,7 +188,8 @@ func TestATrialHasAProfile(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	src := "id: p\nvalues: {n: 1}\nnodes: {a: {type: set, input: \"${value.n}\"}}\nprofiles: {dev: {values: {n: 2}}}"
-	run, problems, err := e.TryPlan(t.Context(), enginetest.Operator, []byte(src), "yaml", domain.StartRequest{Profile: "dev"})
+	files := []planfile.File{planfile.Alone([]byte(src), "yaml")}
+	run, problems, err := e.TryPlan(t.Context(), enginetest.Operator, files, domain.StartRequest{Profile: "dev"})
 	if err != nil {
 		t.Fatal(err, problems)
 	}

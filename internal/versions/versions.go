@@ -108,6 +108,12 @@ func (r *Reader) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan,
 	if err := problems.Err(); err != nil {
 		return NewPlan{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
 	}
+	p, err := in.newPlan(doc, origin)
+	return p, problems, err
+}
+
+// newPlan returns the version of a valid document.
+func (c *Compiler) newPlan(doc *planner.Document, origin string) (NewPlan, error) {
 	v := domain.NewVersion{Key: doc.ID, Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: origin,
 		Semantics: walk.Semantics, Source: doc.Source, Canonical: doc.Canonical(), ByPerson: origin != OriginPlanner && origin != "replan"}
 	if doc.Graph != nil {
@@ -115,9 +121,9 @@ func (r *Reader) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan,
 	} else {
 		v.Name, v.Description = doc.Steps.Name, doc.Steps.Description
 	}
-	program, err := doc.Program(in.catalog())
+	program, err := doc.Program(c.catalog())
 	if err != nil {
-		return NewPlan{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
+		return NewPlan{}, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
 	}
 	if v.Schedule, err = declared(program); err == nil && v.Schedule != nil && !v.ByPerson {
 		err = domain.Errorf(domain.CodeInvalid, "a generated plan cannot have a schedule").Suggest("remove schedule from the plan")
@@ -125,7 +131,7 @@ func (r *Reader) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan,
 	if err == nil && len(program.Start.Expose) > 0 && !v.ByPerson {
 		err = domain.Errorf(domain.CodeInvalid, "a generated plan cannot expose itself as a tool").Suggest("remove expose from the plan")
 	}
-	return NewPlan{v, doc, program, in}, problems, err
+	return NewPlan{v, doc, program, c}, err
 }
 
 // KeepPlan caches a plan that was just stored, so that its first run need not read and compile it

@@ -21,7 +21,8 @@ func (c planCommands) plansAdd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add FILE…", Short: "Store plan files", Args: cobra.MinimumNArgs(1),
 		Long: `Checks plan files and stores each as a new version of its plan. Content that is stored
-already is not stored again.`,
+already is not stored again. Files that a plan names, such as "plan: ./other.yaml",
+are stored with it.`,
 		Example: "  kairos plans add report.yaml --reason \"retry the upload\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.With(cmd, func(b *client.Client) error {
@@ -41,27 +42,42 @@ already is not stored again.`,
 // add stores plan files until one is refused.
 func (c planCommands) add(ctx context.Context, b *client.Client, files []string, reason string, items *[]map[string]any) error {
 	for _, file := range files {
-		src, format, err := c.ReadPlan(file)
-		if err != nil {
+		doc := document{name: file}
+		if err := startCommands(c).read(&doc); err != nil {
 			return err
 		}
-		p, v, created, problems, err := b.SavePlan(ctx, src, format, "cli", reason)
+		if doc.files.Several() {
+			stored, problems, err := b.StorePlanFiles(ctx, doc.files.Request(), reason)
+			if err != nil {
+				return c.invalid(file, doc.files.Located(problems), err)
+			}
+			for _, s := range stored {
+				c.added(doc.files.Path(s.File), s.StoredPlan, s.New, doc.files.Located(s.Problems), items)
+			}
+			continue
+		}
+		p, v, created, problems, err := b.SavePlan(ctx, doc.source, doc.format, "cli", reason)
 		if err != nil {
 			return c.invalid(file, problems, err)
 		}
-		c.warnings(file, problems)
-		*items = append(*items, map[string]any{"id": p.ID, "key": p.Key, "version": v.Number, "hash": v.Hash, "created": created,
-			"problems": problems})
-		if c.JSON {
-			continue
-		}
-		what := "stored"
-		if !created {
-			what = "unchanged"
-		}
-		c.Printf("%s v%d %s\n", p.Key, v.Number, what)
+		c.added(file, apitypes.StoredPlan{ID: p.ID, Key: p.Key, Version: v.Number, Hash: v.Hash}, created, problems, items)
 	}
 	return nil
+}
+
+// added prints a stored plan, and adds it to the items of --json.
+func (c planCommands) added(file string, p apitypes.StoredPlan, created bool, problems planner.Problems, items *[]map[string]any) {
+	c.warnings(file, problems)
+	*items = append(*items, map[string]any{"id": p.ID, "key": p.Key, "version": p.Version, "hash": p.Hash, "created": created,
+		"problems": problems})
+	if c.JSON {
+		return
+	}
+	what := "stored"
+	if !created {
+		what = "unchanged"
+	}
+	c.Printf("%s v%d %s\n", p.Key, p.Version, what)
 }
 
 func (c planCommands) plansRestore() *cobra.Command {

@@ -1,6 +1,7 @@
 package kairos
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -57,9 +58,9 @@ func (c *program) invalid(file string, problems planner.Problems, err error) err
 // problems prints every problem as file:line:column, which editors recognize.
 func (c *program) problems(file string, problems planner.Problems) {
 	for _, p := range problems {
-		where := file
+		where := cmp.Or(p.File, file)
 		if p.Line > 0 {
-			where = fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
+			where = fmt.Sprintf("%s:%d:%d", where, p.Line, p.Column)
 		}
 		c.Errorf("%s: %s: %s\n", where, p.Severity, p.Message)
 		if !p.Suggestion.IsZero() {

@@ -26,6 +26,23 @@ type document struct {
 	name   string
 	source []byte // nil for a stored plan
 	format planner.Format
+	files  command.PlanFiles // a file with those that it names, if there are any
+}
+
+// read reads a plan file and the files that it names. Afterwards, source names plans instead of files.
+func (c startCommands) read(doc *document) error {
+	files, problems, err := c.ReadPlanFiles(doc.name)
+	if err != nil {
+		return err
+	}
+	if err := problems.Err(); err != nil {
+		return c.invalid(doc.name, problems, err)
+	}
+	doc.source, doc.format = files.Root().Linked, files.Root().Format
+	if files.Several() {
+		doc.files = files
+	}
+	return nil
 }
 
 func (c startCommands) runCommand() *cobra.Command {
@@ -75,7 +92,7 @@ path, error, usage, failedSteps.`,
 			}
 			doc := document{name: plan}
 			if command.IsFile(plan) || cmd.Flags().Changed("plan") && datadir.Exists(plan) {
-				if doc.source, doc.format, err = c.ReadPlan(plan); err != nil {
+				if err = c.read(&doc); err != nil {
 					return err
 				}
 			}
@@ -122,12 +139,23 @@ func (c startCommands) run(ctx context.Context, b *client.Client, doc document, 
 		err = command.ListedBy(c.start(ctx, b, req, detach), "list versions: "+c.Command("plans versions %s", key))
 		return adviseInput(err, "the key input of the plan: "+c.Command("plans show %s", key))
 	}
-	_, v, _, problems, err := b.SavePlan(ctx, doc.source, doc.format, "cli", "")
-	if err != nil {
-		return c.invalid(doc.name, problems, err)
+	if doc.files.Several() {
+		stored, problems, err := b.StorePlanFiles(ctx, doc.files.Request(), "")
+		if err != nil {
+			return c.invalid(doc.name, doc.files.Located(problems), err)
+		}
+		for _, s := range stored {
+			c.warnings(doc.name, doc.files.Located(s.Problems))
+			req.Hash, req.Plan = s.Hash, s.ID
+		}
+	} else {
+		_, v, _, problems, err := b.SavePlan(ctx, doc.source, doc.format, "cli", "")
+		if err != nil {
+			return c.invalid(doc.name, problems, err)
+		}
+		c.warnings(doc.name, problems)
+		req.Hash, req.Plan = v.Hash, v.PlanID
 	}
-	c.warnings(doc.name, problems)
-	req.Hash, req.Plan = v.Hash, v.PlanID
 	return adviseInput(c.start(ctx, b, req, detach), "the key input of "+doc.name)
 }
 
@@ -147,9 +175,15 @@ func (c startCommands) dryRun(cmd *cobra.Command, b *client.Client, doc document
 			return exit.Usage("--%s requires a stored plan in a dry run\n  store it: kairos plans add %s", flag, doc.name)
 		}
 	}
-	r, problems, err := b.TryPlan(cmd.Context(), doc.source, req)
+	try := func() (domain.Run, planner.Problems, error) { return b.TryPlan(cmd.Context(), doc.source, req) }
+	if doc.files.Several() {
+		try = func() (domain.Run, planner.Problems, error) {
+			return b.TryPlanFiles(cmd.Context(), doc.files.Request(), req)
+		}
+	}
+	r, problems, err := try()
 	if err != nil {
-		return c.invalid(doc.name, problems, err)
+		return c.invalid(doc.name, doc.files.Located(problems), err)
 	}
 	c.warnings(doc.name, problems)
 	if detach {
@@ -191,8 +225,7 @@ func (c startCommands) runMocked(ctx context.Context, doc document, mocks string
 func (c startCommands) document(ctx context.Context, name string) (doc document, err error) {
 	doc.name = name
 	if command.IsFile(name) {
-		doc.source, doc.format, err = c.ReadPlan(name)
-		return doc, err
+		return doc, c.read(&doc)
 	}
 	return doc, c.readStored(ctx, &doc)
 }

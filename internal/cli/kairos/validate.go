@@ -10,12 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/planfile"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -83,7 +85,8 @@ the side-effect class of each step (pure, read, idempotent, or unsafe), its numb
 of attempts with the waits between them, and the timeout of one attempt. Tools and agents
 are those of the configuration (--config) or, with --server, of the server.
 
-A plan is also checked with each of its profiles. --profile prints the steps with one.`,
+A plan is also checked with each of its profiles. --profile prints the steps with one.
+Files that a plan names, such as "plan: ./other.yaml", are checked with it.`,
 		Example: "  kairos validate plan.yaml\n  kairos validate plans/*.yaml --json\n  kairos validate plan.yaml --profile prod",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -108,7 +111,7 @@ A plan is also checked with each of its profiles. --profile prints the steps wit
 				if err != nil {
 					return err
 				}
-				files = append(files, v)
+				files = append(files, v...)
 			}
 			return c.printValidated(files)
 		},
@@ -143,70 +146,99 @@ func (c checkCommands) catalog(ctx context.Context) (*planner.Catalog, error) {
 	return registry.Catalog(), nil
 }
 
-// checker returns a function that checks one file against the tools and agents of the server or of
-// the configuration. It returns the catalog of the configuration, too.
+// checker returns a function that checks one file, and the files that it names, against the tools and agents of the
+// server or of the configuration. It returns the catalog of the configuration, too.
 func (c checkCommands) checker(ctx context.Context, profile string) (
-	check func(file string) (validated, error), catalog *planner.Catalog, err error) {
+	check func(file string) ([]validated, error), catalog *planner.Catalog, err error) {
 	if c.Server == "" {
 		if catalog, err = c.catalog(ctx); err != nil {
 			return nil, nil, err
 		}
-		return func(file string) (validated, error) { return c.validate(file, profile, catalog) }, catalog, nil
+		return func(file string) ([]validated, error) {
+			return c.validate(file, func(files command.PlanFiles) ([]apitypes.CheckedFile, error) {
+				return checkFiles(files, profile, catalog)
+			})
+		}, catalog, nil
 	}
 	server, err := c.Remote()
 	if err != nil {
 		return nil, nil, err
 	}
-	return func(file string) (validated, error) {
-		src, format, err := c.ReadPlan(file)
-		if err != nil {
-			return validated{}, err
-		}
-		got, err := server.CheckPlan(ctx, src, format, profile)
-		if err != nil {
-			return validated{}, err
-		}
-		if !c.JSON {
-			c.problems(file, got.Problems)
-			if got.Valid {
-				c.valid(file, got.Key, got.Hash, got.Steps)
+	return func(file string) ([]validated, error) {
+		return c.validate(file, func(files command.PlanFiles) ([]apitypes.CheckedFile, error) {
+			if files.Several() {
+				return server.CheckPlanFiles(ctx, files.Request(), profile)
 			}
-		}
-		return validated{File: file, Hash: got.Hash, Problems: got.Problems, Effects: effects(got.Steps), Steps: got.Steps}, nil
+			root := files.Root()
+			got, err := server.CheckPlan(ctx, root.Source, root.Format, profile)
+			return []apitypes.CheckedFile{{File: root.Path, PlanCheck: got}}, err
+		})
 	}, &planner.Catalog{}, nil
 }
 
-func (c checkCommands) validate(file, profile string, catalog *planner.Catalog) (validated, error) {
-	src, format, err := c.ReadPlan(file)
+// validate checks a file and those that it names, and prints the result of each.
+func (c checkCommands) validate(file string, check func(command.PlanFiles) ([]apitypes.CheckedFile, error)) ([]validated, error) {
+	files, problems, err := c.ReadPlanFiles(file)
 	if err != nil {
-		return validated{}, err
+		return nil, err
 	}
-	v := validated{File: file}
-	d, problems := planner.Parse(src, planner.WithFormat(format), planner.WithCatalog(catalog))
-	if d != nil {
-		v.Hash = d.Hash
+	if problems.Err() != nil {
+		if !c.JSON {
+			c.problems(file, problems)
+		}
+		return []validated{{File: file, Problems: problems}}, nil
 	}
-	v.Problems = problems
-	if !c.JSON {
-		c.problems(file, problems)
-	}
-	if d == nil || problems.Err() != nil {
-		return v, nil
-	}
-	if profile != "" {
-		known := d.Profiles
-		if d = d.With(profile); d == nil {
-			return v, domain.ProfileError(profile, known)
+	checked, err := check(files)
+	var out []validated
+	for _, got := range checked {
+		name := file
+		if files.Several() {
+			name = files.Path(got.File)
+		}
+		v := validated{File: name, Hash: got.Hash, Problems: files.Located(got.Problems)}
+		if got.Valid {
+			v.Effects, v.Steps = effects(got.Steps), got.Steps
+		}
+		out = append(out, v)
+		if !c.JSON {
+			c.problems(name, v.Problems)
+			if got.Valid && (err == nil || len(got.Steps) > 0) {
+				c.valid(name, got.Key, got.Hash, got.Steps)
+			}
 		}
 	}
-	p, err := d.Program(catalog)
-	if err != nil {
-		return v, err
+	return out, err
+}
+
+// checkFiles checks files against a catalog. Of the steps of files that another one names, it returns those with
+// the profile only if the plan declares it.
+func checkFiles(files command.PlanFiles, profile string, catalog *planner.Catalog) (out []apitypes.CheckedFile, err error) {
+	for i, f := range planfile.Check(catalog, files.Files) {
+		got := apitypes.CheckedFile{File: f.Path, PlanCheck: apitypes.PlanCheck{Problems: f.Problems}}
+		if !files.Several() {
+			for i := range f.Problems {
+				f.Problems[i].File = ""
+			}
+		}
+		if f.Doc != nil {
+			got.Key, got.Hash = f.Doc.ID, f.Doc.Hash
+		}
+		if f.Doc != nil && f.Problems.Err() == nil {
+			d := f.Doc
+			if profile != "" {
+				if with := d.With(profile); with != nil {
+					d = with
+				} else if i == len(files.Files)-1 {
+					return append(out, got), domain.ProfileError(profile, d.Profiles)
+				}
+			}
+			p, err := d.Program(catalog)
+			if err != nil {
+				return append(out, got), err
+			}
+			got.Valid, got.Steps = true, domain.StepSettingsOf(p, catalog.EffectOf)
+		}
+		out = append(out, got)
 	}
-	v.Steps = domain.StepSettingsOf(p, catalog.EffectOf)
-	v.Effects = effects(v.Steps)
-	if !c.JSON {
-		c.valid(file, d.ID, d.Hash, v.Steps)
-	}
-	return v, nil
+	return out, nil
 }

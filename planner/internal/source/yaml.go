@@ -291,16 +291,18 @@ func plainScalar(t *Tree, s string, r Reporter) {
 // PlainText reports whether YAML reads a text without quotes as this text.
 func PlainText(s string) bool {
 	t := &Tree{}
-	plainScalar(t, s, discard{})
+	plainScalar(t, s, &Quiet{})
 	return t.Kind == String && !plainSpecial.MatchString(s)
 }
 
-// discard is a Reporter that keeps nothing.
-type discard struct{}
+// Quiet is a Reporter that keeps no problems.
+type Quiet struct{ Failed bool } // Failed reports that there was an error
 
-func (discard) Error(*Tree, string, string, message.Message, string, ...any) {}
-func (discard) Warn(*Tree, string, string, message.Message, string, ...any)  {}
-func (discard) Suggest(_ string, _ func() []string, otherwise message.Message) message.Message {
+func (q *Quiet) Error(*Tree, string, string, message.Message, string, ...any) { q.Failed = true }
+func (*Quiet) Warn(*Tree, string, string, message.Message, string, ...any)    {}
+
+// Suggest returns otherwise.
+func (*Quiet) Suggest(_ string, _ func() []string, otherwise message.Message) message.Message {
 	return otherwise
 }
 
