@@ -104,7 +104,7 @@ func (p *program) run() *cobra.Command {
 				return err
 			}
 			return p.connected(cmd, func(c client.Client, _ config.Config, queue string) error {
-				o := client.StartWorkflowOptions{ID: in.Run.ID, TaskQueue: queue}
+				o := client.StartWorkflowOptions{ID: in.Run.ID, TaskQueue: wire.RunsOf(queue, in.Driver)}
 				if _, err := c.ExecuteWorkflow(cmd.Context(), o, wire.RunWorkflow, in); err != nil {
 					return err
 				}

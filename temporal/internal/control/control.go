@@ -254,7 +254,7 @@ func (c *Control) cannotStart(ctx context.Context, run domain.Run, err error) er
 
 // start returns the options of the workflow of a run. A run that has not begun never has a second workflow.
 func (c *Control) start(run domain.Run) client.StartWorkflowOptions {
-	o := client.StartWorkflowOptions{ID: run.ID, TaskQueue: c.Queue, StaticSummary: run.PlanKey,
+	o := client.StartWorkflowOptions{ID: run.ID, TaskQueue: wire.RunsOf(c.Queue, driver.Version), StaticSummary: run.PlanKey,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL}
 	if run.StartedAt.IsZero() {

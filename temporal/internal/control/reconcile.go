@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/temporal/internal/driver"
 	"github.com/kairosd/kairosd/temporal/internal/wire"
 )
 
@@ -73,7 +75,8 @@ func (c *Control) each(ctx context.Context, n int, fn func(i int) error) error {
 
 // fillAll fills the record of every workflow that the server has.
 func (c *Control) fillAll(ctx context.Context) error {
-	runs, err := c.list(ctx, fmt.Sprintf("WorkflowType = '%s' AND TaskQueue = '%s'", wire.RunWorkflow, c.Queue))
+	runs, err := c.list(ctx, fmt.Sprintf("WorkflowType = '%s' AND TaskQueue IN ('%s')", wire.RunWorkflow,
+		strings.Join(driver.Queues(c.Queue), "', '")))
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func (c *children) input(t runstate.StartChild) (wire.Input, error) {
 	}
 	now := r.now()
 	ref := t.Parent
-	next := wire.Input{Versions: r.in.Versions, Plans: r.in.Plans, Options: r.in.Options, Key: r.in.Key,
+	next := wire.Input{Driver: r.in.Driver, Versions: r.in.Versions, Plans: r.in.Plans, Options: r.in.Options, Key: r.in.Key,
 		Signer: r.in.Signer, Depth: r.in.Depth + 1,
 		LostAfter: r.in.LostAfter, Report: r.in.Report, Control: r.in.Control}
 	next.Options.Agents = nil

@@ -27,6 +27,7 @@ type Workflows struct{ Programs Programs }
 
 // Run executes a run and returns it as it ended.
 func (w *Workflows) Run(ctx workflow.Context, in wire.Input) (domain.Run, error) {
+	check(in)
 	r, err := w.newRunner(ctx, in)
 	if err != nil {
 		return domain.Run{}, applicationError(err)

@@ -3,6 +3,7 @@ package driver_test
 import (
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,7 +27,8 @@ func replay(t *testing.T, path string, run any) error {
 }
 
 // Histories that a server has recorded replay with the same commands. `kairos-temporal history RUN` prints such a history.
-// A change of the driver or of the machine that fails here needs a version of the workflow.
+// A change of the driver or of the machine that fails here needs a version of the driver. With one, it does not concern runs that
+// began before. A worker refuses the runs of a newer driver.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.json")
@@ -38,14 +40,28 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		if err := replay(t, path, flows.Run); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
-		slower := func(ctx workflow.Context, in wire.Input) (domain.Run, error) {
-			if err := workflow.Sleep(ctx, time.Second); err != nil {
-				return domain.Run{}, err
+		changed := func(since int) any {
+			return func(ctx workflow.Context, in wire.Input) (domain.Run, error) {
+				if in.Driver >= since {
+					if err := workflow.Sleep(ctx, time.Second); err != nil {
+						return domain.Run{}, err
+					}
+				}
+				return flows.Run(ctx, in)
 			}
+		}
+		if replay(t, path, changed(0)) == nil {
+			t.Errorf("%s: a changed workflow replays, too", path)
+		}
+		if err := replay(t, path, changed(driver.Version+1)); err != nil {
+			t.Errorf("%s: a change in the next version of the driver: %v", path, err)
+		}
+		newer := func(ctx workflow.Context, in wire.Input) (domain.Run, error) {
+			in.Driver = driver.Version + 1
 			return flows.Run(ctx, in)
 		}
-		if replay(t, path, slower) == nil {
-			t.Errorf("%s: another workflow replays, too", path)
+		if err := replay(t, path, newer); err == nil || !strings.Contains(err.Error(), "upgrade the worker") {
+			t.Errorf("%s: a run of a newer driver: %v", path, err)
 		}
 	}
 }

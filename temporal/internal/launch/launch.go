@@ -43,9 +43,9 @@ type Request struct {
 // Input returns the input of the workflow of a new run. It contains the versions of all sub-plans, so that the run
 // needs no other program to find them.
 func Input(ctx context.Context, plans Plans, programs *driver.Programs, q Request) (wire.Input, error) {
-	c := collector{plans: plans, programs: programs, in: wire.Input{Versions: map[string]domain.Version{}, Plans: map[string]string{},
+	c := collector{plans: plans, programs: programs, profile: q.Profile, in: wire.Input{Driver: driver.Version,
+		Versions: map[string]domain.Version{}, Plans: map[string]string{},
 		Options: q.Options, Key: q.Key, LostAfter: q.LostAfter, Report: q.Report}}
-	c.profile = q.Profile
 	p, err := c.add(ctx, q.Hash)
 	if err != nil {
 		return wire.Input{}, err

@@ -26,7 +26,7 @@ type Settings struct {
 // Stored returns the input of a workflow that executes a run of kairosd's record from its last row on.
 func Stored(ctx context.Context, plans Plans, programs *driver.Programs, run domain.Run, rows []domain.Entry, s Settings) (wire.Input,
 	error) {
-	c := collector{plans: plans, programs: programs, profile: run.Profile, in: wire.Input{Run: run, Journal: rows,
+	c := collector{plans: plans, programs: programs, profile: run.Profile, in: wire.Input{Driver: driver.Version, Run: run, Journal: rows,
 		Versions: map[string]domain.Version{}, Plans: map[string]string{}, Options: s.Options,
 		Key: s.Key, LostAfter: s.LostAfter, Report: true, Control: s.Control, Signer: s.Signer, Known: true}}
 	v, err := plans.VersionByHash(ctx, run.Hash)

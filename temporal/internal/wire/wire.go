@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -31,6 +32,14 @@ const (
 	ApprovalsQuery = "approvals"
 )
 
+// RunsOf returns the task queue of runs that follow a version of the driver. Workers with an older driver do not work on it.
+func RunsOf(queue string, driver int) string {
+	if driver <= 1 {
+		return queue
+	}
+	return fmt.Sprintf("%s@%d", queue, driver)
+}
+
 // QueueOf returns the task queue of a queue that a plan names. Without a name, it is that of runs.
 func QueueOf(runs, name string) string {
 	if name == "" {
@@ -41,7 +50,9 @@ func QueueOf(runs, name string) string {
 
 // Input starts the workflow of a run.
 type Input struct {
-	Run domain.Run
+	// Driver is the version of the driver that the run follows.
+	Driver int
+	Run    domain.Run
 	// Versions are the versions of the run and of its sub-plans, with their sources, by hash.
 	Versions map[string]domain.Version
 	// Plans names the versions of all sub-plans that the run or its descendants may start, by the name in the plan.

@@ -70,11 +70,14 @@ func New(ctx context.Context, c client.Client, o Options) (*Worker, error) {
 		w.sdk = append(w.sdk, s)
 		return s
 	}
-	if !o.Only {
-		steps.Register(add(o.Queue), &driver.Workflows{}, activities)
-	}
-	for _, name := range o.Offers {
-		steps.RegisterAttempts(add(wire.QueueOf(o.Queue, name)), activities)
+	flows := &driver.Workflows{}
+	for _, runs := range driver.Queues(o.Queue) {
+		if !o.Only {
+			steps.Register(add(runs), flows, activities)
+		}
+		for _, name := range o.Offers {
+			steps.RegisterAttempts(add(wire.QueueOf(runs, name)), activities)
+		}
 	}
 	return w, nil
 }
