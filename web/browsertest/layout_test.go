@@ -12,7 +12,8 @@ import (
 )
 
 // fits lists layout problems of a page: horizontal scrolling, text that exceeds its button, chip,
-// cell, or heading, text that is cut off without an ellipsis, and overlapping elements.
+// cell, or heading, text that is cut off without an ellipsis, overlapping elements, and covered
+// buttons of a bar of actions.
 const fits = `(() => {
   const out = [], root = document.documentElement, seen = (e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length && !e.closest(".sr, .spr, dialog:not([open])") && getComputedStyle(e.closest("thead") || e).clipPath === "none";
   const name = (e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "") + (typeof e.className === "string" && e.className ? "." + e.className.trim().replace(/ +/g, ".") : "") + " " + JSON.stringify((e.textContent || "").trim().slice(0, 40));
@@ -39,6 +40,13 @@ const fits = `(() => {
     const s = getComputedStyle(e);
     if (seen(e) && !e.closest("[inert]") && (s.overflowX === "hidden" || s.overflowX === "clip") && s.textOverflow !== "ellipsis" && e.scrollWidth > e.clientWidth + 2 && e.clientWidth > 2 && !(e instanceof SVGElement)) out.push("cut off: " + name(e));
   }
+  for (const e of document.querySelectorAll(".row.bar .btn")) {
+    if (!seen(e)) continue;
+    e.scrollIntoView({block: "nearest", behavior: "instant"});
+    const r = e.getBoundingClientRect(), on = document.elementFromPoint((r.left + r.right) / 2, (r.top + r.bottom) / 2);
+    if (!e.contains(on)) out.push(name(e) + " is covered by " + (on ? name(on) : "nothing"));
+  }
+  scrollTo({top: 0, behavior: "instant"});
   for (const row of document.querySelectorAll(".top, .top .right, .hd, .act, .filters, .row, .facts, " +
 ".tabs, .more > .row, footer, .attempts")) {
     const kids = [...row.children].filter(seen).map((e) => [e, e.getBoundingClientRect()]);
