@@ -66,6 +66,7 @@ func TestExamplesDoWhatTheirDescriptionsSay(t *testing.T) {
 		code        int
 		texts       string
 	}{
+		{"reminders.yaml", `{}`, 0, `[{"from":"test@kairos.example","text":"Invoice 71: 240 EUR are open.","to":"ana@kairos.example"}]`},
 		{"hello.yaml", `"ana"`, 0, "hello ana"}, {"sales-report.yaml", `{}`, 0, "EMEA"}, {"world-clocks.yaml", `{}`, 0, "Tokyo"},
 		{"order-triage.yaml", `{"amount": 10}`, 0, "accepted"}, {"order-triage.yaml", `{"amount": 5000}`, 3, ""},
 		{"batch.yaml", `{"items": [3, 4]}`, 0, "16"}, {"poll.yaml", `{"url": "` + server.URL + `"}`, 0, "it answers"},
@@ -81,6 +82,17 @@ func TestExamplesDoWhatTheirDescriptionsSay(t *testing.T) {
 		}
 		if code != c.code || !strings.Contains(out, c.texts) {
 			t.Errorf("%s %s: exit %d, want %d\n%s%s", c.file, c.input, code, c.code, out, stderr)
+		}
+	}
+}
+
+// Profiles are variants of one plan.
+func TestAnExampleWithProfiles(t *testing.T) {
+	t.Parallel()
+	for profile, want := range map[string]string{"": "test@kairos.example", "test": "test@kairos.example", "live": "Invoice 72: 15 EUR"} {
+		out, stderr, code := runKairos(t, t.TempDir(), "run", "reminders.yaml", "--input", "{}", "--profile", profile, "--json")
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("profile %q: exit %d\n%s%s", profile, code, out, stderr)
 		}
 	}
 }

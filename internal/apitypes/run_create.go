@@ -54,7 +54,7 @@ type RunRerun struct {
 	Input   domain.RawJSON    `json:"input,omitempty" doc:"Replaces the input of the run."`
 	Version int               `json:"version,omitempty" minimum:"-1" doc:"The version; 0: the same, -1: the newest."`
 	Labels  map[string]string `json:"labels,omitempty" doc:"Labels of the new run."`
-	Profile *string           `json:"profile,omitempty" maxLength:"64" doc:"The profile of a rerun; empty: none; absent: that of the run."`
+	Profile *string           `json:"profile,omitempty" maxLength:"64" doc:"The profile of the new run; empty: none; absent: that of the run."`
 }
 
 // RunFork starts a run from a checkpoint of another run.

@@ -69,6 +69,21 @@ func (p *Plans) Version(ctx context.Context, by domain.Actor, idOrKey string, nu
 	return p.store.VersionByNumber(ctx, plan.ID, cmp.Or(number, plan.Latest))
 }
 
+// Profiles lists the profiles that a version of a plan declares. Number 0 means the current version.
+//
+// Errors: not_found, forbidden.
+func (p *Plans) Profiles(ctx context.Context, by domain.Actor, idOrKey string, number int) ([]string, error) {
+	v, err := p.Version(ctx, by, idOrKey, number)
+	if err != nil {
+		return nil, err
+	}
+	program, err := p.engine.Program(ctx, domain.AsWritten(v.Hash))
+	if err != nil {
+		return nil, err
+	}
+	return program.Start.Profiles, nil
+}
+
 // Flow describes the paths of a plan's newest runs since a time. Version 0 means all versions. It
 // reads a bounded number of runs.
 //

@@ -96,7 +96,7 @@ type ActionRequest struct {
 	// Version is the version that a fork or rerun follows. 0 means the same version, and -1 the
 	// newest.
 	Version int
-	// Profile, if not nil, is the profile of the new run of a rerun. Nil keeps that of the run.
+	// Profile, if not nil, is the profile of the new run of a rerun or a fork. Nil keeps that of the run.
 	Profile *string
 	// Limits replaces the limits whose fields are not zero, for ActionLimits.
 	Limits Limits

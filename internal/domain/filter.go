@@ -72,12 +72,14 @@ type RunFilter struct {
 type RunCause struct {
 	Schedule string // the key of the schedule that started it
 	Profile  string
+	Profiles []string // any of them
 }
 
 // RunExclusion leaves out runs that match one of its fields.
 type RunExclusion struct {
 	PlanKeys, Nodes, ErrorCodes, Actors []string
 	Origins, Agents, Tools, Providers   []string
+	Profiles                            []string
 	WaitReasons                         []WaitReason
 	Labels                              map[string]string
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,7 +106,8 @@ func TestARestartKeepsTheProfile(t *testing.T) {
 	}
 }
 
-// A rerun keeps the profile, or has another one. A fork keeps it, and its previews show it.
+// A rerun or a fork keeps the profile, or has another one. In a fork,
+// steps that differ with the other profile run again.
 func TestARerunChoosesTheProfile(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
@@ -137,9 +139,27 @@ func TestARerunChoosesTheProfile(t *testing.T) {
 	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "dev, prod") {
 		t.Errorf("a rerun with an unknown profile: %v", err)
 	}
-	_, err = e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, Profile: &dev})
-	if domain.CodeOf(err) != domain.CodeInvalid {
-		t.Errorf("a fork with another profile: %v", err)
+	after := func(node string) int64 {
+		t.Helper()
+		pre, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionFork})
+		i := slices.IndexFunc(pre.Points, func(p domain.ForkPoint) bool { return p.Node == node })
+		if err != nil || i < 0 {
+			t.Fatalf("fork points: %+v, %v", pre.Points, err)
+		}
+		return pre.Points[i].Seq
+	}
+	other, err := e.Act(t.Context(), enginetest.Operator,
+		domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: after("own"), Profile: &dev})
+	if err != nil {
+		t.Fatalf("a fork with another profile: %v", err)
+	}
+	e.Until(other.ID, domain.RunWaiting, domain.WaitApproval)
+	if done := approve(t, e, other.ID); done.Profile != "dev" || string(done.Output) != `["test","test","other"]` {
+		t.Errorf("the fork with another profile has the profile %q and the output %s", done.Profile, done.Output)
+	}
+	_, err = e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, Profile: &unknown})
+	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "dev, prod") {
+		t.Errorf("a fork with an unknown profile: %v", err)
 	}
 	fork, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: 3})
 	if err != nil || fork.Profile != "prod" {

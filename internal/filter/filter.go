@@ -82,8 +82,10 @@ func init() {
 		"parent": text(
 			func(f *domain.RunFilter, v string) { f.Parent = v },
 		), "schedule": text(func(f *domain.RunFilter, v string) { f.Schedule = v }),
-		"profile": text(func(f *domain.RunFilter, v string) { f.Profile = v }),
-		"bulk":    text(func(f *domain.RunFilter, v string) { f.Bulk = v }),
+		"profile": choice(func(f *domain.RunFilter) (*string, *[]string, *[]string) {
+			return &f.Profile, &f.Profiles, &f.Exclude.Profiles
+		}),
+		"bulk": text(func(f *domain.RunFilter, v string) { f.Bulk = v }),
 		"text": text(
 			func(f *domain.RunFilter, v string) { f.Text = strings.TrimSpace(f.Text + " " + v) },
 		), "id": readID, "since": readTime, "until": readUntil,
@@ -310,7 +312,7 @@ func text(set func(*domain.RunFilter, string)) reader {
 	return func(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 		if not {
 			return domain.Errorf(domain.CodeInvalid, "this filter cannot be negated").
-				Suggest("status, waiting, plan, step, error, agent, tool, provider, trigger, by and labels can be excluded with a dash")
+				Suggest("status, waiting, plan, step, error, agent, tool, provider, trigger, profile, by, and labels can be negated")
 		}
 		set(f, value)
 		return nil

@@ -45,6 +45,8 @@ func TestParse(t *testing.T) {
 			Exclude: domain.RunExclusion{Providers: []string{"p"}}},
 		"attempt:>2 cost:<0.5 -label.env=prod": {MinAttempts: 2, MaxCost: 0.5,
 			Exclude: domain.RunExclusion{Labels: map[string]string{"env": "prod"}}},
+		"profile:a,b -profile:c": {RunCause: domain.RunCause{Profiles: []string{"a", "b"}},
+			Exclude: domain.RunExclusion{Profiles: []string{"c"}}},
 		"is:acknowledged": {Statuses: []domain.RunStatus{"failed"}, Acknowledged: true},
 		`"http://x"`:      {Text: "http://x"},
 	} {
@@ -65,7 +67,7 @@ func TestErrorsSuggestACorrection(t *testing.T) {
 		"has:cheese": "use one of the values of has: fork, note, approval, parent, crash", "has:frok": "did you mean has:fork?",
 		"is:odd": "use one of the values of is: attention, acknowledged, deleted", "is:delted": "did you mean is:deleted?",
 		"waiting:aproval": "did you mean waiting:approval?", "-text:x": "status, waiting, plan, step, error, agent, tool, " +
-			"provider, trigger, by and labels can be excluded with a dash",
+			"provider, trigger, profile, by, and labels can be negated",
 	} {
 		if _, problem := filter.Parse(q, now); problem == nil || problem.Suggestion != want {
 			t.Errorf("%s: %+v, want %q", q, problem, want)

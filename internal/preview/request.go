@@ -66,7 +66,7 @@ func CheckRequest(r domain.ActionRequest) error {
 		checkOptions(r),
 		refuse(r.Input != nil, "input", domain.ActionFork, domain.ActionRerun),
 		refuse(r.Version != 0, "version", domain.ActionFork, domain.ActionRerun),
-		refuse(r.Profile != nil, "profile", domain.ActionRerun),
+		refuse(r.Profile != nil, "profile", domain.ActionFork, domain.ActionRerun),
 		refuse(r.Limits != (domain.Limits{}), "limits", domain.ActionLimits, domain.ActionFork, domain.ActionRerun),
 		refuse(r.Raise != (domain.Limits{}), "raise", domain.ActionLimits),
 		refuse(r.Labels != nil, "labels", domain.ActionFork, domain.ActionRerun, domain.ActionLimits),

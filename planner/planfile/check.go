@@ -15,7 +15,8 @@ func Check(catalog *planner.Catalog, files []File) []Checked {
 	with := withFiles(catalog, docs)
 	out := make([]Checked, len(files))
 	for i, f := range files {
-		doc, problems := planner.Parse(f.Linked, planner.WithFormat(f.Format))
+		doc, _ := planner.Parse(f.Linked, planner.WithFormat(f.Format))
+		var problems planner.Problems
 		if doc != nil {
 			docs[f.Name] = doc
 			problems = doc.Check(with)

@@ -6,11 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/incoming"
+	"github.com/kairosd/kairosd/web/part/plan"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -37,7 +40,7 @@ func typed(c *ui.Context) EditPage {
 	f := func(name string) string { return strings.TrimSpace(c.Field(name)) }
 	return EditPage{Key: f("key"), Plan: f("plan"), Version: f("version"), Signal: f("signal"), SignalKey: f("signalKey"),
 		Secret: f("secret"), Files: f("files"), Settle: f("settle"), Filter: f("filter"), Input: f("input"), Labels: f("labels"),
-		Profile: f("profile"), Scheme: schemes(c, domain.HookScheme(f("scheme")))}
+		Profile: plan.ProfileField{Value: f("profile")}, Scheme: schemes(c, domain.HookScheme(f("scheme")))}
 }
 
 // newPage shows the form for a new hook. The query of the address can fill in fields.
@@ -58,7 +61,23 @@ func (s *section) showEdit(c *ui.Context, code int, p EditPage, problem string) 
 	for _, pl := range plans.Items {
 		p.Plans = append(p.Plans, pl.Key)
 	}
+	if p.Profile, err = s.profile(c, p); err != nil {
+		return err
+	}
 	return c.Render(code, Edit(p))
+}
+
+// profile returns the field for the profile, with the profiles of the plan.
+func (s *section) profile(c *ui.Context, p EditPage) (plan.ProfileField, error) {
+	return plan.ProfileFieldOf(c, s.App.Plans, p.Post, p.Plan, p.Version, p.Profile.Value)
+}
+
+// profileOf returns only this field, for the plan that the form has now.
+func (s *section) profileOf(c *ui.Context) (templ.Component, error) {
+	p := typed(c)
+	p.Post = c.Echo.Request().URL.Path
+	f, err := s.profile(c, p)
+	return plan.Profile(f), err
 }
 
 func (s *section) create(c *ui.Context) error {
@@ -109,7 +128,7 @@ func fieldsOf(c *ui.Context, p EditPage) (f app.HookFields, err error) {
 	}
 	return app.HookFields{Plan: &p.Plan, Version: &version, Scheme: &scheme, Secret: &p.Secret, Files: &p.Files,
 		Settle: &settle, Filter: &p.Filter, Input: &p.Input, Signal: &p.Signal, SignalKey: &p.SignalKey,
-		Profile: &p.Profile, Labels: &labels}, nil
+		Profile: &p.Profile.Value, Labels: &labels}, nil
 }
 
 // editPage shows the form with the settings of a hook.
@@ -119,7 +138,7 @@ func (s *section) editPage(c *ui.Context) error {
 		return err
 	}
 	p := EditPage{Key: x.Key, Plan: x.PlanKey, Signal: x.Signal, SignalKey: x.SignalKey, Secret: x.Secret, Filter: x.Filter, Input: x.Input,
-		Profile: x.Profile, Scheme: schemes(c, x.Scheme), Labels: part.LabelText(x.Labels)}
+		Profile: plan.ProfileField{Value: x.Profile}, Scheme: schemes(c, x.Scheme), Labels: part.LabelText(x.Labels)}
 	if x.Scheme == domain.HookFiles {
 		p.Files, p.Settle = x.Files, x.Settle.String()
 	}

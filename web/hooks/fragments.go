@@ -4,15 +4,18 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/web/part/plan"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// fragments returns the live regions of the pages.
+// fragments returns the parts of the pages that are requested alone.
 func (s *section) fragments() []ui.Fragment {
 	of := func(page, id string, op app.Operation, build func(c *ui.Context) (templ.Component, error)) ui.Fragment {
 		return ui.Fragment{Page: page, ID: id, Operation: op, Topics: []string{"runs"}, Build: build}
 	}
 	return []ui.Fragment{
+		{Page: "/events/hooks/new", ID: plan.ProfileID, Operation: app.CreateHook, Build: s.profileOf},
+		{Page: "/events/hooks/:hook/edit", ID: plan.ProfileID, Operation: app.UpdateHook, Build: s.profileOf},
 		of("/events/hooks", "hooks", app.ListHooks, func(c *ui.Context) (templ.Component, error) {
 			p, err := s.listPage(c)
 			return hooks(p), err

@@ -1,6 +1,9 @@
 package hooks
 
-import "github.com/kairosd/kairosd/web/kit"
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/plan"
+)
 
 // ListPage is the list of hooks.
 type ListPage struct {
@@ -89,7 +92,8 @@ type EditPage struct {
 	New                                   bool
 	Key, Plan, Version, Signal, SignalKey string
 	Secret, Filter, Input, Labels         string
-	Files, Settle, Profile                string
+	Files, Settle                         string
+	Profile                               plan.ProfileField
 	Scheme                                []kit.Option
 	Plans                                 []string
 	Button                                string

@@ -7,11 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
+
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/form"
+	"github.com/kairosd/kairosd/web/part/plan"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/schedule"
 	"github.com/kairosd/kairosd/web/ui"
@@ -33,7 +36,8 @@ var (
 // typed holds the values of the form as the user typed them.
 func typed(c *ui.Context) EditPage {
 	f := func(name string) string { return strings.TrimSpace(c.Field(name)) }
-	return EditPage{Key: f("key"), Plan: f("plan"), Version: f("version"), Profile: f("profile"), Cron: f("cron"), Zone: f("zone"),
+	return EditPage{Key: f("key"), Plan: f("plan"), Version: f("version"),
+		Profile: plan.ProfileField{Value: f("profile")}, Cron: f("cron"), Zone: f("zone"),
 		Jitter: f("jitter"), Input: c.Field("input"), Labels: f("labels"),
 		Overlap: options(c, domain.Overlaps, overlapNames, domain.Overlap(f("overlap"))),
 		CatchUp: options(c, domain.CatchUps, catchUpNames, domain.CatchUp(f("catchup")))}
@@ -77,7 +81,23 @@ func (s *section) showEdit(c *ui.Context, code int, p EditPage, problem string) 
 	for _, pl := range plans.Items {
 		p.Plans = append(p.Plans, pl.Key)
 	}
+	if p.Profile, err = s.profile(c, p); err != nil {
+		return err
+	}
 	return c.Render(code, Edit(p))
+}
+
+// profile returns the field for the profile, with the profiles of the plan.
+func (s *section) profile(c *ui.Context, p EditPage) (plan.ProfileField, error) {
+	return plan.ProfileFieldOf(c, s.App.Plans, p.Post, p.Plan, p.Version, p.Profile.Value)
+}
+
+// profileOf returns only this field, for the plan that the form has now.
+func (s *section) profileOf(c *ui.Context) (templ.Component, error) {
+	p := typed(c)
+	p.Post = c.Echo.Request().URL.Path
+	f, err := s.profile(c, p)
+	return plan.Profile(f), err
 }
 
 func (s *section) create(c *ui.Context) error {
@@ -131,7 +151,7 @@ func fieldsOf(c *ui.Context, p EditPage) (f app.ScheduleFields, err error) {
 	}
 	overlap, catchUp := domain.Overlap(c.Field("overlap")), domain.CatchUp(c.Field("catchup"))
 	return app.ScheduleFields{Plan: &p.Plan, Version: &version, Cron: &p.Cron, Zone: &p.Zone, Jitter: &jitter, Input: &input,
-		Profile: &p.Profile, Labels: &labels, Overlap: &overlap, CatchUp: &catchUp}, nil
+		Profile: &p.Profile.Value, Labels: &labels, Overlap: &overlap, CatchUp: &catchUp}, nil
 }
 
 // editPage shows the form with the settings of a schedule.
@@ -140,7 +160,8 @@ func (s *section) editPage(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := EditPage{Key: x.Key, Plan: x.PlanKey, Profile: x.Profile, Cron: x.Cron, Zone: x.Zone, Input: string(x.Input),
+	p := EditPage{Key: x.Key, Plan: x.PlanKey,
+		Profile: plan.ProfileField{Value: x.Profile}, Cron: x.Cron, Zone: x.Zone, Input: string(x.Input),
 		Overlap: options(c, domain.Overlaps, overlapNames, x.Overlap), CatchUp: options(c, domain.CatchUps, catchUpNames, x.CatchUp)}
 	if x.Version > 0 {
 		p.Version = strconv.Itoa(x.Version)

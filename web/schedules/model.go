@@ -1,6 +1,9 @@
 package schedules
 
-import "github.com/kairosd/kairosd/web/kit"
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/plan"
+)
 
 // ListPage is the list of schedules.
 type ListPage struct {
@@ -69,7 +72,7 @@ type EditPage struct {
 	Heading, Post, Back, Idem, Rev, Error  string
 	New                                    bool
 	Key, Plan, Version, Cron, Zone, Jitter string
-	Profile                                string
+	Profile                                plan.ProfileField
 	Input, Labels                          string
 	Overlap, CatchUp                       []kit.Option
 	Times                                  []kit.Time // the next ones, if the expression is valid

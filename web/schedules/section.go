@@ -6,6 +6,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/plan"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -19,6 +20,8 @@ func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{
 		Fragments: []ui.Fragment{
+			{Page: "/schedules/new", ID: plan.ProfileID, Operation: app.CreateSchedule, Build: s.profileOf},
+			{Page: "/schedules/:schedule/edit", ID: plan.ProfileID, Operation: app.UpdateSchedule, Build: s.profileOf},
 			{Page: "/schedules", ID: "schedules", Operation: app.ListSchedules, Topics: []string{"runs"},
 				Build: func(c *ui.Context) (templ.Component, error) {
 					p, err := s.listPage(c)

@@ -60,8 +60,12 @@ func TestAProfileIsChosenByForm(t *testing.T) {
 	}
 	webtest.HasTexts(t, b.Get("/runs/"+run.ID), http.StatusOK, "Profile", `profile%3Aprod`)
 	webtest.HasTexts(t, b.Get("/runs?q=profile:prod"), http.StatusOK, run.ID)
-	if p := b.Get("/runs?q=profile:dev"); strings.Contains(p.Body, run.ID) {
-		t.Error("the filter for another profile lists the run")
+	webtest.HasTexts(t, b.Get("/runs?q=-profile:dev,test"), http.StatusOK, run.ID)
+	webtest.HasTexts(t, b.Get("/runs?q=profile:dev,prod"), http.StatusOK, run.ID)
+	for _, q := range []string{"profile:dev", "-profile:prod"} {
+		if p := b.Get("/runs?q=" + q); strings.Contains(p.Body, run.ID) {
+			t.Errorf("%s lists the run", q)
+		}
 	}
 
 	rerun := "/runs/" + run.ID + "/rerun"
@@ -70,6 +74,11 @@ func TestAProfileIsChosenByForm(t *testing.T) {
 		if again := start(rerun, url.Values{"profile": {profile}, "digest": {""}}); again.Profile != want {
 			t.Errorf("the rerun with %q has the profile %q", profile, again.Profile)
 		}
+	}
+	fork := "/runs/" + run.ID + "/fork"
+	webtest.HasTexts(t, b.Get(fork), http.StatusOK, "the same, prod", `value="dev"`)
+	if again := start(fork, url.Values{"profile": {"dev"}, "at": {"0"}, "digest": {""}}); again.Profile != "dev" {
+		t.Errorf("the fork has the profile %q", again.Profile)
 	}
 	form := b.Get("/plans/payout/start").Hidden()
 	form.Set("profile", "prdo")

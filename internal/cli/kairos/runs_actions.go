@@ -141,20 +141,14 @@ a terminal, it requires a confirmation.`,
 
 func (c runCommands) rerunCommand() *cobra.Command {
 	a := &action{req: domain.ActionRequest{Action: domain.ActionRerun}}
-	input, profile := "", ""
+	input := ""
 	cmd := a.command(c, &cobra.Command{
 		Short: "Start a run again with the same input",
 		Long: `Starts a new run with the plan version, the profile, and the input of an earlier run.
 --version -1 uses the newest version, --profile another profile, and --input another input.`,
 		Example: "  kairos rerun 7qx2\n  kairos rerun 7qx2 --version -1\n" +
 			"  kairos rerun --filter 'status:failed plan:invoice since:24h' --rate 60",
-	}, func(cmd *cobra.Command, _ []string) error {
-		if cmd.Flags().Changed("profile") {
-			a.req.Profile = &profile
-		}
-		return c.newRun(cmd, a, input)
-	})
-	cmd.Flags().StringVar(&profile, "profile", "", "another profile of the plan; '' means none")
+	}, func(cmd *cobra.Command, _ []string) error { return c.newRun(cmd, a, input) })
 	addNewRun(cmd, a, &input)
 	return cmd
 }
@@ -166,7 +160,8 @@ func (c runCommands) forkCommand() *cobra.Command {
 	cmd := a.command(c, &cobra.Command{
 		Use: "fork RUN", Short: "Start a new run from a checkpoint", Args: cobra.ExactArgs(1),
 		Long: `Starts a new run that keeps the journal of another run up to --at. The outputs of kept
-steps, the input, and the plan version can be replaced. The original run does not change.`,
+steps, the input, the plan version, and the profile can be replaced. The original run does
+not change.`,
 		Example: "  kairos fork 7qx2 --at 12 --edit 'currency=\"EUR\"'\n" +
 			"  kairos fork 7qx2 --at 12 --version -1 --preview",
 	}, func(cmd *cobra.Command, args []string) error {
@@ -210,6 +205,13 @@ func (c runCommands) newRun(cmd *cobra.Command, a *action, input string) (err er
 			return err
 		}
 	}
+	if cmd.Flags().Changed("profile") {
+		profile, err := cmd.Flags().GetString("profile")
+		if err != nil {
+			return err
+		}
+		a.req.Profile = &profile
+	}
 	if a.req.At < 0 || a.req.Version < -1 {
 		return exit.Usage("--at must not be negative; --version must be a version, 0, or -1")
 	}
@@ -219,6 +221,7 @@ func (c runCommands) newRun(cmd *cobra.Command, a *action, input string) (err er
 func addNewRun(cmd *cobra.Command, a *action, input *string) {
 	cmd.Flags().StringVar(input, "input", "", "new input as JSON, or @FILE")
 	cmd.Flags().IntVar(&a.req.Version, "version", 0, "plan version; 0: the same, -1: the newest")
+	cmd.Flags().String("profile", "", "another profile of the plan; '' means none")
 }
 
 // overrides returns the results that a fork uses instead of running steps.

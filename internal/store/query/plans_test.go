@@ -257,6 +257,7 @@ func runFilters() map[string]domain.RunFilter {
 		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"},
 		"plan, statuses": {PlanKey: "p", Statuses: two}, "schedule": {RunCause: domain.RunCause{Schedule: "s"}},
 		"profile":   {RunCause: domain.RunCause{Profile: "prod"}},
+		"profiles":  {RunCause: domain.RunCause{Profiles: []string{"a", "b"}}, Exclude: domain.RunExclusion{Profiles: []string{"c"}}},
 		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []domain.WaitReason{domain.WaitApproval}},
 		"reasons": {
 			WaitReasons: []domain.WaitReason{domain.WaitInDoubt, domain.WaitPaused, domain.WaitBudget},

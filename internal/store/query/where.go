@@ -174,6 +174,8 @@ func alsoMore(q *runQuery, f domain.RunFilter) {
 		{len(f.Actors) > 0, "runs.actor IN (" + core.Marks(len(f.Actors)) + ")", values(f.Actors)},
 		{len(f.Origins) > 0, "runs.origin IN (" + core.Marks(len(f.Origins)) + ")", values(f.Origins)},
 		{len(f.Exclude.Origins) > 0, "runs.origin NOT IN (" + core.Marks(len(f.Exclude.Origins)) + ")", values(f.Exclude.Origins)},
+		{len(f.Profiles) > 0, "runs.profile IN (" + core.Marks(len(f.Profiles)) + ")", values(f.Profiles)},
+		{len(f.Exclude.Profiles) > 0, "runs.profile NOT IN (" + core.Marks(len(f.Exclude.Profiles)) + ")", values(f.Exclude.Profiles)},
 		{len(f.Exclude.WaitReasons) > 0, "runs.wait_reason NOT IN (" + core.Marks(len(f.Exclude.WaitReasons)) + ")",
 			values(f.Exclude.WaitReasons)},
 		{f.MinSteps > 0, "runs.steps > ?", []any{f.MinSteps}},

@@ -138,7 +138,7 @@ func (r *request) actionRequest(v actionText) (domain.ActionRequest, error) {
 				return req, domain.Errorf(domain.CodeInvalid, "version %q is not a number", s)
 			}
 		}
-		if s := value("profile"); v.action == domain.ActionRerun && s != "" && s != sameProfile {
+		if s := value("profile"); s != "" && s != sameProfile {
 			s = strings.TrimPrefix(s, noProfile)
 			req.Profile = &s
 		}

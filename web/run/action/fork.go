@@ -181,11 +181,8 @@ func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest
 	if latest.Latest != run.Version {
 		p.Versions = append(p.Versions, kit.Option{Value: "-1", Text: r.T("the newest, v%d", latest.Latest), Selected: req.Version == -1})
 	}
-	if v.action == domain.ActionRerun {
-		return profiles(r, p, req, pre, run)
-	}
-	if req.At == 0 {
-		return nil
+	if err := profiles(r, p, req, pre, run); err != nil || req.At == 0 {
+		return err
 	}
 	// Small kept outputs up to the fork point can be edited here.
 	d, err := r.Engine.Detail(r.Context, run.ID)
@@ -220,13 +217,13 @@ func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest
 	return nil
 }
 
-// Values of the field for the profile of a rerun, besides the names of profiles.
+// Values of the field for the profile of a new run, besides the names of profiles.
 const (
 	sameProfile = "="
 	noProfile   = "-"
 )
 
-// profiles adds the profiles of the version that a rerun follows, if it declares any.
+// profiles adds the profiles of the version that the new run follows, if it declares any.
 func profiles(r *request, p *PreviewPage, req domain.ActionRequest, pre domain.Preview, run domain.Run) error {
 	program, err := r.Engine.Program(r.Context, domain.AsWritten(cmp.Or(pre.Hash, run.Hash)))
 	if err != nil || len(program.Start.Profiles) == 0 {
