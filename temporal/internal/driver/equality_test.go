@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/engine/enginetest/randomplan"
 	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/temporal/internal/drivertest"
@@ -48,21 +50,27 @@ type outcome struct {
 	Decisions []string
 }
 
+// childIn finds the short ID of a child run in a message.
+var childIn = regexp.MustCompile(`\brun [0-9a-z]{4} of\b`)
+
+// masked returns a text without the IDs of child runs.
+func masked(text string) string { return childIn.ReplaceAllString(text, "run CHILD of") }
+
 func outcomeOf(r domain.Run, rows []domain.Entry) outcome {
 	result := domain.ResultOf(domain.RunDetail{Run: r, Journal: rows})
-	o := outcome{Status: r.Status, Output: string(r.Output), Usage: r.Usage, Steps: r.Steps, Path: result.Path,
+	o := outcome{Status: r.Status, Output: masked(string(r.Output)), Usage: r.Usage, Steps: r.Steps, Path: result.Path,
 		Outputs: map[string]string{}}
 	if r.Error != nil {
-		o.Error = r.Error.Node + " " + r.Error.Code + ": " + r.Error.Message
+		o.Error = r.Error.Node + " " + r.Error.Code + ": " + masked(r.Error.Message)
 	}
 	for k, v := range result.Outputs {
-		o.Outputs[k] = string(v)
+		o.Outputs[k] = masked(string(v))
 	}
 	for _, e := range rows {
 		if e.Final {
-			s := settled{e.Node, e.Visit, e.Item, e.Status, e.Effect, string(e.Output), ""}
+			s := settled{e.Node, e.Visit, e.Item, e.Status, e.Effect, masked(string(e.Output)), ""}
 			if e.Failure != nil {
-				s.Failure = e.Failure.Code + ": " + e.Failure.Message
+				s.Failure = e.Failure.Code + ": " + masked(e.Failure.Message)
 			}
 			o.Rows = append(o.Rows, s)
 			o.Decisions = append(o.Decisions, decisions(e)...)
@@ -100,11 +108,11 @@ func decisions(e domain.Entry) (list []string) {
 		var parts []json.RawMessage
 		if json.Unmarshal(d[name], &parts) == nil {
 			for _, p := range parts {
-				list = append(list, fmt.Sprintf("%s: %s", name, p))
+				list = append(list, masked(fmt.Sprintf("%s: %s", name, p)))
 			}
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s#%d %s: %s", e.Node, e.Visit, name, d[name]))
+		list = append(list, masked(fmt.Sprintf("%s#%d %s: %s", e.Node, e.Visit, name, d[name])))
 	}
 	return list
 }
@@ -113,61 +121,128 @@ func decisions(e domain.Entry) (list []string) {
 // is compared with the executor in memory in package engine.
 func TestRandomPlansRunAsOnTheSQLiteEngine(t *testing.T) {
 	t.Parallel()
-	s := storetest.Open(t)
-	e := enginetest.OpenOn(t, s, randomplan.Registry(), engine.Options{})
-	rapid.Check(t, func(rt *rapid.T) {
-		src := randomplan.Plans(rt)
-		doc, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatJSON))
-		if doc == nil || problems.Err() != nil {
-			rt.Skip("not a plan")
-		}
-		_, v, _, _, err := e.SavePlan(context.Background(), enginetest.Operator, []byte(src), planner.FormatJSON, "upload", "")
-		if err != nil {
-			rt.Skip("not a plan for this installation")
-		}
-		v, err = s.VersionByHash(context.Background(), v.Hash)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		run := e.Begin(v, propertyInput)
-		r := e.Settle(run.ID)
-		for r.WaitReason == domain.WaitApproval {
-			answer(rt, e, run.ID)
-			r = e.Settle(run.ID)
-		}
-		rows, err := s.Journal(context.Background(), run.ID, 0)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		want := outcomeOf(r, rows)
+	b := openBoth(t)
+	rapid.Check(t, func(rt *rapid.T) { b.compare(rt, randomplan.Plans(rt), "") })
+}
 
-		w := drivertest.New(rt, randomplan.Registry())
-		w.Keep(v)
-		answerAll(w)
-		workflow := w.RunVersion(v, propertyInput)
-		got := outcomeOf(workflow, w.Reports.Journal(workflow.ID))
-		if want.Status == domain.RunCompleted || got.Status != want.Status { // which other steps ran depends on the time of a failure
-			if diff := cmp.Diff(want, got); diff != "" {
-				rt.Fatalf("%s\nSQLite (-) and Temporal (+) differ:\n%s\n%s\n%s", src, diff, e.Journal(run.ID), w.Reports.Text(workflow.ID))
-			}
-		}
-		// The record of kairosd leads to the state of the workflow.
-		p, err := e.Reader.Compile(context.Background(), domain.AsWritten(v.Hash))
-		if err != nil {
-			rt.Fatal(err)
-		}
-		input, err := runstate.Decode(workflow.Input)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		state, err := runstate.Fold(p.Program, runstate.Facts{Run: workflow.ID, Input: input}, w.Reports.Journal(workflow.ID))
-		if err != nil {
-			rt.Fatalf("fold of the reported rows: %v\n%s", err, w.Reports.Text(workflow.ID))
-		}
-		if end := state.Walk.Outcome(); !end.Done || string(end.Status) != string(workflow.Status) {
-			rt.Fatalf("the reported rows lead to %s, the run is %s", end.Status, workflow.Status)
-		}
+// Plans with timers, blocks, child runs, races, and profiles run as on the SQLite engine, and so do their child runs.
+func TestRandomCompositePlansRunAsOnTheSQLiteEngine(t *testing.T) {
+	t.Parallel()
+	b := openBoth(t)
+	for _, key := range slices.Sorted(maps.Keys(randomplan.Parts)) {
+		b.parts = append(b.parts, b.e.Save(randomplan.Parts[key]))
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		src, profile := randomplan.Composite(rt)
+		b.compare(rt, src, profile)
 	})
+}
+
+// both runs plans on the SQLite engine and on Temporal.
+type both struct {
+	s     *store.Store
+	e     *enginetest.Engine
+	parts []domain.Version // that plans run
+}
+
+func openBoth(t *testing.T) *both {
+	s := storetest.Open(t)
+	return &both{s: s, e: enginetest.OpenOn(t, s, randomplan.Registry(), engine.Options{})}
+}
+
+// outcomes returns the outcome of a run, with those of its child runs by the step and item that started them.
+func (b *both) outcomes(rt *rapid.T, r domain.Run, rows []domain.Entry, children []domain.Run,
+	journal func(run string) []domain.Entry) map[string]outcome {
+	all := map[string]outcome{"": outcomeOf(r, rows)}
+	for _, c := range children {
+		key := fmt.Sprintf("%s#%d[%d]", c.Parent.Node, c.Parent.Visit, c.Parent.Item)
+		if _, twice := all[key]; twice {
+			rt.Fatalf("%s has two child runs", key)
+		}
+		all[key] = outcomeOf(c, journal(c.ID))
+	}
+	return all
+}
+
+// compare runs a plan on both.
+func (b *both) compare(rt *rapid.T, src, profile string) {
+	ctx := context.Background()
+	doc, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatJSON))
+	if doc == nil || problems.Err() != nil {
+		rt.Skip("not a plan")
+	}
+	_, v, _, _, err := b.e.SavePlan(ctx, enginetest.Operator, []byte(src), planner.FormatJSON, "upload", "")
+	if err != nil {
+		rt.Skip("not a plan for this installation")
+	}
+	if v, err = b.s.VersionByHash(ctx, v.Hash); err != nil {
+		rt.Fatal(err)
+	}
+	run, err := b.e.Start(ctx, enginetest.Operator, domain.StartRequest{Hash: v.Hash, Profile: profile, Input: domain.RawJSON(propertyInput)})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	r := b.e.Settle(run.ID)
+	for r.WaitReason == domain.WaitApproval {
+		answer(rt, b.e, run.ID)
+		r = b.e.Settle(run.ID)
+	}
+	read := func(id string) []domain.Entry {
+		rows, err := b.s.Journal(ctx, id, 0)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		return rows
+	}
+	list, err := b.e.Store.Runs(ctx, domain.RunFilter{Parent: run.ID, Page: domain.Page{Limit: 200}})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	var children []domain.Run
+	for _, c := range list.Items { // without values
+		whole, err := b.s.Run(ctx, c.ID)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		children = append(children, whole)
+	}
+	want := b.outcomes(rt, r, read(run.ID), children, read)
+
+	w := drivertest.New(rt, randomplan.Registry())
+	w.Profile = profile
+	for _, p := range append(b.parts, v) {
+		w.Keep(p)
+	}
+	answerAll(w)
+	workflow := w.RunVersion(v, propertyInput)
+	var own []domain.Run
+	for _, c := range w.Reports.Runs() {
+		if c.Parent != nil && c.Parent.Run == workflow.ID {
+			own = append(own, c)
+		}
+	}
+	got := b.outcomes(rt, workflow, w.Reports.Journal(workflow.ID), own, w.Reports.Journal)
+	if want[""].Status == domain.RunCompleted || got[""].Status != want[""].Status { // which other steps ran depends on the time of a failure
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("%s\nSQLite (-) and Temporal (+) differ:\n%s\n%s\n%s", src, diff, b.e.Journal(run.ID), w.Reports.Text(workflow.ID))
+		}
+	}
+	// The record of kairosd leads to the state of the workflow.
+	p, err := b.e.Reader.Compile(ctx, domain.ProgramRef{Hash: v.Hash, Profile: profile})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	input, err := runstate.Decode(workflow.Input)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	state, err := runstate.Fold(p.Program, runstate.Facts{Run: workflow.ID, Input: input}, w.Reports.Journal(workflow.ID))
+	if err != nil {
+		rt.Fatalf("fold of the reported rows: %v\n%s", err, w.Reports.Text(workflow.ID))
+	}
+	if end := state.Walk.Outcome(); !end.Done || string(end.Status) != string(workflow.Status) {
+		rt.Fatalf("the reported rows lead to %s, the run is %s", end.Status, workflow.Status)
+	}
 }
 
 func answer(rt *rapid.T, e *enginetest.Engine, run string) {

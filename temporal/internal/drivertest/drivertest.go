@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -48,6 +49,7 @@ type World struct {
 	Secrets engine.Secrets
 	Limits  domain.Limits
 	Dry     bool
+	Profile string
 	// Signer verifies requests to the run, if it is not empty.
 	Signer ed25519.PublicKey
 
@@ -75,6 +77,7 @@ func (w *World) renew() {
 	before := w.Env
 	w.Env = suite.NewTestWorkflowEnvironment()
 	w.Env.SetTestTimeout(time.Minute)
+	w.Env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is slow
 	w.Env.SetDataConverter(wire.Converter())
 	if before != nil {
 		w.Env.SetStartTime(before.Now())
@@ -122,7 +125,7 @@ func (w *World) Run(src, input string) domain.Run {
 func (w *World) RunVersion(v domain.Version, input string) domain.Run {
 	w.tb.Helper()
 	flows := &driver.Workflows{}
-	in, err := launch.Input(context.Background(), w, &flows.Programs, launch.Request{Hash: v.Hash, Input: domain.RawJSON(input),
+	in, err := launch.Input(context.Background(), w, &flows.Programs, launch.Request{Hash: v.Hash, Profile: w.Profile, Input: domain.RawJSON(input),
 		Actor: Operator.Name, Origin: "test", Now: w.Env.Now(), Limits: w.Limits, Dry: w.Dry, Report: true, Key: []byte("key"),
 		Options: runstate.Options{QuarantineAfter: 3}})
 	if err != nil {
