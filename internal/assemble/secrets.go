@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"os"
@@ -92,8 +93,10 @@ func confidential(cfg config.Config) map[string]string {
 			out["login.oidc.client_secret"] = secret
 		}
 	}
-	if key, err := cfg.Engine.Temporal.PayloadKey(); err == nil {
-		out["engine.temporal.payload_key"] = string(key)
+	if keys, err := cfg.Engine.Temporal.PayloadKeys(); err == nil {
+		for i, key := range keys {
+			out[fmt.Sprintf("engine.temporal.payload_key.%d", i)] = string(key)
+		}
 	}
 	channels, err := cfg.Notifications.Build()
 	if err != nil {

@@ -60,6 +60,7 @@ func TestMistakesNameTheirKey(t *testing.T) {
 		"engine: {temporal: {api_key_env: K}}\n":                      "engine.temporal: an API key needs tls",
 		"engine: {temporal: {lost_after: -1s}}\n":                     "engine.temporal: lost_after is negative",
 		"engine: {temporal: {plaintext: true, payload_key_env: K}}\n": "engine.temporal: use one of payload_key_env",
+		"engine: {temporal: {decrypt_key_files: [f]}}\n":              "engine.temporal: decrypt_key_files needs",
 		"server: {tls_cert: a.pem}\n":                                 "go together",
 		"hooks: {url: events.example.com}\n":                          "hooks: url: write an address",
 		"hooks: {url: \"ftp://e.example\"}\n":                         "hooks: url: write an address",

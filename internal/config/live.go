@@ -35,7 +35,11 @@ func (c Config) Live(started Config) (live Config, later []string) {
 	)
 	keep(c.Hooks.Listen != started.Hooks.Listen, func() { live.Hooks.Listen = started.Hooks.Listen }, "hooks.listen")
 	keep(c.Engine.Backend != started.Engine.Backend, func() { live.Engine.Backend = started.Engine.Backend }, "engine.backend")
-	keep(c.Engine.Temporal != started.Engine.Temporal, func() { live.Engine.Temporal = started.Engine.Temporal }, "engine.temporal")
+	keep(
+		!reflect.DeepEqual(c.Engine.Temporal, started.Engine.Temporal),
+		func() { live.Engine.Temporal = started.Engine.Temporal },
+		"engine.temporal",
+	)
 	keep(!reflect.DeepEqual(c.Telemetry, started.Telemetry), func() { live.Telemetry = started.Telemetry }, "telemetry")
 	if len(later) > 0 {
 		waits := func(n Named) bool {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,10 +25,11 @@ type Temporal struct {
 	// LostAfter is the time after which a worker that does not respond counts as lost.
 	LostAfter time.Duration `yaml:"lost_after"`
 	// PayloadKeyEnv is the environment variable, and PayloadKeyFile the file, with the secret that encrypts the values in
-	// histories. Plaintext leaves them unencrypted.
-	PayloadKeyEnv  string `yaml:"payload_key_env"`
-	PayloadKeyFile string `yaml:"payload_key_file"`
-	Plaintext      bool   `yaml:"plaintext"`
+	// histories. DecryptKeyFiles have further secrets, which only decrypt. Plaintext leaves values unencrypted.
+	PayloadKeyEnv   string   `yaml:"payload_key_env"`
+	PayloadKeyFile  string   `yaml:"payload_key_file"`
+	DecryptKeyFiles []string `yaml:"decrypt_key_files"`
+	Plaintext       bool     `yaml:"plaintext"`
 	// TLS encrypts the connection. APIKeyEnv is the environment variable, and APIKeyFile the file, with the key that
 	// identifies this program to the server.
 	TLS        TemporalTLS `yaml:"tls"`
@@ -99,22 +101,34 @@ func secretIn(env, file, setting string) (string, error) {
 // minPayloadKey is the minimum length of the secret that encrypts values.
 const minPayloadKey = 16
 
-// PayloadKey reads the secret that encrypts the values in histories. It is empty if they are not encrypted.
-func (t Temporal) PayloadKey() ([]byte, error) {
-	key, err := secretIn(t.PayloadKeyEnv, t.PayloadKeyFile, "payload_key_file")
+// PayloadKeys reads the secrets of the values in histories. The first one encrypts, and all decrypt. There are none if values are
+// not encrypted.
+func (t Temporal) PayloadKeys() (keys [][]byte, err error) {
 	switch {
-	case err != nil:
-		return nil, err
 	case t.PayloadKeyEnv+t.PayloadKeyFile == "" && t.Plaintext:
 		return nil, nil
 	case t.PayloadKeyEnv+t.PayloadKeyFile == "":
 		return nil, domain.Errorf(domain.CodeInvalid, "the values of runs on Temporal have no key").
 			Suggest("set engine.temporal.payload_key_file, or for trials engine.temporal.plaintext or --plaintext")
-	case len(key) < minPayloadKey:
-		return nil, domain.Errorf(domain.CodeInvalid, "the payload key of engine.temporal has fewer than %d characters", minPayloadKey).
-			Suggest("write a random key to the file, such as with: openssl rand -hex 32")
 	}
-	return []byte(key), nil
+	add := func(env, file, setting string) error {
+		key, err := secretIn(env, file, setting)
+		if err == nil && len(key) < minPayloadKey {
+			err = domain.Errorf(domain.CodeInvalid, "a payload key of engine.temporal has fewer than %d characters", minPayloadKey).
+				Suggest("write a random key to the file, such as with: openssl rand -hex 32")
+		}
+		keys = append(keys, []byte(key))
+		return err
+	}
+	if err := add(t.PayloadKeyEnv, t.PayloadKeyFile, "payload_key_file"); err != nil {
+		return nil, err
+	}
+	for _, file := range t.DecryptKeyFiles {
+		if err := add("", file, "decrypt_key_files"); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
 }
 
 // check returns what is wrong.
@@ -124,6 +138,12 @@ func (t Temporal) check() error {
 	}
 	if t.PayloadKeyEnv != "" && t.PayloadKeyFile != "" || t.Plaintext && t.PayloadKeyEnv+t.PayloadKeyFile != "" {
 		return errors.New("use one of payload_key_env, payload_key_file, and plaintext")
+	}
+	if len(t.DecryptKeyFiles) > 0 && t.PayloadKeyEnv+t.PayloadKeyFile == "" {
+		return errors.New("decrypt_key_files needs payload_key_file or payload_key_env")
+	}
+	if slices.Contains(t.DecryptKeyFiles, "") {
+		return errors.New("decrypt_key_files contains an empty name")
 	}
 	tlsSettings := t.TLS
 	tlsSettings.Enabled = false

@@ -30,6 +30,7 @@ func (s *server) guarded(cfg config.Config) []string {
 	if o := cfg.Login.OIDC; o != nil {
 		own = append(own, o.ClientSecretFile)
 	}
+	own = append(own, cfg.Engine.Temporal.DecryptKeyFiles...)
 	own = append(own, cfg.Notifications.Files()...)
 	for _, secret := range cfg.Secrets {
 		own = append(own, secret.File)

@@ -25,12 +25,13 @@ type kairosd struct {
 	s       *server
 	dir     datadir.Dir
 	process *exec.Cmd
+	keys    []string // the payload keys
 }
 
 // kairosd starts the control plane on an empty data directory.
 func (s *server) kairosd() *kairosd {
 	s.t.Helper()
-	k := &kairosd{s: s, dir: datadir.Dir(filepath.Join(s.dir, "data"))}
+	k := &kairosd{s: s, dir: datadir.Dir(filepath.Join(s.dir, "data")), keys: []string{secret}}
 	k.Client = client.Unix(k.dir.Socket())
 	k.up()
 	return k
@@ -39,7 +40,7 @@ func (s *server) kairosd() *kairosd {
 func (k *kairosd) up() {
 	k.s.t.Helper()
 	k.process, _ = start(k.s.t, filepath.Join(k.s.bin, "kairos-temporal"), "serve", "--address", k.s.address, "--data", string(k.dir),
-		"--config", k.s.config(), "--listen", "127.0.0.1:0")
+		"--config", k.s.configWith(k.keys...), "--listen", "127.0.0.1:0")
 }
 
 // kill ends the control plane at once.

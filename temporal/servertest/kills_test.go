@@ -212,7 +212,7 @@ func (o *orders) check() (n int) {
 // dial connects to the server with the key of the configuration.
 func (s *server) dial() client.Client {
 	s.t.Helper()
-	c, err := connect.Dial(s.t.Context(), connect.Server{Address: s.address, Namespace: "default", Secret: []byte(secret)},
+	c, err := connect.Dial(s.t.Context(), connect.Server{Address: s.address, Namespace: "default", Secrets: [][]byte{[]byte(secret)}},
 		slog.New(slog.DiscardHandler))
 	if err != nil {
 		s.t.Fatal(err)

@@ -182,10 +182,16 @@ func openBank(t *testing.T) *bank {
 // secret is the payload key.
 const secret = "a secret of thirty-two characters"
 
-func (s *server) config() string {
-	key := s.file("key", secret)
-	return s.file("kairos.yaml", "engine: {backend: temporal, temporal: {lost_after: 3s, payload_key_file: "+key+"}}\ntools:\n  http:\n"+
-		"    allow_private: [127.0.0.0/8]\n")
+func (s *server) config() string { return s.configWith(secret) }
+
+// configWith writes a configuration whose first payload key encrypts, and all of whose keys decrypt.
+func (s *server) configWith(keys ...string) string {
+	var files []string
+	for _, key := range keys {
+		files = append(files, s.file(strings.ReplaceAll(key, " ", "-"), key))
+	}
+	return s.file("kairos.yaml", "engine: {backend: temporal, temporal: {lost_after: 3s, payload_key_file: "+files[0]+
+		", decrypt_key_files: ["+strings.Join(files[1:], ", ")+"]}}\ntools: {http: {allow_private: [127.0.0.0/8]}}\n")
 }
 
 func (s *server) payment(b *bank) string {

@@ -65,7 +65,7 @@ func (p *program) remote(cfg config.Config, log *slog.Logger) (daemon.Remote, er
 func (p *program) settings(cfg config.Config) (connect.Server, string, error) {
 	t := cfg.Engine.Temporal
 	t.Plaintext = t.Plaintext || p.plaintext
-	key, err := t.PayloadKey()
+	keys, err := t.PayloadKeys()
 	if err != nil {
 		return connect.Server{}, "", err
 	}
@@ -77,7 +77,7 @@ func (p *program) settings(cfg config.Config) (connect.Server, string, error) {
 	return connect.Server{
 		Address:   cmp.Or(p.conn.Address, t.Address, os.Getenv("TEMPORAL_ADDRESS"), "127.0.0.1:7233"),
 		Namespace: cmp.Or(p.conn.Namespace, t.Namespace, os.Getenv("TEMPORAL_NAMESPACE"), "default"),
-		Secret:    key,
+		Secrets:   keys,
 		TLS:       encrypted,
 		APIKey:    apiKey,
 	}, cmp.Or(p.queue, t.Queue, DefaultQueue), err

@@ -17,21 +17,28 @@ import (
 // encrypted is the encoding of encrypted payloads.
 const encrypted = "binary/kairosd-aes-256-gcm"
 
-// codec encrypts the payloads in histories with AES-256-GCM.
-type codec struct{ aead cipher.AEAD }
+// codec encrypts the payloads in histories with AES-256-GCM. The first key encrypts, and all decrypt.
+type codec struct{ keys []cipher.AEAD }
 
-// newCodec returns a codec whose key is derived from a secret.
-func newCodec(secret []byte) (*codec, error) {
-	key, err := hkdf.Key(sha256.New, secret, nil, "kairosd payloads on Temporal", 32)
-	if err != nil {
-		return nil, err
+// newCodec returns a codec whose keys are derived from secrets.
+func newCodec(secrets [][]byte) (*codec, error) {
+	c := &codec{}
+	for _, secret := range secrets {
+		key, err := hkdf.Key(sha256.New, secret, nil, "kairosd payloads on Temporal", 32)
+		if err != nil {
+			return nil, err
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, err
+		}
+		c.keys = append(c.keys, aead)
 	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	return &codec{aead}, err
+	return c, nil
 }
 
 // Encode encrypts payloads with their metadata.
@@ -43,7 +50,7 @@ func (c *codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 			return nil, err
 		}
 		out[i] = &commonpb.Payload{Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encrypted)},
-			Data: c.aead.Seal(nil, nil, raw, []byte(encrypted))}
+			Data: c.keys[0].Seal(nil, nil, raw, []byte(encrypted))}
 	}
 	return out, nil
 }
@@ -58,9 +65,15 @@ func (c *codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 		if !bytes.Equal(p.GetMetadata()[converter.MetadataEncoding], []byte(encrypted)) {
 			return nil, errPlain
 		}
-		raw, err := c.aead.Open(nil, nil, p.GetData(), []byte(encrypted))
+		var raw []byte
+		var err error
+		for _, key := range c.keys {
+			if raw, err = key.Open(nil, nil, p.GetData(), []byte(encrypted)); err == nil {
+				break
+			}
+		}
 		if err != nil {
-			return nil, fmt.Errorf("decrypt a value from Temporal; all programs of a queue need the same payload key: %w", err)
+			return nil, fmt.Errorf("decrypt a value from Temporal; all programs of a queue need the same payload keys: %w", err)
 		}
 		out[i] = &commonpb.Payload{}
 		if err := proto.Unmarshal(raw, out[i]); err != nil {

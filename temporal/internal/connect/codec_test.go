@@ -13,7 +13,7 @@ import (
 // and a payload without encryption are refused.
 func TestPayloadsAreEncrypted(t *testing.T) {
 	t.Parallel()
-	c, err := Server{Secret: []byte("correct horse battery staple")}.Converter()
+	c, err := Server{Secrets: [][]byte{[]byte("correct horse battery staple")}}.Converter()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestPayloadsAreEncrypted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := Server{Secret: []byte("another horse battery staple")}.Converter()
+	other, err := Server{Secrets: [][]byte{[]byte("another horse battery staple")}}.Converter()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +39,16 @@ func TestPayloadsAreEncrypted(t *testing.T) {
 	}
 	if err := other.FromPayload(p, &got); err == nil {
 		t.Error("another key decrypts it")
+	}
+	both, err := Server{Secrets: [][]byte{[]byte("another horse battery staple"), []byte("correct horse battery staple")}}.Converter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := both.FromPayload(p, &got); err != nil {
+		t.Errorf("the second key does not decrypt: %v", err)
+	}
+	if p, err := both.ToPayload(value); err != nil || other.FromPayload(p, &got) != nil || c.FromPayload(p, &got) == nil {
+		t.Errorf("the first key does not encrypt: %v", err)
 	}
 	open, err := plain.ToPayload(value)
 	if err != nil {

@@ -19,8 +19,9 @@ import (
 // Server names a Temporal server.
 type Server struct {
 	Address, Namespace string
-	// Secret is the secret from which the key of payloads is derived. If it is empty, payloads are not encrypted.
-	Secret []byte
+	// Secrets are the secrets from which the keys of payloads are derived. The first one encrypts, and all decrypt. If there are
+	// none, payloads are not encrypted.
+	Secrets [][]byte
 	// TLS encrypts the connection. Nil means that it is not encrypted. APIKey identifies this program, and may be empty.
 	TLS    *tls.Config
 	APIKey string
@@ -28,10 +29,10 @@ type Server struct {
 
 // Converter converts the values in histories.
 func (s Server) Converter() (converter.DataConverter, error) {
-	if len(s.Secret) == 0 {
+	if len(s.Secrets) == 0 {
 		return wire.Converter(), nil
 	}
-	c, err := newCodec(s.Secret)
+	c, err := newCodec(s.Secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (s Server) options(l *slog.Logger) (client.Options, error) {
 	c, err := s.Converter()
 	// Messages of errors may contain data of runs, too.
 	failures := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: c,
-		EncodeCommonAttributes: len(s.Secret) > 0})
+		EncodeCommonAttributes: len(s.Secrets) > 0})
 	o := client.Options{HostPort: s.Address, Namespace: s.Namespace, DataConverter: c, FailureConverter: failures,
 		Logger: log.NewStructuredLogger(l), ConnectionOptions: client.ConnectionOptions{TLS: s.TLS}}
 	if s.APIKey != "" {

@@ -178,7 +178,8 @@ func (b *both) compare(rt *rapid.T, src, profile string) {
 	if v, err = b.s.VersionByHash(ctx, v.Hash); err != nil {
 		rt.Fatal(err)
 	}
-	run, err := b.e.Start(ctx, enginetest.Operator, domain.StartRequest{Hash: v.Hash, Profile: profile, Input: domain.RawJSON(propertyInput)})
+	run, err := b.e.Start(ctx, enginetest.Operator,
+		domain.StartRequest{Hash: v.Hash, Profile: profile, Input: domain.RawJSON(propertyInput)})
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -222,7 +223,8 @@ func (b *both) compare(rt *rapid.T, src, profile string) {
 		}
 	}
 	got := b.outcomes(rt, workflow, w.Reports.Journal(workflow.ID), own, w.Reports.Journal)
-	if want[""].Status == domain.RunCompleted || got[""].Status != want[""].Status { // which other steps ran depends on the time of a failure
+	// Which other steps ran depends on the time of a failure.
+	if want[""].Status == domain.RunCompleted || got[""].Status != want[""].Status {
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatalf("%s\nSQLite (-) and Temporal (+) differ:\n%s\n%s\n%s", src, diff, b.e.Journal(run.ID), w.Reports.Text(workflow.ID))
 		}

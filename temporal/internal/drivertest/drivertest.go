@@ -125,9 +125,9 @@ func (w *World) Run(src, input string) domain.Run {
 func (w *World) RunVersion(v domain.Version, input string) domain.Run {
 	w.tb.Helper()
 	flows := &driver.Workflows{}
-	in, err := launch.Input(context.Background(), w, &flows.Programs, launch.Request{Hash: v.Hash, Profile: w.Profile, Input: domain.RawJSON(input),
-		Actor: Operator.Name, Origin: "test", Now: w.Env.Now(), Limits: w.Limits, Dry: w.Dry, Report: true, Key: []byte("key"),
-		Options: runstate.Options{QuarantineAfter: 3}})
+	in, err := launch.Input(context.Background(), w, &flows.Programs, launch.Request{Hash: v.Hash, Profile: w.Profile,
+		Input: domain.RawJSON(input), Actor: Operator.Name, Origin: "test", Now: w.Env.Now(), Limits: w.Limits, Dry: w.Dry, Report: true,
+		Key: []byte("key"), Options: runstate.Options{QuarantineAfter: 3}})
 	if err != nil {
 		w.tb.Fatalf("input: %v", err)
 	}
