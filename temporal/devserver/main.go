@@ -29,8 +29,12 @@ func main() {
 	listen := flag.String("listen", "127.0.0.1:7233", "address of the server; port 0 chooses one")
 	db := flag.String("db", "", "SQLite file (required)")
 	namespace := flag.String("namespace", "default", "namespace to create")
+	var files certificates
+	flag.StringVar(&files.cert, "tls-cert", "", "certificate for localhost; with it, the server requires TLS and certificates of clients")
+	flag.StringVar(&files.key, "tls-key", "", "private key of the certificate")
+	flag.StringVar(&files.ca, "tls-ca", "", "certificates of authorities that sign the certificates of the server and its clients")
 	flag.Parse()
-	if err := serve(*listen, *db, *namespace); err != nil {
+	if err := serve(*listen, *db, *namespace, files); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -74,9 +78,32 @@ func freePort(host string) (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-func serve(listen, db, namespace string) error {
+// certificates are the files for TLS, or empty.
+type certificates struct{ cert, key, ca string }
+
+// config requires TLS and certificates of clients. The parts of the server connect to the frontend as clients do.
+func (c certificates) config() (config.RootTLS, error) {
+	switch {
+	case c == certificates{}:
+		return config.RootTLS{}, nil
+	case c.cert == "" || c.key == "" || c.ca == "":
+		return config.RootTLS{}, fmt.Errorf("use -tls-cert, -tls-key, and -tls-ca together")
+	}
+	own := config.ClientTLS{ServerName: "localhost", RootCAFiles: []string{c.ca}}
+	return config.RootTLS{
+		Frontend: config.GroupTLS{Client: own,
+			Server: config.ServerTLS{CertFile: c.cert, KeyFile: c.key, ClientCAFiles: []string{c.ca}, RequireClientAuth: true}},
+		SystemWorker: config.WorkerTLS{CertFile: c.cert, KeyFile: c.key, Client: own},
+	}, nil
+}
+
+func serve(listen, db, namespace string, files certificates) error {
 	if db == "" {
 		return fmt.Errorf("-db is required")
+	}
+	encrypted, err := files.config()
+	if err != nil {
+		return err
 	}
 	all, port, err := hosts(listen)
 	if err != nil {
@@ -98,7 +125,7 @@ func serve(listen, db, namespace string) error {
 		services[string(name)] = config.Service{RPC: config.RPC{GRPCPort: own, BindOnLocalHost: true}}
 	}
 	c := &config.Config{
-		Global: config.Global{Metrics: &metrics.Config{}},
+		Global: config.Global{Metrics: &metrics.Config{}, TLS: encrypted},
 		Persistence: config.Persistence{DefaultStore: "sqlite", VisibilityStore: "sqlite", NumHistoryShards: 1,
 			DataStores: map[string]config.DataStore{"sqlite": {SQL: store}}},
 		ClusterMetadata: &cluster.Config{FailoverVersionIncrement: 10, MasterClusterName: "active", CurrentClusterName: "active",

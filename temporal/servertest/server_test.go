@@ -31,6 +31,8 @@ type server struct {
 	db      string
 	address string
 	process *exec.Cmd
+	flags   []string // of the program
+	tls     string   // settings of its clients
 }
 
 // start starts a program that prints a line when it is ready, and returns the line. Its standard error goes to the test.
@@ -65,21 +67,29 @@ func start(t *testing.T, name string, args ...string) (*exec.Cmd, string) {
 
 func startServer(t *testing.T) *server {
 	t.Helper()
+	s := newServer(t)
+	s.up()
+	return s
+}
+
+// newServer returns a server that is not started.
+func newServer(t *testing.T) *server {
+	t.Helper()
 	bin := os.Getenv(programs)
 	if bin == "" {
 		t.Skip("make temporal-test runs this test")
 	}
 	s := &server{t: t, bin: bin, dir: t.TempDir()}
 	s.db = filepath.Join(s.dir, "temporal.db")
-	s.address = "127.0.0.1:0"
-	s.up()
+	s.address, s.tls = "127.0.0.1:0", "{}"
 	return s
 }
 
 // up starts the server on its file.
 func (s *server) up() {
 	s.t.Helper()
-	s.process, s.address = start(s.t, filepath.Join(s.bin, "temporal-devserver"), "-listen", s.address, "-db", s.db)
+	s.process, s.address = start(s.t, filepath.Join(s.bin, "temporal-devserver"),
+		append([]string{"-listen", s.address, "-db", s.db}, s.flags...)...)
 }
 
 // down stops the server.
@@ -191,7 +201,7 @@ func (s *server) configWith(keys ...string) string {
 		files = append(files, s.file(strings.ReplaceAll(key, " ", "-"), key))
 	}
 	return s.file("kairos.yaml", "engine: {backend: temporal, temporal: {lost_after: 3s, payload_key_file: "+files[0]+
-		", decrypt_key_files: ["+strings.Join(files[1:], ", ")+"]}}\ntools: {http: {allow_private: [127.0.0.0/8]}}\n")
+		", decrypt_key_files: ["+strings.Join(files[1:], ", ")+"], tls: "+s.tls+"}}\ntools: {http: {allow_private: [127.0.0.0/8]}}\n")
 }
 
 func (s *server) payment(b *bank) string {

@@ -62,7 +62,7 @@ func Dial(ctx context.Context, s Server, l *slog.Logger) (client.Client, error) 
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeUnavailable, "%w", fmt.Errorf("connect to Temporal at %s: %w", s.Address, err)).
-			Suggest("start the server, or set --address")
+			Suggest("start the server, or check --address and engine.temporal.tls in the configuration")
 	}
 	return c, nil
 }
