@@ -103,15 +103,16 @@ func (c *composite) connected(n map[string]any) map[string]any {
 	return n
 }
 
-// race adds steps of which the winner does not depend on speed: one next to an hour, or one next to a failure.
+// race adds steps of which the winner does not depend on speed: one next to an hour, or one next to a failure. They depend on no
+// other step, so that both begin before one ends.
 func (c *composite) race(id string) {
 	first, second := id+"a", id+"b"
 	if rapid.Bool().Draw(c.t, "hour") {
 		c.nodes[first] = map[string]any{"type": "calc", "input": "${input.x}"}
 		c.nodes[second] = map[string]any{"type": "wait", "input": map[string]any{"for": "1h"}}
 	} else {
-		c.nodes[first] = c.connected(map[string]any{"type": "flaky", "input": "${value.v}"})
-		c.nodes[second] = c.connected(map[string]any{"type": "fail", "input": map[string]any{"code": "lost", "message": "the loser"}})
+		c.nodes[first] = map[string]any{"type": "flaky", "input": "${value.v}"}
+		c.nodes[second] = map[string]any{"type": "fail", "input": map[string]any{"code": "lost", "message": "the loser"}}
 	}
 	c.nodes[id] = map[string]any{"type": "set", "race": []any{first, second},
 		"input": map[string]any{"last": "${last}", "first": "${status." + first + "}", "second": "${status." + second + "}"}}
