@@ -50,4 +50,6 @@ func (s *actionTest) confirmed(run string) {
 	}
 	s.page("/runs/:run/confirm", "/runs/"+run+"/confirm?action=rerun&digest="+p.Digest, `name="digest"`,
 		"reason", "why not")
+	s.page("/runs/:run/confirm", "/runs/"+run+"/confirm?action=rerun&digest="+p.Digest, `name="digest"`,
+		"do", "refuse", "reason", "why not")
 }

@@ -25,6 +25,7 @@ var unauditedRoutes = map[string]string{
 	"POST /first-steps":             "keeps the reader's choice",
 	"POST /columns":                 "keeps the reader's choice of columns",
 	"POST /plan-checks":             "checks a text",
+	"POST /plan-file-checks":        "checks texts",
 	"page POST /plans/check":        "checks a text",
 	"POST /planner/classify":        "classifies a text",
 	"POST /system/release":          "internal/cli TestBackupRestoreRelease",
@@ -32,6 +33,7 @@ var unauditedRoutes = map[string]string{
 	"POST /system/retention":        "internal/cli TestSystemActionsAreRecorded",
 	"POST /users/{id}/login-link":   "internal/cli TestSystemActionsAreRecorded",
 	"POST /runs/{id}/confirm":       "internal/app TestAProgramActsOnWhatAPersonConfirmed", // tokens cannot confirm
+	"POST /runs/{id}/refuse":        "internal/app TestAProgramAsksForAConfirmation",       // tokens cannot refuse
 	"POST /ask":                     "internal/cli TestSystemActionsAreRecorded",
 	"POST /planner/plan":            "internal/cli TestSystemActionsAreRecorded",
 	"page POST /system/release":     "internal/cli TestBackupRestoreRelease",
@@ -242,6 +244,8 @@ func (s *actionTest) runs(seed webtest.Seeded) {
 	s.api("DELETE /runs/{id}", "/runs/"+w+"?reason=old", "")
 	later := s.retrying()
 	s.api("POST /runs/{id}/resume", "/runs/"+later+"/resume", map[string]string{"reason": "now"})
+	s.api("POST /plan-files", "/plan-files", map[string]any{"root": "m.yaml",
+		"files": map[string]string{"m.yaml": "id: filed\nnodes: {a: {type: set, input: 1}}"}})
 	s.api("POST /runs", "/runs", map[string]any{"plan": "report"})
 	s.page("/approvals/:approval", "/approvals/"+s.approval(), `name="answer"`, "answer", "approve")
 	s.api("POST /approvals/{id}/decide", "/approvals/"+s.approval()+"/decide", map[string]any{"answer": "approve"})

@@ -42,6 +42,10 @@ func (h actionHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "confirm-action", Method: http.MethodPost, Path: "/runs/{id}/confirm", Tags: []string{"actions"},
 		Summary:     "Confirm an action that an MCP client previewed",
 		Description: "The client can then carry out the action once, within 15 minutes. Tokens cannot confirm."}, h.confirm)
+	mount(a, huma.Operation{OperationID: "refuse-action", Method: http.MethodPost, Path: "/runs/{id}/refuse", Tags: []string{"actions"},
+		Summary: "Refuse an action that an MCP client asks for", Description: "Tokens cannot refuse."}, h.refuse)
+	mount(a, huma.Operation{OperationID: "get-requested-actions", Method: http.MethodGet, Path: "/requested-actions",
+		Tags: []string{"actions"}, Summary: "List the actions that MCP clients ask a person to confirm, newest first"}, h.requested)
 	mount(a, huma.Operation{OperationID: "resolve-node", Method: http.MethodPost, Path: "/runs/{id}/nodes/{node}/resolve",
 		Tags: []string{"actions"}, Summary: "Resolve a step in doubt"}, h.resolve)
 }
@@ -261,6 +265,20 @@ func (h actionHandler) resolve(ctx context.Context, in *resolveIn) (*resolvedOut
 type confirmIn struct {
 	RunIn
 	Body apitypes.RunConfirm
+}
+
+func (h actionHandler) refuse(ctx context.Context, in *confirmIn) (*struct{ Body apitypes.Run }, error) {
+	b := &in.Body
+	run, err := h.runs.Refuse(ctx, app.ActRequest{Meta: meta(ctx), ActionRequest: domain.ActionRequest{Run: in.ID, Action: b.Action,
+		Digest: b.Digest, At: b.Seq, Reason: b.Reason}})
+	return &struct{ Body apitypes.Run }{apitypes.RunOf(run)}, err
+}
+
+type requestedOut struct{ Body apitypes.RequestedActions }
+
+func (h actionHandler) requested(ctx context.Context, _ *struct{}) (*requestedOut, error) {
+	items, err := h.runs.Requested(ctx, actorOf(ctx))
+	return &requestedOut{apitypes.RequestedActions{Actions: items}}, err
 }
 
 type confirmedOut struct{ Body domain.Preview }

@@ -73,6 +73,11 @@ type RunConfirm struct {
 	Reason string        `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
+// RequestedActions contains the actions that MCP clients ask a person to confirm.
+type RequestedActions struct {
+	Actions []domain.RequestedAction `json:"actions" doc:"Newest first."`
+}
+
 // RunUndo undoes the completed steps of a run.
 type RunUndo struct {
 	PreviewedOptions

@@ -149,6 +149,9 @@ const (
 	CancelCall    Operation = "cancel-call"
 	ConfirmAction Operation = "confirm-action"
 	ActConfirmed  Operation = "act-confirmed"
+	RefuseAction  Operation = "refuse-action"
+	// GetRequestedActions lists the actions that MCP clients ask a person to confirm.
+	GetRequestedActions Operation = "get-requested-actions"
 )
 
 // Signals.
@@ -346,6 +349,9 @@ var policy = map[Operation]Rule{
 	AwaitRun:      {Query, domain.RoleViewer, domain.ScopeMCP, ""},
 	ConfirmAction: {Entity, domain.RoleOperator, "runs:write", "run.confirm"},
 	ActConfirmed:  {Command, domain.RoleOperator, domain.ScopeMCP, ""},
+	RefuseAction:  {Entity, domain.RoleOperator, "runs:write", "run.refuse"},
+
+	GetRequestedActions: {Query, domain.RoleViewer, "runs:read", ""},
 
 	ListNotes:             {Query, domain.RoleViewer, "runs:read", ""},
 	AddNote:               {Entity, domain.RoleOperator, "runs:write", ""},

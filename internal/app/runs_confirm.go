@@ -35,16 +35,8 @@ var Confirmable = []domain.Action{domain.ActionResume, domain.ActionRerun, domai
 // Errors: invalid (the action, or no digest), not_found, conflict (the action is not possible), stale (the
 // preview has changed), forbidden.
 func (r *Runs) Confirm(ctx context.Context, req ActRequest) (domain.Preview, error) {
-	if err := r.allow(ctx, ConfirmAction, req.By, "run:"+req.Run); err != nil {
+	if err := r.byPerson(ctx, ConfirmAction, req); err != nil {
 		return domain.Preview{}, err
-	}
-	if req.By.Source != "ui" && req.By.Source != "cli" {
-		return domain.Preview{}, r.permit(ctx, ConfirmAction, req.By, "run:"+req.Run,
-			domain.Errorf(domain.CodeForbidden, "only a person can confirm an action").
-				Suggest("log in, or run on the machine of the server: kairos mcp confirm"))
-	}
-	if !slices.Contains(Confirmable, req.Action) || req.Digest == "" {
-		return domain.Preview{}, domain.Errorf(domain.CodeInvalid, "a confirmation needs an action and the digest of its preview")
 	}
 	p, err := r.Preview(ctx, req.By, domain.ActionRequest{Run: req.Run, Action: req.Action, At: req.At})
 	switch {
@@ -63,10 +55,28 @@ func (r *Runs) Confirm(ctx context.Context, req ActRequest) (domain.Preview, err
 	})
 }
 
+// byPerson checks a confirmation or a refusal, which only a person can make.
+func (r *Runs) byPerson(ctx context.Context, op Operation, req ActRequest) error {
+	if err := r.allow(ctx, op, req.By, "run:"+req.Run); err != nil {
+		return err
+	}
+	if req.By.Source != "ui" && req.By.Source != "cli" {
+		return r.permit(ctx, op, req.By, "run:"+req.Run,
+			domain.Errorf(domain.CodeForbidden, "only a person can confirm or refuse an action").
+				Suggest("log in, or run on the machine of the server: kairos mcp"))
+	}
+	if !slices.Contains(Confirmable, req.Action) || req.Digest == "" {
+		return domain.Errorf(domain.CodeInvalid, "this needs an action and the digest of its preview")
+	}
+	return nil
+}
+
 // ActConfirmed performs an action that a person confirmed within the last [ConfirmedFor]. A confirmation is
-// used once: a repeated request, also of another program, returns the result of the first.
+// used once: a repeated request, also of another program, returns the result of the first. Without a confirmation,
+// it adds a request for one; see [Runs.Requested].
 //
-// Errors: those of Act, and forbidden (no person has confirmed this action with this digest).
+// Errors: those of Act, forbidden (no person has confirmed this action with this digest, or one refused it), and
+// too_many (the program waits for too many confirmations).
 func (r *Runs) ActConfirmed(ctx context.Context, req ActRequest) (domain.Run, error) {
 	if err := r.allow(ctx, ActConfirmed, req.By, "run:"+req.Run); err != nil {
 		return domain.Run{}, err
@@ -84,9 +94,8 @@ func (r *Runs) ActConfirmed(ctx context.Context, req ActRequest) (domain.Run, er
 	case err != nil:
 		return run, err
 	case by.Seq == 0:
-		return run, r.permit(ctx, ActConfirmed, req.By, "run:"+run.ID,
-			domain.Errorf(domain.CodeForbidden, "no person has confirmed this action").
-				Suggest("ask a person to run: kairos mcp confirm %s %s %s", run.ID, req.Action, req.Digest))
+		req.Run = run.ID
+		return run, r.request(ctx, req)
 	}
 	req.Run, req.Reason = run.ID, "confirmed by "+by.Actor
 	once := req.Meta // the key belongs to the confirmation, so that another token does not use it again
@@ -100,13 +109,17 @@ func (r *Runs) ActConfirmed(ctx context.Context, req ActRequest) (domain.Run, er
 
 // confirmed returns the newest valid record that confirms an action. Its Seq is 0 if there is none.
 func (r *Runs) confirmed(ctx context.Context, run string, c confirmation) (domain.AuditEvent, error) {
-	list, err := r.store.AuditEvents(ctx, domain.AuditFilter{Action: policy[ConfirmAction].Audit, Object: "run:" + run, Result: "ok",
-		Since: r.now().Add(-ConfirmedFor), Page: domain.Page{Limit: 100}})
+	list, err := r.store.AuditEvents(ctx, domain.AuditFilter{Actions: []string{policy[ConfirmAction].Audit, policy[RefuseAction].Audit},
+		Object: "run:" + run, Result: "ok", Since: r.now().Add(-ConfirmedFor), Page: domain.Page{Limit: 100}})
 	for _, e := range list.Items {
 		var given confirmation
-		if json.Unmarshal(e.Detail, &given) == nil && given == c && c.Digest != "" {
-			return e, nil
+		if json.Unmarshal(e.Detail, &given) != nil || given != c || c.Digest == "" {
+			continue
 		}
+		if e.Action != policy[ConfirmAction].Audit { // refused later
+			break
+		}
+		return e, nil
 	}
 	return domain.AuditEvent{}, err
 }

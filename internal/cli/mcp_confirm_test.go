@@ -35,3 +35,21 @@ func TestAPersonConfirmsAnAction(t *testing.T) {
 		t.Error(log)
 	}
 }
+
+// A person lists and refuses what a program asks for.
+func TestAPersonRefusesAnAction(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	if out, _ := s.expect(0, "mcp", "requests"); !strings.Contains(out, "no MCP client asks for an action") {
+		t.Error(out)
+	}
+	s.expect(1, "run", s.file("no.yaml", "id: no\nnodes: {no: {type: fail, input: {message: \"no\"}}}\n"))
+	out, _ := s.expect(0, "runs", "--status", "failed")
+	run := anID.FindString(out)
+	if out, _ := s.expect(0, "mcp", "refuse", run, "rerun", "abc", "--reason", "not today"); !strings.Contains(out, "refused: rerun "+run) {
+		t.Error(out)
+	}
+	if log, _ := s.expect(0, "audit", "action:run.refuse"); !strings.Contains(log, "not today") {
+		t.Error(log)
+	}
+}

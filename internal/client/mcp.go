@@ -33,3 +33,16 @@ func (c *Client) Confirm(ctx context.Context, run string, r apitypes.RunConfirm)
 	_, err = c.do(ctx, call{method: http.MethodPost, path: "/runs/" + url.PathEscape(run) + "/confirm", body: r, into: &p})
 	return p, err
 }
+
+// Refuse refuses an action that an MCP client asks for.
+func (c *Client) Refuse(ctx context.Context, run string, r apitypes.RunConfirm) error {
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/runs/" + url.PathEscape(run) + "/refuse", body: r})
+	return err
+}
+
+// RequestedActions lists the actions that MCP clients ask a person to confirm, newest first.
+func (c *Client) RequestedActions(ctx context.Context) ([]domain.RequestedAction, error) {
+	var out apitypes.RequestedActions
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/requested-actions", into: &out})
+	return out.Actions, err
+}

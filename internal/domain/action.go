@@ -244,6 +244,21 @@ type PreviewDecision struct {
 	Condition string `json:"condition,omitempty"` // of the edge
 }
 
+// RequestedAction is an action on a run that an MCP client asks a person to confirm.
+type RequestedAction struct {
+	Run    string    `json:"run"`
+	Plan   string    `json:"plan"`
+	Action Action    `json:"action"`
+	Digest string    `json:"digest"`
+	Seq    int64     `json:"seq,omitempty"`
+	By     string    `json:"by"` // the principal that asks
+	At     time.Time `json:"createdAt"`
+	// Again, New, and Effects count steps of the preview: those that run again, new ones, and side effects.
+	Again   int `json:"again"`
+	New     int `json:"new"`
+	Effects int `json:"effects"`
+}
+
 // ForkPoint is a checkpoint that a fork can start from.
 type ForkPoint struct {
 	Seq    int64  `json:"seq"`

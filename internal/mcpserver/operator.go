@@ -74,7 +74,8 @@ func (c *session) addOperatorTools(server *mcp.Server) {
 			"Shows what an action on a run would do, without doing it. A person confirms the action or carries it out."), c.preview)
 	}
 	if app.May(c.by, app.ActConfirmed) && app.May(c.by, app.PreviewRun) {
-		act := tool(actTool, "Act on a run", "Carries out an action that you previewed and a person confirmed.")
+		act := tool(actTool, "Act on a run", "Carries out an action that you previewed and a person confirmed. "+
+			"Without a confirmation, the action is put into the inbox of people. Call it again when a person has decided.")
 		act.Annotations = &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: new(true)}
 		mcp.AddTool(server, act, c.act)
 	}

@@ -322,8 +322,13 @@ func TestAConfirmedActionIsCarriedOut(t *testing.T) {
 	digest, _ := preview.json["preview"].(map[string]any)["digest"].(string)
 	preview.has(t, false, "kairos mcp confirm "+run+" rerun "+digest, "/runs/"+run+"/confirm?action=rerun&digest="+digest)
 	args["digest"] = digest
-	s.call(c, &mcp.CallToolParams{Name: "kairos_act", Arguments: args}).has(t, true, "no person has confirmed this action")
-	_, err := s.Runs.Confirm(t.Context(), app.ActRequest{Meta: app.Meta{By: root},
+	s.call(c, &mcp.CallToolParams{Name: "kairos_act", Arguments: args}).has(t, true, "no person has confirmed this action",
+		"in the inbox now")
+	list, err := s.Runs.Requested(t.Context(), root)
+	if err != nil || len(list) != 1 || !strings.HasPrefix(list[0].By, "token agent") {
+		t.Errorf("the requests: %+v, %v", list, err)
+	}
+	_, err = s.Runs.Confirm(t.Context(), app.ActRequest{Meta: app.Meta{By: root},
 		ActionRequest: domain.ActionRequest{Run: run, Action: domain.ActionRerun, Digest: digest}})
 	if err != nil {
 		t.Fatal(err)

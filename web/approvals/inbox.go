@@ -256,10 +256,15 @@ func (s *section) openQuestions(c *ui.Context, p *Inbox, f domain.ApprovalFilter
 	if err != nil {
 		return err
 	}
-	first, err := s.missedSlots(c, f.Plan)
+	first, err := s.requestedActions(c, f.Plan)
 	if err != nil {
 		return err
 	}
+	missed, err := s.missedSlots(c, f.Plan)
+	if err != nil {
+		return err
+	}
+	first = append(first, missed...)
 	for _, group := range approval.Doubts(doubts) {
 		first = append(first, approval.DoubtRequest(c, group))
 	}

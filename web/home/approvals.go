@@ -5,6 +5,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
@@ -25,6 +26,13 @@ func (s *section) approvalsSection(c *ui.Context) (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
+	asked, err := s.App.Runs.Requested(c, c.Principal.Actor())
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range asked[:min(len(asked), homeRows/2)] {
+		p.Requests = append(p.Requests, approval.RequestedAction(c, q, c.May(app.ConfirmAction)))
+	}
 	for _, group := range approval.Doubts(doubts.Items) {
 		p.Requests = append(p.Requests, approval.DoubtRequest(c, group))
 	}
@@ -39,7 +47,7 @@ func (s *section) approvalsSection(c *ui.Context) (templ.Component, error) {
 		}
 	}
 	groups := approval.Groups(open.Items)
-	groups = groups[:min(len(groups), homeRows-len(p.Requests))]
+	groups = groups[:min(len(groups), max(homeRows-len(p.Requests), 0))]
 	for _, g := range groups {
 		r := s.Cards.Request(c, g)
 		if len(g) == 1 {

@@ -5,7 +5,9 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -31,8 +33,61 @@ of the token. On this machine, it acts as you.`,
 			})
 		},
 	}
-	cmd.AddCommand(confirmCommand(s, with))
+	cmd.AddCommand(confirmCommand(s, with), refuseCommand(s, with), requestsCommand(s, with))
 	return cmd
+}
+
+func refuseCommand(s cli.Streams, with func(*cobra.Command, func(*client.Client) error) error) *cobra.Command {
+	var r apitypes.RunConfirm
+	cmd := &cobra.Command{
+		Use: "refuse RUN ACTION DIGEST", Short: "Refuse an action of an MCP client", Args: cobra.ExactArgs(3),
+		Long: `Refuses an action that an MCP client asks for, and withdraws a confirmation. The client
+reads the reason. Tokens cannot refuse: run this on the machine of the server.`,
+		Example: "  kairos mcp refuse 7qx2 rerun 3f9a0c --reason \"the bank is closed\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return with(cmd, func(b *client.Client) error {
+				r.Action, r.Digest = domain.Action(args[1]), args[2]
+				if err := b.Refuse(cmd.Context(), args[0], r); err != nil {
+					return err
+				}
+				s.Printf("refused: %s %s\n", r.Action, args[0])
+				return nil
+			})
+		},
+	}
+	cmd.Flags().Int64Var(&r.Seq, "at", 0, "for a fork: the journal position up to which results are kept")
+	cmd.Flags().StringVar(&r.Reason, "reason", "", "reason, for the client and the audit log")
+	return cmd
+}
+
+func requestsCommand(s cli.Streams, with func(*cobra.Command, func(*client.Client) error) error) *cobra.Command {
+	return &cobra.Command{
+		Use: "requests", Short: "List actions that MCP clients ask for", Args: cobra.NoArgs,
+		Long: `Lists the actions that MCP clients ask a person to confirm, newest first. A request stays
+open for 24 hours, while its preview stays the same.`,
+		Example: "  kairos mcp requests",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return with(cmd, func(b *client.Client) error {
+				list, err := b.RequestedActions(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if len(list) == 0 {
+					s.Printf("no MCP client asks for an action\n")
+				}
+				for _, q := range list {
+					at := ""
+					if q.Seq > 0 {
+						at = fmt.Sprintf(" --at %d", q.Seq)
+					}
+					s.Printf("%s %s of %s, asked by %s at %s: %d steps run again, %d are new, %d with side effects\n", q.Action, q.Run,
+						q.Plan, q.By, q.At.Local().Format(time.DateTime), q.Again, q.New, q.Effects)
+					s.Printf("  kairos mcp confirm %s %s %s%s\n", q.Run, q.Action, q.Digest, at)
+				}
+				return nil
+			})
+		},
+	}
 }
 
 func confirmCommand(s cli.Streams, with func(*cobra.Command, func(*client.Client) error) error) *cobra.Command {

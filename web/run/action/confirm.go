@@ -78,13 +78,20 @@ func (r confirmation) show(code int, v actionText, req domain.ActionRequest, pro
 	return r.Render(code, Preview(p))
 }
 
-// confirm records that the person agrees to what the page showed.
+// confirm records that the person agrees to what the page showed, or refuses it.
 func (r confirmation) confirm() error {
 	v, req, err := r.requested()
 	if err != nil {
 		return err
 	}
 	req.Reason = r.Field("reason")
+	if r.Field("do") == "refuse" {
+		run, err := r.App.Runs.Refuse(r.Context, app.ActRequest{Meta: r.Meta(), ActionRequest: req})
+		if err != nil {
+			return err
+		}
+		return r.RedirectTo(part.At(r.Context, run.ID, nil))
+	}
 	p, err := r.App.Runs.Confirm(r.Context, app.ActRequest{Meta: r.Meta(), ActionRequest: req})
 	switch domain.CodeOf(err) {
 	case "":
