@@ -900,11 +900,14 @@ CREATE TABLE signal_waits (
     visit  INTEGER NOT NULL,
     item   INTEGER NOT NULL,
     since  INTEGER NOT NULL,
-    due_at INTEGER NOT NULL
+    due_at INTEGER NOT NULL,
+    signal TEXT    NOT NULL DEFAULT '' -- public ID of the signal that is on its way to a run which another program executes, or empty
 ) STRICT, WITHOUT ROWID;
 
 -- Serves WaitMatchable, WaitCount, WaitList, SignalNamesMatchable.
 CREATE INDEX signal_waits_by_name ON signal_waits (name, key, since, id);
+-- Serves WaitsMatched, SignalExpire.
+CREATE INDEX signal_waits_by_signal ON signal_waits (signal) WHERE signal <> '';
 
 -- The waits that a signal ended. A step of a run gets a signal once, in whichever visit.
 CREATE TABLE signal_matches (

@@ -37,7 +37,8 @@ UPDATE signals SET status = 'matched' WHERE id = @id AND status = 'waiting';
 
 -- name: SignalExpire :execrows
 UPDATE signals SET status = CASE WHEN EXISTS (SELECT 1 FROM signal_matches AS m WHERE m.signal_id = signals.id) THEN 'matched' ELSE 'unmatched' END
-WHERE status = 'waiting' AND expires_at <= @now;
+WHERE status = 'waiting' AND expires_at <= @now
+  AND NOT EXISTS (SELECT 1 FROM signal_waits AS w WHERE w.signal <> '' AND w.signal = signals.public_id);
 
 -- name: SignalDelete :execrows
 DELETE FROM signals WHERE id IN (SELECT s.id FROM signals AS s WHERE s.status <> 'waiting' AND s.created_at < @before LIMIT @max);
@@ -62,6 +63,15 @@ VALUES (@id, @run_id, @name, @key, @node, @visit, @item, @since, @due_at);
 
 -- name: WaitDelete :exec
 DELETE FROM signal_waits WHERE id = @id;
+
+-- name: WaitMatch :execrows
+UPDATE signal_waits SET signal = @signal WHERE id = @id AND signal = '';
+
+-- Waits whose signals are on their way, at a start.
+-- name: WaitsMatched :many
+SELECT w.id, w.name, w.key, w.node, w.visit, w.item, w.signal, r.public_id AS run FROM signal_waits AS w JOIN runs AS r ON r.id = w.run_id
+WHERE w.signal <> ''
+ORDER BY w.signal, w.id;
 
 -- Waits for a signal, oldest first.
 -- name: WaitMatchable :many

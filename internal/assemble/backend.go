@@ -51,6 +51,10 @@ func (elsewhere) Decide(context.Context, domain.Run, *runstate.ApprovalDecided) 
 	return 0, errElsewhere()
 }
 
+func (elsewhere) Signal(context.Context, string, *runstate.SignalArrived) error {
+	return errElsewhere()
+}
+
 func (elsewhere) Reconcile(context.Context) error { return errElsewhere() }
 
 // executorOf returns what executes the runs of a database beside a daemon, or nil if the engine does.

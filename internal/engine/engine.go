@@ -130,7 +130,7 @@ func New(c Config) (*Engine, error) {
 	e.runs = newRegistry(func(run string) *runner { return newRunner(e, run) }, func(a *runner) { e.wg.Go(a.loop) })
 	e.watchers.read, e.watchers.created, e.watchers.stopped = e.store.Run, e.runs.untouched, e.stopped
 	e.starts, e.children, e.replans = &starter{e: e, remote: remote{e: e, Remote: o.Remote}}, &childRuns{e: e}, &replans{e: e}
-	e.signals = &signals{e: e, claimed: map[string]chan struct{}{}}
+	e.signals = &signals{e: e, claimed: map[string]chan struct{}{}, forwarded: map[string]*forwarded{}}
 	e.setup.Store(first)
 	e.timers = newTimers(e.clock.now, func(run string) { e.post(run, timerMsg{}) })
 	e.handlers = &handlers{clock: e.clock, setup: &e.setup, runs: e.runs, live: func(ev domain.Event) { e.Live(ev) },

@@ -59,6 +59,10 @@ type Store interface {
 	MatchableNames(ctx context.Context) ([]domain.Signal, error)
 	// Delivered reports whether a signal for all has ended a wait of the same step before.
 	Delivered(ctx context.Context, signal string, w domain.SignalWait) (bool, error)
+	// MatchWait stores which signal is on its way to a wait of a run that a Remote executes. The error has CodeConflict if
+	// the wait has ended, or another signal is on its way. Matched lists these waits.
+	MatchWait(ctx context.Context, wait, signal string) error
+	Matched(ctx context.Context) ([]domain.SignalWait, error)
 	// DropWait removes a wait that has ended.
 	DropWait(ctx context.Context, wait string) error
 

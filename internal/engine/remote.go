@@ -29,6 +29,8 @@ type Remote interface {
 	Act(ctx context.Context, run domain.Run, ev *runstate.OperatorAction) (seq int64, err error)
 	Resolve(ctx context.Context, run domain.Run, ev *runstate.StepResolved) (seq int64, err error)
 	Decide(ctx context.Context, run domain.Run, ev *runstate.ApprovalDecided) (seq int64, err error)
+	// Signal ends a wait of a run with a signal. The error has CodeConflict if the run no longer waits.
+	Signal(ctx context.Context, run string, ev *runstate.SignalArrived) error
 	// Reconcile compares all unfinished runs with their executions, and fills gaps of their records.
 	Reconcile(ctx context.Context) error
 }
@@ -180,9 +182,13 @@ func (s Records) Add(ctx context.Context, rep Report) error {
 	if err != nil {
 		return err
 	}
+	if err := e.signals.consumable(ctx, list); err != nil {
+		return err
+	}
 	if err := r.commit(list); err != nil {
 		return err
 	}
+	e.signals.reported(list)
 	if len(list) == 0 && (rep.Now == nil || run.WaitReason != domain.WaitHeld) {
 		return nil
 	}
@@ -376,6 +382,14 @@ func (s Records) Lost(ctx context.Context, id string, why domain.Message) error 
 func (s Records) Options(p *runstate.Compiled) runstate.Options {
 	in := s.e.current()
 	return runstate.Options{QuarantineAfter: s.e.opts.QuarantineAfter, ConsentTimeout: in.ConsentTimeout, Agents: in.nodeAgents(p)}
+}
+
+// Callback returns the callback address of a run, or "" if the configuration has none.
+func (s Records) Callback(run string) string {
+	if address := s.e.current().Callback; address != nil {
+		return address(run)
+	}
+	return ""
 }
 
 // checkReopen refuses the resume of an ended run that cannot be resumed.

@@ -28,14 +28,30 @@ type elsewhere struct {
 	engines map[string]*enginetest.Engine // by run
 	reports []engine.Report
 	drop    bool // reports are lost
+	// signal, if not nil, is called before and after a signal is delivered to a run. An error prevents its delivery.
+	signal func(run string, delivered bool) error
 }
 
 // openElsewhere opens an engine whose runs are executed elsewhere.
 func openElsewhere(t *testing.T, r *enginetest.Registry) (*enginetest.Engine, *elsewhere) {
 	t.Helper()
 	w := &elsewhere{t: t, r: r, engines: map[string]*enginetest.Engine{}}
-	w.control = enginetest.OpenOn(t, storetest.Open(t), r, engine.Options{Remote: w})
+	w.open(storetest.Open(t))
 	return w.control, w
+}
+
+// open opens the engine on a store.
+func (w *elsewhere) open(s *store.Store) {
+	w.control = enginetest.OpenOn(w.t, s, w.r, engine.Options{Remote: w})
+	engine.RecordsOf(w.control.Engine).Compared()
+}
+
+// restart stops the engine, and opens it again on its store. The runs continue elsewhere meanwhile.
+func (w *elsewhere) restart(between func()) *enginetest.Engine {
+	w.control.Close()
+	between()
+	w.open(w.control.Store)
+	return w.control
 }
 
 // reporting is a store that reports each checkpoint when it is durable.
@@ -147,6 +163,27 @@ func (w *elsewhere) Decide(ctx context.Context, run domain.Run, ev *runstate.App
 	}
 	after, err := e.Store.Run(ctx, run.ID)
 	return after.LastSeq, err
+}
+
+func (w *elsewhere) Signal(ctx context.Context, run string, ev *runstate.SignalArrived) error {
+	if w.signal != nil {
+		if err := w.signal(run, false); err != nil {
+			return err
+		}
+	}
+	e := w.engine(run)
+	if _, waits, err := e.Store.Matchable(ctx, ev.Signal.Name, ev.Signal.Key, 1); err != nil || len(waits) == 0 {
+		return domain.Errorf(domain.CodeConflict, "the run does not wait, %v", err)
+	}
+	if _, _, err := e.Store.Do(store.Operation{Name: "send", Action: "signal.send", By: enginetest.Operator, At: ev.Signal.CreatedAt},
+		func(tx *store.Tx) (string, error) { return "", tx.Incoming().Send(ev.Signal) }); err != nil {
+		return err
+	}
+	e.SignalStored(ctx, ev.Signal.Name, ev.Signal.Key)
+	if w.signal != nil {
+		return w.signal(run, true)
+	}
+	return nil
 }
 
 func (w *elsewhere) Reconcile(context.Context) error { return nil }

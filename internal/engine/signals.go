@@ -21,6 +21,9 @@ type signals struct {
 	// claimed holds IDs of signals and waits that a runner is about to settle, with a channel that is
 	// closed when it has.
 	claimed map[string]chan struct{}
+	// forwarded holds the signals on their way to runs of a Remote, by wait. ready reports that these may be matched.
+	forwarded map[string]*forwarded
+	ready     bool
 }
 
 // signalMsg carries a signal to the run of a wait.
@@ -36,6 +39,11 @@ func (m signalMsg) answer(err error) { m.reply.give(done{}, err) }
 // SignalStored matches a stored signal, and returns when the waits that it ended are stored, or when the
 // context ends.
 func (e *Engine) SignalStored(ctx context.Context, name, key string) {
+	if e.opts.Remote != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, remoteWait)
+		defer cancel()
+	}
 	for _, m := range e.signals.match(ctx, name, key) {
 		select {
 		case <-m:
@@ -64,6 +72,9 @@ func (s *signals) open() {
 func (s *signals) match(ctx context.Context, name, key string) (settled []<-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.e.opts.Remote != nil && !s.ready {
+		return nil
+	}
 	ctx = context.WithoutCancel(ctx)
 	signals, waits, err := s.e.store.Matchable(ctx, name, key, matchAtOnce)
 	if err != nil {
@@ -84,7 +95,7 @@ func (s *signals) match(ctx context.Context, name, key string) (settled []<-chan
 			s.e.log.Error("a stored signal cannot be read", "signal", name, "id", id, "err", err)
 			return settled
 		}
-		settled = append(settled, s.send(full, w))
+		settled = append(settled, s.send(ctx, full, w))
 	}
 	return settled
 }
@@ -110,7 +121,10 @@ func (s *signals) signalFor(ctx context.Context, signals []domain.Signal, w doma
 }
 
 // send posts a signal to the run of a wait. The caller holds mu.
-func (s *signals) send(ev domain.Signal, w domain.SignalWait) <-chan struct{} {
+func (s *signals) send(ctx context.Context, ev domain.Signal, w domain.SignalWait) <-chan struct{} {
+	if s.e.opts.Remote != nil {
+		return s.matchRemote(ctx, ev, w)
+	}
 	m := signalMsg{signal: ev, wait: w, reply: newReply[done]()}
 	settled := make(chan struct{})
 	if !s.e.post(w.Run, m) { // the next start matches it

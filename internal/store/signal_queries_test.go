@@ -82,6 +82,18 @@ func everySignalQuery(t *testing.T, s *Store, v domain.Version, must func(string
 			t.Errorf("a second callback to %s: %v", key, err)
 		}
 	}
+	must("wait", s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: run.LastSeq, Waits: []domain.SignalWait{{ID: "w", Name: "n", Node: "a",
+		Visit: 2, Item: -1, Since: now}}, Patch: &domain.RunPatch{AddPath: "d"}}))
+	must("match", s.MatchWait(ctx, "w", called.ID))
+	for _, w := range []string{"w", "none"} {
+		if err := s.MatchWait(ctx, w, "other"); domain.CodeOf(err) != domain.CodeConflict {
+			t.Errorf("a second match of %s: %v", w, err)
+		}
+	}
+	if list, err := s.Matched(ctx); err != nil || len(list) != 1 || list[0].Run != run.ID || list[0].Signal != called.ID ||
+		list[0].Name != "n" {
+		t.Errorf("matched %+v %v", list, err)
+	}
 	must("drop", s.DropWait(ctx, "w"))
 	must("expire", s.Expire(ctx))
 	list, err := s.Signals(ctx, domain.SignalFilter{Text: "N", Page: domain.Page{Limit: 1}})

@@ -88,6 +88,14 @@ func (s schedules) SendCallback(_ context.Context, by domain.Actor, x domain.Sig
 	return core.Translate(err, "deliver a callback")
 }
 
+// MatchWait stores which signal is on its way to a wait.
+func (s schedules) MatchWait(_ context.Context, wait, signal string) error {
+	_, _, err := s.store.Do(s.store.by("match a signal", domain.System), func(tx *Tx) (string, error) {
+		return "", tx.Incoming().Match(wait, signal)
+	})
+	return core.Translate(err, "match a signal")
+}
+
 // DropWait removes a wait for a signal that has ended.
 func (s schedules) DropWait(_ context.Context, wait string) error {
 	_, _, err := s.store.Do(s.store.by("drop a wait", domain.System), func(tx *Tx) (string, error) {

@@ -88,6 +88,17 @@ func (s *SignalReader) MatchableNames(ctx context.Context) ([]domain.Signal, err
 	return out, core.Translate(err, "read signals")
 }
 
+// Matched lists the waits whose signals are on their way.
+func (s *SignalReader) Matched(ctx context.Context) ([]domain.SignalWait, error) {
+	rows, err := s.db.Q.WaitsMatched(ctx)
+	waits := make([]domain.SignalWait, len(rows))
+	for i, r := range rows {
+		waits[i] = domain.SignalWait{ID: r.ID, Run: r.Run, Name: r.Name, Key: r.Key, Node: r.Node, Visit: int(r.Visit), Item: int(r.Item),
+			Signal: r.Signal}
+	}
+	return waits, core.Translate(err, "read waits for signals")
+}
+
 // Matchable lists the oldest signals with a name and a key that may end a wait, without their data, and
 // the oldest waits for them.
 func (s *SignalReader) Matchable(ctx context.Context, name, key string, limit int) ([]domain.Signal, []domain.SignalWait, error) {

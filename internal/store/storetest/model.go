@@ -20,6 +20,8 @@ import (
 // and one lock. The real store is compared with it, so it is written to be easy to read, and
 // shares no code with the real store.
 type Model struct {
+	noSignals
+
 	noBudgets
 	mu        sync.Mutex
 	plans     []*domain.Plan

@@ -93,6 +93,9 @@ func (c *Control) Open(_ context.Context, e *engine.Engine, s *store.Store) erro
 	c.wg.Go(c.receive)
 	c.wg.Go(func() {
 		c.retry("compare runs with their workflows", func() error { return c.Reconcile(c.base) })
+		if c.base.Err() == nil {
+			c.records.Compared()
+		}
 	})
 	return nil
 }
@@ -147,7 +150,7 @@ func (c *Control) receive() {
 func (c *Control) settings(p *runstate.Compiled) launch.Settings {
 	signer, _ := c.signingKey().Public().(ed25519.PublicKey)
 	return launch.Settings{Options: c.records.Options(p), Key: c.derived("idempotency keys of runs on Temporal"), LostAfter: c.LostAfter,
-		Control: QueueOf(c.Queue), Signer: signer}
+		Control: QueueOf(c.Queue), Signer: signer, Callback: c.records.Callback}
 }
 
 // derived returns a key that is derived from kairosd's own key, which leaves the machine in no form.
@@ -309,13 +312,13 @@ func reportOf(r wire.Report) engine.Report {
 // Child returns a child run, and what its resume reopens.
 func (c *Control) Child(ctx context.Context, id string) (wire.Child, error) {
 	run, err := c.store.Run(ctx, id)
+	known := wire.Child{Callback: c.records.Callback(id)}
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return wire.Child{}, nil
+		return known, nil
 	} else if err != nil {
 		return wire.Child{}, err
 	}
-	known := wire.Child{Run: run}
-	if run.Status == domain.RunCompleted {
+	if known.Run = run; run.Status == domain.RunCompleted {
 		return known, nil
 	}
 	if known.Journal, err = c.store.Journal(ctx, id, 0); err != nil || !run.Status.Final() {

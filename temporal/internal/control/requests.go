@@ -32,17 +32,35 @@ func (c *Control) Decide(ctx context.Context, run domain.Run, ev *runstate.Appro
 		Receipt: ev.Request.Receipt})
 }
 
+// Signal lets the workflow of a run end a wait. It starts no workflow, because a run without one waits for a person.
+func (c *Control) Signal(ctx context.Context, run string, ev *runstate.SignalArrived) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	o, err := c.update(run, wire.EventUpdate, wire.Event{Wait: ev.Wait, Signal: ev.Signal})
+	if err != nil {
+		return err
+	}
+	u, err := c.Client.UpdateWorkflow(ctx, o)
+	_, err = position(ctx, u, err)
+	return err
+}
+
+// update returns a signed update.
+func (c *Control) update(run, name string, arg any) (client.UpdateWorkflowOptions, error) {
+	signed, err := wire.Sign(c.signingKey(), run, name, arg, time.Now())
+	return client.UpdateWorkflowOptions{UpdateID: domain.NewID(), WorkflowID: run, UpdateName: name, Args: []any{signed},
+		WaitForStage: client.WorkflowUpdateStageCompleted}, err
+}
+
 // request sends a request to the workflow of a run. If the run has none, it starts one for the request, which continues
 // from the record.
 func (c *Control) request(ctx context.Context, run domain.Run, name string, arg any) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	signed, err := wire.Sign(c.signingKey(), run.ID, name, arg, time.Now())
+	o, err := c.update(run.ID, name, arg)
 	if err != nil {
 		return 0, err
 	}
-	o := client.UpdateWorkflowOptions{UpdateID: domain.NewID(), WorkflowID: run.ID, UpdateName: name, Args: []any{signed},
-		WaitForStage: client.WorkflowUpdateStageCompleted}
 	if !run.Status.Final() {
 		u, err := c.Client.UpdateWorkflow(ctx, o)
 		if gone := (*serviceerror.NotFound)(nil); !errors.As(err, &gone) {

@@ -67,7 +67,7 @@ func (r *runner) prepare(k runstate.StepKey) {
 	if a.local {
 		prepared.Effect = string(engine.BuiltinEffect(m.Program, node))
 	} else {
-		if node.Type == walk.TypeTool {
+		if mayBeTool(node) {
 			if v, has := marked(m.State, w, r.mark); has {
 				mark = r.mark
 				if dispatch, err = jsonvalue.EncodeWithin(v, jsonvalue.MaxBytes); err != nil {
@@ -78,7 +78,8 @@ func (r *runner) prepare(k runstate.StepKey) {
 		}
 		task := engine.TaskOf(m, w, "", input, r.now())
 		p := wire.Proposal{Version: r.version(), Profile: m.Run.Profile, Node: node.ID, Run: m.Run.ID, PlanKey: task.Call.PlanKey,
-			Dry: m.Run.Dry(), Offline: m.Run.Limits.Offline, Answers: w.Answers, Input: raw, Secrets: dispatch, Mark: mark}
+			Dry: m.Run.Dry(), Offline: m.Run.Limits.Offline, Answers: w.Answers, Input: raw, Secrets: dispatch, Mark: mark,
+			Callback: r.in.Callback}
 		if prepared, err = r.ask(p); err != nil {
 			refuse((&walk.Failure{Code: walk.CodeFailed}).WithMessage("the step cannot be prepared: %s", err))
 			return
@@ -97,6 +98,15 @@ func (r *runner) prepare(k runstate.StepKey) {
 	default:
 		r.ready(a, w, prepared, input, raw, dispatch, mark)
 	}
+}
+
+// mayBeTool reports whether a step calls a tool. Its type may be the name of a tool, which only workers know.
+func mayBeTool(n *walk.ProgramNode) bool {
+	switch n.Type {
+	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeTools, walk.TypeGenerator:
+		return false
+	}
+	return true
 }
 
 // ask asks a worker what happens to a step. Only the answer is in the history.
@@ -126,7 +136,7 @@ func (r *runner) ready(a *attempt, w *runstate.Step, p wire.Prepared, input any,
 			Priority: task.Priority, Input: raw, Last: encode(task.Call.Last), Request: encode(task.Call.Request), Answers: task.Answers,
 			Limits: m.Limits(), Spent: m.Spent(env.Monotonic)}
 		if mark != "" {
-			a.task.Input, a.task.Plain, a.task.Mark = dispatch, raw, mark
+			a.task.Input, a.task.Plain, a.task.Mark, a.task.Callback = dispatch, raw, mark, r.in.Callback
 		}
 		for _, p := range task.Call.Previous() {
 			a.task.Previous = append(a.task.Previous, wire.Previous{Number: p.Number, Node: p.Node, Task: p.Task, Agent: p.Agent,

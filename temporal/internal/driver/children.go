@@ -71,7 +71,8 @@ func (c *children) start(t runstate.StartChild) {
 	if before != nil && !(before.ended && t.Resume) {
 		return // it runs, or its end is on its way
 	}
-	if r.in.Report && (before != nil || r.in.Resumed) {
+	in, err := c.input(t)
+	if r.in.Report && (before != nil || r.in.Resumed || err == nil && c.calledBack(in)) {
 		workflow.Go(r.ctx, func(ctx workflow.Context) {
 			var known wire.Child
 			err := workflow.ExecuteActivity(r.control(ctx), wire.ChildActivity, t.ID).Get(ctx, &known)
@@ -79,14 +80,19 @@ func (c *children) start(t runstate.StartChild) {
 		})
 		return
 	}
-	in, err := c.input(t)
 	c.execute(t, in, err)
+}
+
+// calledBack reports whether a run has a callback address.
+func (c *children) calledBack(in wire.Input) bool {
+	p, err := c.r.programs.Get(in.Versions[in.Run.Hash], in.Run.Profile)
+	return err == nil && p.Callback
 }
 
 // again starts or resumes a child run that may exist.
 func (c *children) again(t runstate.StartChild, known wire.Child, err error) {
 	r := c.r
-	if k := c.get(t.ID); k != nil && !k.ended {
+	if k := c.get(t.ID); k != nil && !k.ended || r.m.State.WaitingFor(t.ID) == nil {
 		return
 	}
 	ended := func(refused error) { r.handle(&runstate.ChildEnded{ID: t.ID, Child: known.Run, Refused: refused}) }
@@ -96,6 +102,7 @@ func (c *children) again(t runstate.StartChild, known wire.Child, err error) {
 		return
 	case known.Run.ID == "":
 		in, err := c.input(t)
+		in.Callback = c.callback(in, known)
 		c.execute(t, in, err)
 		return
 	case known.Run.Status.Final() && (!t.Resume || known.Run.Status == domain.RunCompleted):
@@ -107,8 +114,17 @@ func (c *children) again(t runstate.StartChild, known wire.Child, err error) {
 	}
 	in, err := c.input(t)
 	in.Run, in.Journal, in.Known, in.Resumed, in.Begin = known.Run, known.Journal, true, true, known.Resume
+	in.Callback = c.callback(in, known)
 	c.list = slices.DeleteFunc(c.list, func(k *child) bool { return k.id == t.ID })
 	c.execute(t, in, err)
+}
+
+// callback returns the callback address of a child run, or "".
+func (c *children) callback(in wire.Input, known wire.Child) string {
+	if !c.calledBack(in) {
+		return ""
+	}
+	return known.Callback
 }
 
 // execute executes the workflow of a child run.

@@ -92,6 +92,9 @@ func (r *runner) loop(ctx workflow.Context) (domain.Run, error) {
 	if r.in.Reopen {
 		r.awaitRequest()
 	}
+	if err := r.announce(); err != nil {
+		return domain.Run{}, err
+	}
 	r.reports.start()
 	r.handle(&runstate.Recover{})
 	for _, c := range r.m.Pending() {

@@ -65,8 +65,15 @@ func (r *runner) listen(ctx workflow.Context) error {
 			var d wire.Decision
 			return r.request(ctx, wire.DecideUpdate, raw, &d, func() error { return r.decision(d) })
 		},
+		wire.EventUpdate: func(ctx workflow.Context, raw converter.RawValue) (domain.Run, error) {
+			var e wire.Event
+			return r.request(ctx, wire.EventUpdate, raw, &e, func() error {
+				r.handle(runstate.Complete{})
+				return r.decide(&runstate.SignalArrived{Wait: e.Wait, Signal: e.Signal})
+			})
+		},
 	}
-	for _, name := range []string{wire.IntentUpdate, wire.ActUpdate, wire.ResolveUpdate, wire.DecideUpdate} {
+	for _, name := range []string{wire.IntentUpdate, wire.ActUpdate, wire.ResolveUpdate, wire.DecideUpdate, wire.EventUpdate} {
 		if err := workflow.SetUpdateHandler(ctx, name, updates[name]); err != nil {
 			return err
 		}

@@ -44,6 +44,28 @@ func (r *runner) control(ctx workflow.Context) workflow.Context {
 		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: reportPause}})
 }
 
+// announce reports a run with a callback address before its first step, so that the record has the run when the address is used.
+func (r *runner) announce() error {
+	if r.in.Callback == "" || r.in.Known || !r.in.Report {
+		return nil
+	}
+	err := workflow.ExecuteActivity(r.control(r.ctx), wire.ReportActivity, r.reports.report(nil)).Get(r.ctx, nil)
+	r.reports.created = err == nil
+	return err
+}
+
+// report returns a report of checkpoints. The first one contains the run.
+func (p *reporter) report(list []domain.Checkpoint) wire.Report {
+	report := wire.Report{Checkpoints: list, Run: p.r.m.Run}
+	if !p.created && !p.r.in.Known {
+		report.Created, report.Journal = &p.r.in.Run, p.r.in.Journal
+		if v := p.r.in.Versions[p.r.in.Run.Hash]; v.Origin == domain.OriginBlock {
+			report.Version = &v
+		}
+	}
+	return report
+}
+
 // start starts to send reports.
 func (p *reporter) start() {
 	if !p.r.in.Report {
@@ -56,13 +78,7 @@ func (p *reporter) start() {
 				return
 			}
 			n := min(len(p.pending), maxBatch)
-			report := wire.Report{Checkpoints: p.pending[:n:n], Run: p.r.m.Run}
-			if !p.created && !p.r.in.Known {
-				report.Created, report.Journal = &p.r.in.Run, p.r.in.Journal
-				if v := p.r.in.Versions[p.r.in.Run.Hash]; v.Origin == domain.OriginBlock {
-					report.Version = &v
-				}
-			}
+			report := p.report(p.pending[:n:n])
 			p.sending = true
 			err := workflow.ExecuteActivity(ctx, wire.ReportActivity, report).Get(ctx, nil)
 			p.sending = false

@@ -147,7 +147,7 @@ func TestSecretsAreResolvedInTheActivity(t *testing.T) {
 	}
 	w = drivertest.New(t, r)
 	w.Secrets = vault{}
-	run = w.Run(`{"nodes": {"a": {"type": "tool", "tool": "send", "input": {"key": "${secret.OTHER}"}}}}`, "")
+	run = w.Run(`{"nodes": {"a": {"type": "send", "input": {"key": "${secret.OTHER}"}}}}`, "")
 	if run.Status != domain.RunFailed || !strings.Contains(run.Error.Message, "${secret.OTHER} cannot be resolved") {
 		t.Errorf("with an unknown secret: %s %v", run.Status, run.Error)
 	}

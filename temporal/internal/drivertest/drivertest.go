@@ -52,6 +52,8 @@ type World struct {
 	Profile string
 	// Signer verifies requests to the run, if it is not empty.
 	Signer ed25519.PublicKey
+	// Callback returns the callback address of a run, if it is not nil.
+	Callback func(run string) string
 
 	onAttempt func(wire.Attempt) error
 	tb        TB
@@ -132,6 +134,9 @@ func (w *World) RunVersion(v domain.Version, input string) domain.Run {
 		w.tb.Fatalf("input: %v", err)
 	}
 	in.Signer = w.Signer
+	if w.Reports.callback = w.Callback; w.Callback != nil {
+		in.Callback = w.Callback(in.Run.ID)
+	}
 	return w.Execute(flows, in)
 }
 
@@ -258,6 +263,8 @@ type Reports struct {
 	mu      sync.Mutex
 	journal map[string][]domain.Entry
 	runs    map[string]domain.Run
+	// callback returns the callback address of a run, if it is not nil.
+	callback func(run string) string
 	// Fail, if set, is called before a report is stored.
 	Fail func(r wire.Report) error
 	// After, if set, is called after a report was stored. An error makes the workflow report again.
@@ -300,7 +307,12 @@ func (p *Reports) Report(_ context.Context, r wire.Report) error {
 }
 
 // Child returns a child run. Runs are not resumed in this environment.
-func (p *Reports) Child(context.Context, string) (wire.Child, error) { return wire.Child{}, nil }
+func (p *Reports) Child(_ context.Context, run string) (known wire.Child, err error) {
+	if p.callback != nil {
+		known.Callback = p.callback(run)
+	}
+	return known, nil
+}
 
 // Journal returns the reported rows of a run.
 func (p *Reports) Journal(run string) []domain.Entry {

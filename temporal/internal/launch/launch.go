@@ -68,7 +68,7 @@ func Input(ctx context.Context, plans Plans, programs *driver.Programs, q Reques
 	if err != nil {
 		return wire.Input{}, err
 	}
-	if err := unsupported(c.all); err != nil {
+	if err := unsupported(c.all, q.Report); err != nil {
 		return wire.Input{}, err
 	}
 	origin := q.Origin
@@ -143,8 +143,9 @@ func (c *collector) addPlans(ctx context.Context, p *walk.Program) error {
 	return nil
 }
 
-// unsupported returns an error if a plan uses something that runs on Temporal do not have yet.
-func unsupported(plans []*runstate.Compiled) error {
+// unsupported returns an error if a plan uses something that runs on Temporal do not have yet. Signals and callbacks need
+// kairosd.
+func unsupported(plans []*runstate.Compiled, kairosd bool) error {
 	for _, p := range plans {
 		if p.Replans {
 			return Missing(p, "replanning")
@@ -152,8 +153,11 @@ func unsupported(plans []*runstate.Compiled) error {
 		if p.Start.Concurrency != nil {
 			return Missing(p, "a concurrency rule")
 		}
+		if kairosd {
+			continue
+		}
 		if p.Callback {
-			return Missing(p, "${run.callback}")
+			return needsKairosd(p, "${run.callback}")
 		}
 		var event string
 		walk.EachNode(p.Program, func(_ string, n *walk.ProgramNode) {
@@ -162,10 +166,15 @@ func unsupported(plans []*runstate.Compiled) error {
 			}
 		})
 		if event != "" {
-			return Missing(p, fmt.Sprintf("a signal (step %s)", event))
+			return needsKairosd(p, fmt.Sprintf("a signal (step %s)", event))
 		}
 	}
 	return nil
+}
+
+func needsKairosd(p *runstate.Compiled, what string) error {
+	return domain.Errorf(domain.CodeInvalid, "plan %s uses %s, which requires kairosd", p.Version.PlanKey, what).
+		Suggest("start the run through kairos-temporal serve")
 }
 
 // Missing returns the error of a plan that uses something that runs on Temporal do not have.

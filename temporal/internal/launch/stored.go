@@ -21,6 +21,8 @@ type Settings struct {
 	Control string
 	// Signer is the key that verifies the signatures of kairosd.
 	Signer []byte
+	// Callback returns the callback address of a run.
+	Callback func(run string) string
 }
 
 // Stored returns the input of a workflow that executes a run of kairosd's record from its last row on.
@@ -51,6 +53,9 @@ func Stored(ctx context.Context, plans Plans, programs *driver.Programs, run dom
 			return wire.Input{}, err
 		}
 	}
+	if p.Callback && s.Callback != nil {
+		c.in.Callback = s.Callback(run.ID)
+	}
 	_, err = c.add(ctx, run.Hash)
 	return c.in, err
 }
@@ -62,5 +67,5 @@ func Check(ctx context.Context, plans Plans, programs *driver.Programs, ref doma
 	if _, err := c.add(ctx, ref.Hash); err != nil {
 		return err
 	}
-	return unsupported(c.all)
+	return unsupported(c.all, true)
 }

@@ -40,18 +40,28 @@ func (a *Activities) Prepare(_ context.Context, p wire.Proposal) (wire.Prepared,
 	}
 	q := engine.Proposal{Plan: plan, Node: node, Run: p.Run, PlanKey: p.PlanKey, Dry: p.Dry, Offline: p.Offline, Answers: p.Answers,
 		Input: input}
-	if p.Mark != "" {
+	if p.Mark != "" && node.Type == walk.TypeTool {
 		dispatch, err := runstate.Decode(p.Secrets)
 		if err != nil {
 			return wire.Prepared{}, err
 		}
 		q.Resolve = func(secret func(name string) (string, bool)) (any, *walk.Failure) {
-			return driver.Unmark(dispatch, p.Mark, secret)
+			return driver.Unmark(dispatch, p.Mark, withCallback(secret, p.Callback))
 		}
 	}
 	out := a.Executor.Prepare(q)
 	return wire.Prepared{Effect: string(out.Effect), Stepped: out.Stepped, Refused: runstate.FromPlanner(out.Refused, p.Node),
 		Consent: out.Consent, Skip: out.Skip}, nil
+}
+
+// withCallback finds secrets, and the callback address of the run.
+func withCallback(secret func(name string) (string, bool), address string) func(name string) (string, bool) {
+	return func(name string) (string, bool) {
+		if name == walk.CallbackName {
+			return address, address != ""
+		}
+		return secret(name)
+	}
 }
 
 // node compiles a version with the configuration of this worker, and finds a node.
@@ -131,9 +141,12 @@ func (a *Activities) task(w wire.Attempt) (t engine.Task, f *domain.Failure) {
 		if err != nil {
 			return refuse((&walk.Failure{Code: walk.CodeInvalidInput}).WithMessage("a value of the step cannot be read: %s", err))
 		}
+		if node.Type != walk.TypeTool { // secrets are only for tools
+			values[0] = plain
+		}
 		input, failure = a.Executor.Resolve(engine.Proposal{Node: node, Run: w.Run, Input: plain,
 			Resolve: func(secret func(name string) (string, bool)) (any, *walk.Failure) {
-				return driver.Unmark(values[0], w.Mark, secret)
+				return driver.Unmark(values[0], w.Mark, withCallback(secret, w.Callback))
 			}})
 		if failure != nil {
 			return refuse(failure)

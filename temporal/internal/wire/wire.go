@@ -26,6 +26,7 @@ const (
 	ActUpdate     = "act"
 	ResolveUpdate = "resolve"
 	DecideUpdate  = "decide"
+	EventUpdate   = "event" // a signal of a plan ends a wait
 
 	RunQuery       = "run"
 	JournalQuery   = "journal"
@@ -80,6 +81,8 @@ type Input struct {
 	Reopen bool
 	// Resumed reports that the run was resumed after its end, so that child runs may exist in kairosd's record.
 	Resumed bool
+	// Callback is the callback address of the run, if its plan uses it.
+	Callback string
 	// Begin is an action that is carried out first, or nil.
 	Begin *Action
 	// Elapsed is the reading of the monotonic clock at the start, if the run continues.
@@ -96,6 +99,7 @@ type Proposal struct {
 	Answers        map[int]runstate.ConsentAnswer
 	Input, Secrets domain.RawJSON // Secrets is the input with marks in place of secrets, if it has any
 	Mark           string
+	Callback       string `json:",omitempty"`
 }
 
 // Prepared is the answer to a proposal; see the engine's type with the same name.
@@ -126,6 +130,7 @@ type Attempt struct {
 	Input, Last, Request         domain.RawJSON `json:",omitempty"`
 	// Mark begins the marks of secrets in Input, or is empty.
 	Mark     string                         `json:",omitempty"`
+	Callback string                         `json:",omitempty"` // address of the run
 	Plain    domain.RawJSON                 `json:",omitempty"` // Input with references to secrets in place of marks
 	Previous []Previous                     `json:",omitempty"`
 	Substeps []domain.Entry                 `json:",omitempty"`
@@ -180,13 +185,21 @@ type Decision struct {
 	Receipt  *domain.Receipt `json:",omitempty"`
 }
 
-// Child is a child run in kairosd's record. All fields are empty if it has none.
+// Event is a signal that ends the wait of a step.
+type Event struct {
+	Wait   string
+	Signal domain.Signal
+}
+
+// Child is a child run in kairosd's record. Its fields are empty if it has none.
 type Child struct {
 	Run     domain.Run
 	Journal []domain.Entry
 	// Resume resumes the run if it has failed or was cancelled. Refused is the reason why it cannot be resumed.
 	Resume  *Action `json:",omitempty"`
 	Refused string  `json:",omitempty"`
+	// Callback is the callback address of the run, or empty. It is set for a run that the record lacks, too.
+	Callback string `json:",omitempty"`
 }
 
 // Report contains checkpoints in order. The last fence plus its entries is the position of the run.

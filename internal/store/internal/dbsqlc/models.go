@@ -587,15 +587,16 @@ type SignalMatch struct {
 }
 
 type SignalWait struct {
-	ID    string
-	RunID int64
-	Name  string
-	Key   string
-	Node  string
-	Visit int64
-	Item  int64
-	Since int64
-	DueAt int64
+	ID     string
+	RunID  int64
+	Name   string
+	Key    string
+	Node   string
+	Visit  int64
+	Item   int64
+	Since  int64
+	DueAt  int64
+	Signal string
 }
 
 type SkillRun struct {

@@ -76,6 +76,7 @@ func (q *Queries) SignalEarly(ctx context.Context, now int64) (SignalEarlyRow, e
 const SignalExpire = `-- name: SignalExpire :execrows
 UPDATE signals SET status = CASE WHEN EXISTS (SELECT 1 FROM signal_matches AS m WHERE m.signal_id = signals.id) THEN 'matched' ELSE 'unmatched' END
 WHERE status = 'waiting' AND expires_at <= ?1
+  AND NOT EXISTS (SELECT 1 FROM signal_waits AS w WHERE w.signal <> '' AND w.signal = signals.public_id)
 `
 
 func (q *Queries) SignalExpire(ctx context.Context, now int64) (int64, error) {
@@ -508,6 +509,18 @@ func (q *Queries) WaitList(ctx context.Context, arg WaitListParams) ([]WaitListR
 	return items, nil
 }
 
+const WaitMatch = `-- name: WaitMatch :execrows
+UPDATE signal_waits SET signal = ?1 WHERE id = ?2 AND signal = ''
+`
+
+func (q *Queries) WaitMatch(ctx context.Context, signal string, iD string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, WaitMatch, signal, iD)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const WaitMatchable = `-- name: WaitMatchable :many
 SELECT w.id, w.node, w.visit, w.item, w.since, w.due_at, r.public_id AS run FROM signal_waits AS w JOIN runs AS r ON r.id = w.run_id
 WHERE w.name = ?1 AND w.key = ?2
@@ -542,6 +555,56 @@ func (q *Queries) WaitMatchable(ctx context.Context, name string, key string, ma
 			&i.Item,
 			&i.Since,
 			&i.DueAt,
+			&i.Run,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const WaitsMatched = `-- name: WaitsMatched :many
+SELECT w.id, w.name, w.key, w.node, w.visit, w.item, w.signal, r.public_id AS run FROM signal_waits AS w JOIN runs AS r ON r.id = w.run_id
+WHERE w.signal <> ''
+ORDER BY w.signal, w.id
+`
+
+type WaitsMatchedRow struct {
+	ID     string
+	Name   string
+	Key    string
+	Node   string
+	Visit  int64
+	Item   int64
+	Signal string
+	Run    string
+}
+
+// Waits whose signals are on their way, at a start.
+func (q *Queries) WaitsMatched(ctx context.Context) ([]WaitsMatchedRow, error) {
+	rows, err := q.db.QueryContext(ctx, WaitsMatched)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []WaitsMatchedRow{}
+	for rows.Next() {
+		var i WaitsMatchedRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Key,
+			&i.Node,
+			&i.Visit,
+			&i.Item,
+			&i.Signal,
 			&i.Run,
 		); err != nil {
 			return nil, err

@@ -140,6 +140,15 @@ func (t Tx) Expire(signals, deliveries time.Time, max int) (more bool, err error
 	return n == int64(max) || m == int64(max) || k == int64(max), err
 }
 
+// Match stores which signal is on its way to a wait. It returns CodeConflict if the wait has ended, or another signal is.
+func (t Tx) Match(wait, signal string) error {
+	n, err := t.q.WaitMatch(t.ctx, signal, wait)
+	if err == nil && n == 0 {
+		return domain.Errorf(domain.CodeConflict, "the step no longer waits for a signal")
+	}
+	return err
+}
+
 // Drop removes a wait that has ended.
 func (t Tx) Drop(wait string) error { return t.q.WaitDelete(t.ctx, wait) }
 
