@@ -120,13 +120,25 @@ func (s *starter) cancelReplaced(ctx context.Context, run *domain.Run) {
 		return
 	}
 	for _, id := range run.Concurrency.Cancels {
-		m := actionMsg{domain.System, domain.ActionRequest{Run: id, Action: domain.ActionCancel,
-			Reason: "a newer run with concurrency key " + run.Concurrency.Key + " was started"}, newReply[done]()}
+		req := domain.ActionRequest{Run: id, Action: domain.ActionCancel,
+			Reason: "a newer run with concurrency key " + run.Concurrency.Key + " was started"}
+		if s.remote.Remote != nil {
+			s.e.background(func() { s.replaced(run.ID, id, s.remote.cancelFor(s.e.base, req)) })
+			continue
+		}
+		m := actionMsg{domain.System, req, newReply[done]()}
 		_, err := askRun(ctx, s.e, id, m, m.reply)
+		s.replaced(run.ID, id, err)
+	}
+}
+
+// replaced handles the result of the cancel of a run that another one replaces.
+func (s *starter) replaced(by, id string, err error) {
+	{
 		switch domain.CodeOf(err) {
 		case "", domain.CodeConflict, domain.CodeUnavailable:
 		default:
-			s.e.log.Warn("a run that another one replaces cannot be cancelled", "run_id", id, "by", run.ID, "err", err)
+			s.e.log.Warn("a run that another one replaces cannot be cancelled", "run_id", id, "by", by, "err", err)
 		}
 	}
 }

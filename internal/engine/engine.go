@@ -129,10 +129,17 @@ func New(c Config) (*Engine, error) {
 	}
 	e.runs = newRegistry(func(run string) *runner { return newRunner(e, run) }, func(a *runner) { e.wg.Go(a.loop) })
 	e.watchers.read, e.watchers.created, e.watchers.stopped = e.store.Run, e.runs.untouched, e.stopped
-	e.starts, e.children, e.replans = &starter{e: e, remote: remote{e: e, Remote: o.Remote}}, &childRuns{e: e}, &replans{e: e}
+	e.starts, e.children, e.replans = &starter{e: e, remote: remote{e: e, Remote: o.Remote,
+		admission: admission{unlaunched: map[string]bool{}, ready: make(chan struct{})}}}, &childRuns{e: e}, &replans{e: e}
 	e.signals = &signals{e: e, claimed: map[string]chan struct{}{}, forwarded: map[string]*forwarded{}}
 	e.setup.Store(first)
-	e.timers = newTimers(e.clock.now, func(run string) { e.post(run, timerMsg{}) })
+	e.timers = newTimers(e.clock.now, func(run string) {
+		if e.opts.Remote != nil {
+			e.background(func() { e.starts.remote.relaunch(run) })
+			return
+		}
+		e.post(run, timerMsg{})
+	})
 	e.handlers = &handlers{clock: e.clock, setup: &e.setup, runs: e.runs, live: func(ev domain.Event) { e.Live(ev) },
 		budgets:     newBudgets(e),
 		instanceKey: e.store.InstanceKey, cancelGrace: o.CancelGrace, stopping: e.timers.done, stopped: e.stopped, wg: &e.wg, log: log}
@@ -291,6 +298,10 @@ func (e *Engine) setDefective(run string) {
 
 // granted is called by the scheduler when a run gets a slot.
 func (e *Engine) granted(g slotGrant) {
+	if e.opts.Remote != nil {
+		e.starts.remote.admitted(g)
+		return
+	}
 	if !e.runs.granted(g) {
 		e.sched.release(g.run, g.token)
 	}

@@ -106,6 +106,10 @@ func (a *runner) execute(task runstate.Task, err error) {
 	if err != nil {
 		return
 	}
+	if a.e.starts.remote.ignores(task) {
+		a.began = false
+		return
+	}
 	switch t := task.(type) {
 	case runstate.TakeSlot:
 		a.began = a.slots.take(&a.m.Run)

@@ -64,6 +64,7 @@ type remote struct {
 	Remote
 	// acting and recording have a lock per run.
 	acting, recording keylock.Locks
+	admission         admission
 }
 
 // accept returns an error if a new run cannot be executed.
@@ -82,15 +83,16 @@ func (r *remote) act(ctx context.Context, actor domain.Actor, req domain.ActionR
 	if err != nil {
 		return err
 	}
+	if here, err := r.owned(ctx, &run, req.Action); err != nil {
+		return err
+	} else if here {
+		return r.actHere(ctx, actor, req)
+	}
 	ev := &runstate.OperatorAction{Actor: actor, Request: req}
 	if req.Action == domain.ActionResume && (run.Status.Final() || req.Digest != "") {
 		if err := r.checkResume(ctx, run, ev); err != nil {
 			return err
 		}
-	} else if run.Status.Final() {
-		m := actionMsg{actor, req, newReply[done]()}
-		_, err := askRun(ctx, r.e, req.Run, m, m.reply)
-		return err
 	}
 	seq, err := r.Act(ctx, run, ev)
 	return r.recorded(ctx, req.Run, seq, err)
@@ -199,6 +201,9 @@ func (s Records) Add(ctx context.Context, rep Report) error {
 		return err
 	}
 	e.watchers.changed(run.ID, run.Status)
+	if run.Status.Final() {
+		e.sched.ended(run.ID, concurrencyKey(&run))
+	}
 	return nil
 }
 
@@ -215,10 +220,14 @@ func (r *remote) create(ctx context.Context, rep Report) (domain.Run, error) {
 	} else if err != nil {
 		return domain.Run{}, err
 	}
+	rule := c.Concurrency
+	if rule != nil { // it was admitted before
+		rule = &domain.Concurrency{Key: rule.Key, Limit: rule.Limit}
+	}
 	run, _, err := r.e.store.CreateRun(ctx, domain.NewRun{ID: c.ID, Hash: c.Hash, Profile: c.Profile, Input: c.Input,
 		Status: domain.RunQueued, Parent: c.Parent, Lineage: c.Lineage, Actor: c.Actor,
 		Origin: c.Origin, Session: c.Session, Priority: c.Priority, Labels: c.Labels, Limits: c.Limits, Key: c.Key, StartAt: c.StartAt,
-		Slot: c.Slot, CreatedAt: c.CreatedAt, Entries: slices.Clone(rep.Journal),
+		Slot: c.Slot, Concurrency: rule, CreatedAt: c.CreatedAt, Entries: slices.Clone(rep.Journal),
 		Audit: []domain.AuditRecord{{Action: "run.created", Actor: domain.System.Name, Source: domain.System.Source,
 			Object: "plan:" + c.PlanKey, Detail: detail(map[string]any{"version": c.Version, "hash": c.Hash, "origin": c.Origin})}}})
 	return run, err

@@ -24,8 +24,11 @@ type forwarded struct {
 const minForwardPause, maxForwardPause = 100 * time.Millisecond, 30 * time.Second
 
 // Compared reports that the record has been compared with the executions of the Remote. Only then are stored signals
-// matched with waits, because the record of a restored database may lack rows.
+// matched with waits, and runs with a concurrency key admitted, because the record of a restored database may lack rows.
 func (s Records) Compared() {
+	if err := s.e.starts.remote.admitAll(s.e.base); err != nil {
+		s.e.log.Error("the unfinished runs cannot be read; the next start starts them", "err", err)
+	}
 	g := s.e.signals
 	g.mu.Lock()
 	g.ready = true

@@ -28,6 +28,9 @@ type elsewhere struct {
 	engines map[string]*enginetest.Engine // by run
 	reports []engine.Report
 	drop    bool // reports are lost
+	// launched lists the launches.
+	launched []string
+	launches sync.WaitGroup
 	// signal, if not nil, is called before and after a signal is delivered to a run. An error prevents its delivery.
 	signal func(run string, delivered bool) error
 }
@@ -37,12 +40,22 @@ func openElsewhere(t *testing.T, r *enginetest.Registry) (*enginetest.Engine, *e
 	t.Helper()
 	w := &elsewhere{t: t, r: r, engines: map[string]*enginetest.Engine{}}
 	w.open(storetest.Open(t))
+	t.Cleanup(w.launches.Wait)
 	return w.control, w
 }
 
-// open opens the engine on a store.
+// open opens the engine on a store, and begins the runs that have no execution.
 func (w *elsewhere) open(s *store.Store) {
 	w.control = enginetest.OpenOn(w.t, s, w.r, engine.Options{Remote: w})
+	unfinished, err := s.Unfinished(context.Background())
+	if err != nil {
+		w.t.Errorf("unfinished runs: %v", err)
+	}
+	for _, run := range unfinished {
+		if w.engines[run.ID] == nil {
+			engine.RecordsOf(w.control.Engine).Begin(run)
+		}
+	}
 	engine.RecordsOf(w.control.Engine).Compared()
 }
 
@@ -102,7 +115,28 @@ func (w *elsewhere) Accept(_ context.Context, p *runstate.Compiled, _ domain.New
 	return nil
 }
 
-func (w *elsewhere) Launch(run string) { w.engine(run) }
+// Launch executes a run. If its record has rows that its execution lacks, a new one continues the record.
+func (w *elsewhere) Launch(run string) { w.launches.Go(func() { w.launch(run) }) }
+
+func (w *elsewhere) launch(run string) {
+	w.mu.Lock()
+	e := w.engines[run]
+	w.launched = append(w.launched, run)
+	w.mu.Unlock()
+	if e != nil {
+		here, err := w.control.Store.Run(context.Background(), run)
+		there, failed := e.Store.Run(context.Background(), run)
+		if err != nil || failed != nil {
+			w.t.Errorf("launch: %v %v", err, failed)
+		}
+		if here.LastSeq > there.LastSeq {
+			w.mu.Lock()
+			delete(w.engines, run)
+			w.mu.Unlock()
+		}
+	}
+	w.engine(run)
+}
 
 // engine returns the engine of a run. It starts with the run as it is stored.
 func (w *elsewhere) engine(id string) *enginetest.Engine {

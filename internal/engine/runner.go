@@ -113,7 +113,7 @@ func (a *runner) idle() bool {
 	if len(a.attempts) > 0 || !a.pipe.idle() {
 		return false
 	}
-	if a.m.Ended() || a.stopping {
+	if a.m.Ended() || a.stopping || a.e.opts.Remote != nil {
 		return true
 	}
 	// If the run is in the queue, the scheduler starts a runner. A node slot that was promised to

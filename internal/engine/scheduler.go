@@ -155,6 +155,17 @@ func (s *scheduler) forget(run string) {
 	s.drop(run)
 }
 
+// withdraw removes a run from the queue. It returns false if the run was admitted.
+func (s *scheduler) withdraw(run, key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.active[key][run] {
+		return false
+	}
+	s.drop(run)
+	return true
+}
+
 // holdKey counts a run as active under its concurrency key.
 func (s *scheduler) holdKey(key, run string) {
 	s.mu.Lock()

@@ -304,10 +304,10 @@ func (s *starter) recall(ctx context.Context, n *domain.NewRun) error {
 
 // enqueue queues a new run.
 func (s *starter) enqueue(run *domain.Run) {
-	if r := s.remote.Remote; r != nil {
+	if s.remote.Remote != nil {
 		s.e.runs.notCreated(run.ID)
 		if !s.e.opts.Safe && run.Status != domain.RunWaiting {
-			r.Launch(run.ID)
+			s.remote.launch(run)
 		}
 		return
 	}

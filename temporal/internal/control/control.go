@@ -180,9 +180,6 @@ func (c *Control) plans() launch.Plans { return plans{c.engine.Reader, c.store} 
 
 // Accept returns an error if a plan uses something that runs on Temporal do not have.
 func (c *Control) Accept(ctx context.Context, p *runstate.Compiled, n domain.NewRun) error {
-	if n.Concurrency != nil {
-		return launch.Missing(p, "a concurrency rule")
-	}
 	return launch.Check(ctx, c.plans(), &c.programs, domain.ProgramRef{Hash: p.Hash, Profile: n.Profile})
 }
 
@@ -228,6 +225,7 @@ func (c *Control) launch(id string) error {
 	if err != nil {
 		return c.cannotStart(ctx, run, err)
 	}
+	in.Resumed = !run.StartedAt.IsZero()
 	o := c.start(run)
 	o.WorkflowExecutionErrorWhenAlreadyStarted = true
 	_, err = c.Client.ExecuteWorkflow(ctx, o, wire.RunWorkflow, in)

@@ -128,10 +128,14 @@ func (c *Control) check(ctx context.Context, run domain.Run, fill bool) error {
 	if gone := (*serviceerror.NotFound)(nil); errors.As(err, &gone) {
 		switch {
 		case run.StartedAt.IsZero() && run.Status == domain.RunQueued && run.Parent == nil:
-			c.Launch(run.ID)
+			c.records.Begin(run)
 			return nil
 		case run.StartedAt.IsZero() && held:
 			return nil // it has not begun, and starts with its release
+		}
+		if waitsForKey(run) {
+			c.records.Begin(run)
+			return nil
 		}
 		return c.records.Lost(ctx, run.ID, domain.Messagef(
 			"lost: Temporal has no workflow of this run, and its record ends at row %d", run.LastSeq))
@@ -146,8 +150,17 @@ func (c *Control) check(ctx context.Context, run domain.Run, fill bool) error {
 	if err := c.fill(ctx, run.ID); err != nil || open {
 		return err
 	}
+	if run, err = c.store.Run(ctx, run.ID); err == nil && waitsForKey(run) {
+		c.records.Begin(run)
+		return nil
+	}
 	return c.records.Lost(ctx, run.ID, domain.Messagef("lost: the workflow of this run has ended (%s), and the run has not",
 		status.String()))
+}
+
+// waitsForKey reports whether a run was resumed after its end, and waits until its concurrency key is free.
+func waitsForKey(run domain.Run) bool {
+	return run.Status == domain.RunQueued && run.Concurrency != nil
 }
 
 // fill adds to the record of a run what the histories of its workflow runs contain.

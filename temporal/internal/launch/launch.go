@@ -146,14 +146,15 @@ func (c *collector) addPlans(ctx context.Context, p *walk.Program) error {
 // unsupported returns an error if a plan uses something that runs on Temporal do not have yet. Signals and callbacks need
 // kairosd.
 func unsupported(plans []*runstate.Compiled, kairosd bool) error {
-	for _, p := range plans {
-		if p.Replans {
+	for i, p := range plans {
+		switch rule := p.Start.Concurrency != nil; {
+		case p.Replans:
 			return Missing(p, "replanning")
-		}
-		if p.Start.Concurrency != nil {
-			return Missing(p, "a concurrency rule")
-		}
-		if kairosd {
+		case rule && !kairosd:
+			return needsKairosd(p, "a concurrency rule")
+		case rule && i > 0:
+			return Missing(p, "a concurrency rule as a sub-plan")
+		case kairosd:
 			continue
 		}
 		if p.Callback {
