@@ -150,7 +150,10 @@ func (c *Control) check(ctx context.Context, run domain.Run, fill bool) error {
 	if err := c.fill(ctx, run.ID); err != nil || open {
 		return err
 	}
-	if run, err = c.store.Run(ctx, run.ID); err == nil && waitsForKey(run) {
+	if run, err = c.store.Run(ctx, run.ID); err != nil {
+		return err
+	}
+	if waitsForKey(run) {
 		c.records.Begin(run)
 		return nil
 	}
@@ -160,7 +163,7 @@ func (c *Control) check(ctx context.Context, run domain.Run, fill bool) error {
 
 // waitsForKey reports whether a run was resumed after its end, and waits until its concurrency key is free.
 func waitsForKey(run domain.Run) bool {
-	return run.Status == domain.RunQueued && run.Concurrency != nil
+	return run.Status == domain.RunQueued && run.Concurrency != nil && !run.StartedAt.IsZero()
 }
 
 // fill adds to the record of a run what the histories of its workflow runs contain.
