@@ -129,7 +129,8 @@ func (c *childRuns) ensure(id, hash string, input domain.RawJSON, ref domain.Par
 			domain.ActionRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed"},
 		)
 		if err == nil {
-			c.cancelUnneeded([][]string{{ref.Run, id}}) // the parent may have been cancelled in the meantime
+			// The parent may have been cancelled in the meantime.
+			c.cancelUnneeded([][]string{{ref.Run, id}}) //seed:resumed-orphan
 			return
 		}
 		now, unread := c.e.store.Run(ctx, id)
