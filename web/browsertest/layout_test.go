@@ -41,7 +41,7 @@ const fits = `(() => {
     if (seen(e) && !e.closest("[inert]") && (s.overflowX === "hidden" || s.overflowX === "clip") && s.textOverflow !== "ellipsis" && e.scrollWidth > e.clientWidth + 2 && e.clientWidth > 2 && !(e instanceof SVGElement)) out.push("cut off: " + name(e));
   }
   for (const e of document.querySelectorAll(".row.bar .btn")) {
-    if (!seen(e)) continue;
+    if (!seen(e) || document.querySelector("dialog:modal")) continue;
     e.scrollIntoView({block: "nearest", behavior: "instant"});
     const r = e.getBoundingClientRect(), on = document.elementFromPoint((r.left + r.right) / 2, (r.top + r.bottom) / 2);
     if (!e.contains(on)) out.push(name(e) + " is covered by " + (on ? name(on) : "nothing"));
