@@ -332,7 +332,8 @@ func (s *Service) replanGraph(ctx context.Context, r domain.ReplanRequest, g *pl
 	next.Nodes = make(map[string]planner.Node, len(g.Nodes))
 	for key, n := range g.Nodes {
 		if cmp.Or(n.ID, key) == r.Node {
-			n.Type, n.Agent, n.Tool, n.Plan, n.Effect, n.Metadata = walk.TypeAgent, step.AgentID, "", "", "", nil
+			n.Type, n.Agent, n.Tool, n.Plan, n.Plans, n.Do = walk.TypeAgent, step.AgentID, "", "", nil, nil
+			n.Effect, n.Metadata = "", nil
 			n.Input = step.Task + "\n\nWhat came before:\n${last}"
 		}
 		next.Nodes[key] = n

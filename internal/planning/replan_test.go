@@ -203,8 +203,22 @@ func TestReplanByModel(t *testing.T) {
 // A graph keeps its structure. The failed node becomes a task of an agent.
 func TestReplanOfAGraph(t *testing.T) {
 	t.Parallel()
-	src := `{"id": "g", "nodes": {"a": {"type": "set", "input": 1}, "b": {"type": "agent", "agent": "docs", "input": ` +
-		`"look", "on_error": "replan"}, "c": {"type": "set"}}, "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]}`
+	for name, call := range map[string]string{
+		"an agent":            `"type": "agent", "agent": "docs", "input": "look"`,
+		"a block":             `"do": {"nodes": {"b1": {"type": "set", "input": 1}}}, "input": 1`,
+		"a computed sub-plan": `"type": "plan", "plan": "p-${input.x}", "plans": ["p-1"]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			replanOfAGraph(t, call)
+		})
+	}
+}
+
+func replanOfAGraph(t *testing.T, call string) {
+	t.Helper()
+	src := `{"id": "g", "nodes": {"a": {"type": "set", "input": 1}, "b": {` + call + `, "on_error": "replan"}, "c": {"type": "set"}}, ` +
+		`"edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]}`
 	r := domain.ReplanRequest{
 		Run:     domain.Run{Input: domain.RawJSON(`{"x": 1}`)},
 		Version: domain.Version{Source: []byte(src), Format: "json"},
