@@ -83,7 +83,7 @@ func person() domain.Actor {
 const quarantineAfter = 3
 
 func (p *program) run() *cobra.Command {
-	var input string
+	var input, profile string
 	var with []string
 	var limits domain.Limits
 	var dry, detach bool
@@ -97,8 +97,8 @@ func (p *program) run() *cobra.Command {
 			if input != "" && !json.Valid([]byte(input)) {
 				return domain.Errorf(domain.CodeInvalid, "--input is not JSON")
 			}
-			in, err := launch.Input(cmd.Context(), plans, &driver.Programs{}, launch.Request{Hash: hash, Input: domain.RawJSON(input),
-				Actor: person().Name, Origin: "cli", Limits: limits, Dry: dry, Now: time.Now(), Key: newKey(), LostAfter: lost,
+			in, err := launch.Input(cmd.Context(), plans, &driver.Programs{}, launch.Request{Hash: hash, Profile: profile,
+				Input: domain.RawJSON(input), Actor: person().Name, Origin: "cli", Limits: limits, Dry: dry, Now: time.Now(), Key: newKey(), LostAfter: lost,
 				Options: runstate.Options{QuarantineAfter: quarantineAfter}})
 			if err != nil {
 				return err
@@ -115,6 +115,7 @@ func (p *program) run() *cobra.Command {
 			})
 		}}
 	f := cmd.Flags()
+	f.StringVar(&profile, "profile", "", "profile of the plan")
 	f.StringVar(&input, "input", "", "input of the run as JSON")
 	f.StringSliceVar(&with, "with", nil, "files of sub-plans")
 	f.Int64Var(&limits.MaxSteps, "max-steps", 0, "limit of settled steps")
