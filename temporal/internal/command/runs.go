@@ -98,8 +98,8 @@ func (p *program) run() *cobra.Command {
 				return domain.Errorf(domain.CodeInvalid, "--input is not JSON")
 			}
 			in, err := launch.Input(cmd.Context(), plans, &driver.Programs{}, launch.Request{Hash: hash, Profile: profile,
-				Input: domain.RawJSON(input), Actor: person().Name, Origin: "cli", Limits: limits, Dry: dry, Now: time.Now(), Key: newKey(), LostAfter: lost,
-				Options: runstate.Options{QuarantineAfter: quarantineAfter}})
+				Input: domain.RawJSON(input), Actor: person().Name, Origin: "cli", Limits: limits, Dry: dry, Now: time.Now(),
+				Key: newKey(), LostAfter: lost, Options: runstate.Options{QuarantineAfter: quarantineAfter}})
 			if err != nil {
 				return err
 			}
