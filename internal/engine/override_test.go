@@ -1,11 +1,14 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -235,5 +238,56 @@ func TestForkWithOverridesForItems(t *testing.T) {
 		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), message) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A run was resumed, so that its finally step ran twice. In a fork after the resumed step, the result that a
+// person gives for the second time replaces the step. The preview and the fork agree.
+func TestAFinallyStepOfAResumedRunIsReplaced(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	broken.Store(true)
+	registry := enginetest.NewRegistry().Handle("clean", walk.EffectUnsafe, echo).
+		Handle("flaky", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+			if broken.Load() {
+				return engine.Result{}, &walk.Failure{Code: "down", Message: "broken", Permanent: true}
+			}
+			return engine.Result{Output: 1}, nil
+		})
+	e := enginetest.Open(t, registry)
+	run := e.Settle(e.Begin(e.Save(`{nodes: {a: {type: flaky}}, finally: {f: {type: clean}}}`), "").ID)
+	broken.Store(false)
+	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
+		t.Fatal(err)
+	}
+	if run = e.Settle(run.ID); run.Status != domain.RunCompleted || registry.Count("f") != 2 {
+		t.Fatalf("%s after %d calls\n%s", run.Status, registry.Count("f"), e.Journal(run.ID))
+	}
+	view, err := e.View(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var after int64 // the position after the resumed step
+	for _, row := range view.Journal {
+		if row.Node == "a" && row.Final && row.Status == domain.NodeCompleted {
+			after = row.Seq
+		}
+	}
+	req := domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: after,
+		Instead: map[string]domain.Override{"f#2": {Output: domain.RawJSON(`"stub"`)}}}
+	p, err := e.Preview(t.Context(), enginetest.Operator, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Again) != 0 || len(p.Given) != 1 || len(p.Repeats) != 1 || p.Repeats[0].Given != "stub" {
+		t.Errorf("the preview is %+v", p)
+	}
+	req.Digest = p.Digest
+	fork, err := e.Act(t.Context(), enginetest.Operator, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fork = e.Settle(fork.ID); fork.Status != domain.RunCompleted || registry.Count("f") != 2 {
+		t.Errorf("the fork is %s after %d calls\n%s", fork.Status, registry.Count("f"), e.Journal(fork.ID))
 	}
 }

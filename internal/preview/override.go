@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -197,6 +198,31 @@ func (b *Branch) recordedItems(k runstate.StepKey, rows []candidate) ([]recorded
 	return list, nil
 }
 
+// here returns the step of the new run that corresponds to one of the old run. Visits that a reset forgot
+// do not happen in the new run, so later visits of the node have smaller numbers there.
+func (b *Branch) here(k runstate.StepKey) runstate.StepKey {
+	v := b.view
+	forgotten := map[int]bool{}
+	for _, e := range slices.Concat(v.Journal, v.After) {
+		var r walk.Reset
+		if e.Kind != domain.EntryReset || json.Unmarshal(e.Decision, &r) != nil {
+			continue
+		}
+		for _, f := range r.Forgotten {
+			if f.Node == b.Program.Nodes[k.Node].ID && f.Visit < k.Visit {
+				forgotten[f.Visit] = true
+			}
+		}
+	}
+	for _, d := range b.State.Settled {
+		if d.Node == k.Node {
+			delete(forgotten, d.Visit) // the fork keeps it
+		}
+	}
+	k.Visit -= len(forgotten)
+	return k
+}
+
 // give writes the row of a result that replaces a step.
 func (b *Branch) give(name string, k runstate.StepKey, output domain.RawJSON, reason string) error {
 	value, err := jsonvalue.Decode(output)
@@ -206,6 +232,7 @@ func (b *Branch) give(name string, k runstate.StepKey, output domain.RawJSON, re
 	if output, err = jsonvalue.Encode(value); err != nil {
 		return domain.Errorf(domain.CodeInvalid, "instead: %s: %w", name, err)
 	}
+	k = b.here(k)
 	return b.append(domain.Entry{Kind: domain.EntryResolve, Node: b.Program.Nodes[k.Node].ID, Visit: k.Visit, Item: k.Item,
 		Decision: runstate.ResolveDecision{Action: runstate.ActionGiven}.JSON(), Output: output, Reason: reason, At: b.view.Env.Now()})
 }

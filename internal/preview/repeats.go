@@ -30,7 +30,7 @@ func (b *Branch) repeats(l *lists) []domain.PreviewRepeat {
 			kept[runstate.StepKey{VisitKey: k.VisitKey, Item: runstate.NoItem}] {
 			continue
 		}
-		given := how[b.State.GivenReason(k)]
+		given := how[b.State.GivenReason(b.here(k))]
 		at, known := listed[k.VisitKey]
 		if !known {
 			at = len(out)
@@ -68,7 +68,7 @@ func (b *Branch) doubtful(out []domain.PreviewRepeat, listed map[walk.VisitKey]i
 		if kept[k] || kept[runstate.StepKey{VisitKey: k.VisitKey, Item: runstate.NoItem}] {
 			continue
 		}
-		given := how[b.State.GivenReason(k)]
+		given := how[b.State.GivenReason(b.here(k))]
 		at, known := listed[k.VisitKey]
 		if !known {
 			at = len(out)
