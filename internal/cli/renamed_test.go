@@ -53,7 +53,8 @@ func TestEveryCommandHasItsPlace(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{"status": true, "server status": true, "schedules": true, "signals": true,
 		"signals send": true, "signals show": true, "spend": true, "runs doubts": true, "runs doubts resolve": true, "hooks": true,
-		"schema": true, "plans import": true, "mcp": true, "mcp confirm": true, "runs undo": true} // new
+		"schema": true, "plans import": true, "mcp": true, "mcp confirm": true, "mcp refuse": true, "mcp requests": true,
+		"runs undo": true} // new
 	for _, verb := range strings.Fields("show create update pause resume delete deliveries delivery replay") {
 		used["hooks "+verb] = true
 	}
@@ -110,7 +111,7 @@ func TestTheTopLevel(t *testing.T) {
 
 // summaryVerbs are the verbs that begin the summary of a command.
 var summaryVerbs = strings.Fields(`Convert Decide Accept Acknowledge Add Apply Archive Assign Call Cancel Change Check Clear Compare Confirm Create Delete Disable
-	Discard Draw Enable End Export Kill Link List Make Manage Pause Plan Print Raise Release Remove Replace Replay Reject Resolve Restart Restore Resume Revoke
+	Discard Draw Enable End Export Kill Link List Make Manage Pause Plan Print Raise Refuse Release Remove Replace Replay Reject Resolve Restart Restore Resume Revoke
 	Run Save Search Send Serve Set Show Start Stop Store Track Approve
 	Undo Unpause Withdraw`)
 

@@ -28,6 +28,7 @@ type elsewhere struct {
 	engines map[string]*enginetest.Engine // by run
 	reports []engine.Report
 	drop    bool // reports are lost
+	opening sync.Mutex
 	// launched lists the launches.
 	launched []string
 	launches sync.WaitGroup
@@ -140,6 +141,8 @@ func (w *elsewhere) launch(run string) {
 
 // engine returns the engine of a run. It starts with the run as it is stored.
 func (w *elsewhere) engine(id string) *enginetest.Engine {
+	w.opening.Lock() // a launch may be under way
+	defer w.opening.Unlock()
 	w.mu.Lock()
 	e := w.engines[id]
 	w.mu.Unlock()

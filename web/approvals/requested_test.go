@@ -31,7 +31,7 @@ func TestTheRequestOfAnMCPClient(t *testing.T) {
 	}
 	confirm := "/runs/" + run + "/confirm?action=rerun&digest=" + p.Digest
 	for _, page := range []string{"/approvals", "/"} {
-		webtest.HasTexts(t, b.Get(page), http.StatusOK, "asked by token assistant", "rerun of run",
+		webtest.HasTexts(t, b.Get(page), http.StatusOK, "asked by token assistant", "rerun run",
 			strings.ReplaceAll(confirm, "&", "&amp;"))
 	}
 	page := b.Get(confirm)

@@ -80,7 +80,7 @@ open for 24 hours, while its preview stays the same.`,
 					if q.Seq > 0 {
 						at = fmt.Sprintf(" --at %d", q.Seq)
 					}
-					s.Printf("%s %s of %s, asked by %s at %s: %d steps run again, %d are new, %d with side effects\n", q.Action, q.Run,
+					s.Printf("%s %s of %s, asked by %s at %s: steps that run again: %d, new: %d, with side effects: %d\n", q.Action, q.Run,
 						q.Plan, q.By, q.At.Local().Format(time.DateTime), q.Again, q.New, q.Effects)
 					s.Printf("  kairos mcp confirm %s %s %s%s\n", q.Run, q.Action, q.Digest, at)
 				}
@@ -105,7 +105,7 @@ digest. Tokens cannot confirm: run this on the machine of the server.`,
 				if err != nil {
 					return err
 				}
-				s.Printf("confirmed: %s %s (%d steps run again, %d are new, %d with side effects)\n", p.Action, p.Run, len(p.Again),
+				s.Printf("confirmed: %s %s (steps that run again: %d, new: %d, with side effects: %d)\n", p.Action, p.Run, len(p.Again),
 					len(p.New), len(p.Effects))
 				return nil
 			})

@@ -59,7 +59,7 @@ func Profile(f ProfileField) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" hx-trigger=\"change from:[name='plan'], change from:[name='version']\" hx-include=\"[name='plan'], [name='version'], [name='profile']\" hx-swap=\"outerHTML\" hx-push-url=\"false\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" hx-trigger=\"change from:#profile-plan, change from:#profile-version\" hx-include=\"[name='plan'], [name='version'], [name='profile']\" hx-swap=\"outerHTML\" hx-push-url=\"false\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
