@@ -141,7 +141,7 @@ func (w *elsewhere) launch(run string) {
 
 // engine returns the engine of a run. It starts with the run as it is stored.
 func (w *elsewhere) engine(id string) *enginetest.Engine {
-	w.opening.Lock() // a launch may be under way
+	w.opening.Lock() // a launch may do this at the same time
 	defer w.opening.Unlock()
 	w.mu.Lock()
 	e := w.engines[id]

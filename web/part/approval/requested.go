@@ -20,8 +20,8 @@ func RequestedAction(c *ui.Context, q domain.RequestedAction, may bool) Request 
 	confirm := "/runs/" + q.Run + "/confirm?" + at.Encode()
 	r := Request{
 		Role: "need", Kind: kit.Link{Text: c.T("MCP client · %s", kit.Escape(q.Plan)), Href: link.Plan(q.Plan)},
-		Text: c.T("%s run %s · steps that run again: %d · new: %d · with side effects: %d", string(q.Action), domain.ShortID(q.Run), q.Again,
-			q.New, q.Effects),
+		Text: c.T("%s run %s · steps that run again: %d · new: %d · with side effects: %d", string(q.Action), domain.ShortID(q.Run),
+			q.Again, q.New, q.Effects),
 		Href: "/runs/" + q.Run, Since: c.Time(q.At), Remark: c.T("asked by %s", kit.Escape(q.By)),
 	}
 	if may {
