@@ -68,24 +68,32 @@ func (r remoteCall) run(ctx context.Context) (engine.Result, error) {
 		return engine.Result{Agent: r.agent}, err
 	}
 	sum := sha256.Sum256(fmt.Appendf(encoded, "\n%s\n%s", r.Client.URL, r.Client.Skill))
+	var started a2aclient.Task
 	sent, err := r.call.Substep(remoteSend, "a2a:send", hex.EncodeToString(sum[:16]), r.effect(), func() (any, domain.Usage, error) {
 		// The request is not interrupted, because the task could not be cancelled without its id.
 		task, err := r.send(context.WithoutCancel(ctx))
 		if err == nil && ctx.Err() != nil {
 			err = r.stopped(ctx, task)
 		}
+		if err == nil {
+			started = task
+		}
 		return encodeTask(task), domain.Usage{}, err
 	})
 	if err != nil {
+		r.abandon(ctx, started)
 		return engine.Result{Agent: r.agent}, err
 	}
 	task := decodeTask(sent)
 	if !task.Ended() || task.ID != "" {
+		started = task
 		ended, err := r.call.Substep(remoteTask, "a2a:task", task.ID, walk.EffectRead, func() (any, domain.Usage, error) {
+			started = a2aclient.Task{} // await cancels it
 			task, err := r.await(ctx, task)
 			return encodeTask(task), domain.Usage{}, err
 		})
 		if err != nil {
+			r.abandon(ctx, started)
 			return engine.Result{Agent: r.agent}, err
 		}
 		task = decodeTask(ended)
@@ -157,6 +165,19 @@ func (r remoteCall) show(task a2aclient.Task) {
 	}
 	r.call.Log("info", text)
 	r.call.Progress(0, 0, text)
+}
+
+// abandon cancels a task that has started if the attempt ended between two sub-steps. The engine then refuses to record
+// the sub-step, and ends the context next.
+func (r remoteCall) abandon(ctx context.Context, task a2aclient.Task) {
+	if task.ID == "" {
+		return
+	}
+	select {
+	case <-ctx.Done():
+		_ = r.stopped(ctx, task)
+	case <-time.After(cancelWithin):
+	}
 }
 
 // stopped returns why the wait ended. If the run was cancelled, or the step timed out, it cancels the task.
