@@ -67,6 +67,8 @@ type Env struct {
 	// not durable.
 	Hold    bool
 	Options *Options
+	// Storable, if not nil, returns a failure if an output of a node is too large for what stores the rows.
+	Storable func(node string, raw domain.RawJSON) *domain.Failure
 }
 
 // Options are settings that decisions depend on.

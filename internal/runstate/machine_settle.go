@@ -41,10 +41,14 @@ func (m *Machine) settle(w *Step, status domain.NodeStatus, out any, f *domain.F
 	}
 	if status == domain.NodeCompleted && e.Output == nil {
 		raw, err := jsonvalue.EncodeWithin(out, jsonvalue.MaxBytes)
+		e.Output = raw
 		if err != nil {
-			e.Status, e.Failure, out = domain.NodeFailed, OutputFailure(e.Node, err), nil
-		} else {
-			e.Output = raw
+			e.Failure = OutputFailure(e.Node, err)
+		} else if m.env.Storable != nil {
+			e.Failure = m.env.Storable(e.Node, raw)
+		}
+		if e.Failure != nil {
+			e.Status, e.Output, out = domain.NodeFailed, nil, nil
 		}
 	}
 	if e.Status == domain.NodeFailed && e.Failure != nil && e.Failure.Node == "" {

@@ -173,7 +173,7 @@ func finishRun(m *Machine, p *domain.RunPatch) {
 	out := m.State.Walk.Outcome()
 	if out.Status == walk.Completed {
 		raw, err := jsonvalue.EncodeWithin(out.Output, jsonvalue.MaxBytes)
-		if err != nil {
+		if err != nil || m.env.Storable != nil && m.env.Storable("", raw) != nil {
 			raw = domain.RawJSON("null") // its parts can be stored, but the whole is nested too deep or too large
 		}
 		p.Output, m.Run.Output = raw, raw

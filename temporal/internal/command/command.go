@@ -102,8 +102,17 @@ func (p *program) worker() *cobra.Command {
 				return domain.Errorf(domain.CodeInvalid, "--only needs --offer with the name of a queue")
 			}
 			return p.connected(cmd, func(c client.Client, cfg config.Config, queue string) error {
-				w, err := worker.New(cmd.Context(), c, worker.Options{Config: cfg, Queue: queue, Log: p.log(), StopGrace: grace,
-					Offers: offers, Only: only})
+				server, _, err := p.settings(cfg)
+				if err != nil {
+					return err
+				}
+				values, err := server.Converter()
+				if err != nil {
+					return err
+				}
+				w, err := worker.New(cmd.Context(), c, worker.Options{Config: cfg, Queue: queue, Converter: values, Log: p.log(),
+					StopGrace: grace,
+					Offers:    offers, Only: only})
 				if err != nil {
 					return err
 				}

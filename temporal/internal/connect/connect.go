@@ -27,16 +27,17 @@ type Server struct {
 	APIKey string
 }
 
-// Converter converts the values in histories.
+// Converter converts the values in histories. It compresses them, and then encrypts them.
 func (s Server) Converter() (converter.DataConverter, error) {
+	compress := converter.NewZlibCodec(converter.ZlibCodecOptions{})
 	if len(s.Secrets) == 0 {
-		return wire.Converter(), nil
+		return converter.NewCodecDataConverter(wire.Converter(), compress), nil
 	}
 	c, err := newCodec(s.Secrets)
 	if err != nil {
 		return nil, err
 	}
-	return converter.NewCodecDataConverter(wire.Converter(), c), nil
+	return converter.NewCodecDataConverter(wire.Converter(), c, compress), nil
 }
 
 // options returns the options of a client.

@@ -319,8 +319,14 @@ func (c *Control) Child(ctx context.Context, id string) (wire.Child, error) {
 	if known.Run = run; run.Status == domain.RunCompleted {
 		return known, nil
 	}
-	if known.Journal, err = c.store.Journal(ctx, id, 0); err != nil || !run.Status.Final() {
+	if known.Journal, err = c.store.Journal(ctx, id, 0); err != nil {
 		return known, err
+	}
+	if wire.Page(known.Journal) < len(known.Journal) {
+		known.Journal, known.Rows = nil, int64(len(known.Journal))
+	}
+	if !run.Status.Final() {
+		return known, nil
 	}
 	req := domain.ActionRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed", Rev: run.LastSeq}
 	view, err := c.engine.View(ctx, id)
@@ -334,4 +340,17 @@ func (c *Control) Child(ctx context.Context, id string) (wire.Child, error) {
 	}
 	known.Resume = &wire.Action{Actor: domain.System, Request: req, Reset: &reset, Options: options}
 	return known, nil
+}
+
+// Rows returns rows of a run that are too large for the input of its workflow.
+func (c *Control) Rows(ctx context.Context, q wire.Rows) ([]domain.Entry, error) {
+	rows, err := c.store.Journal(ctx, q.Run, q.First-1)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("the record of run %s has no row %d yet", q.Run, q.First)
+	}
+	rows = rows[:min(int64(len(rows)), q.Last-q.First+1)]
+	return rows[:wire.Page(rows)], nil
 }

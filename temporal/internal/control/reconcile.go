@@ -190,7 +190,7 @@ func (c *Control) fill(ctx context.Context, id string) error {
 			return nil // kairosd did not start it
 		}
 		found = append(found, h)
-		if int64(len(h.input.Journal)) <= stored {
+		if h.input.Position() <= stored {
 			break
 		}
 	}
@@ -211,6 +211,7 @@ type recorded struct {
 
 // read reads the history of a workflow run.
 func (c *Control) read(ctx context.Context, id, run string) (h recorded, err error) {
+	pages := map[int64]bool{} // the activities that read rows, by their event
 	all := c.Client.GetWorkflowHistory(ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for all.HasNext() {
 		e, err := all.Next()
@@ -221,10 +222,19 @@ func (c *Control) read(ctx context.Context, id, run string) (h recorded, err err
 		case *history.HistoryEvent_WorkflowExecutionStartedEventAttributes:
 			err = c.Converter.FromPayloads(a.WorkflowExecutionStartedEventAttributes.GetInput(), &h.input)
 		case *history.HistoryEvent_ActivityTaskScheduledEventAttributes:
-			if s := a.ActivityTaskScheduledEventAttributes; s.GetActivityType().GetName() == wire.ReportActivity {
+			switch s := a.ActivityTaskScheduledEventAttributes; s.GetActivityType().GetName() {
+			case wire.ReportActivity:
 				var r wire.Report
 				err = c.Converter.FromPayloads(s.GetInput(), &r)
 				h.reports = append(h.reports, r)
+			case wire.RowsActivity:
+				pages[e.GetEventId()] = true
+			}
+		case *history.HistoryEvent_ActivityTaskCompletedEventAttributes:
+			if d := a.ActivityTaskCompletedEventAttributes; pages[d.GetScheduledEventId()] {
+				var rows []domain.Entry
+				err = c.Converter.FromPayloads(d.GetResult(), &rows)
+				h.input.Journal = append(h.input.Journal, rows...)
 			}
 		}
 		if err != nil {

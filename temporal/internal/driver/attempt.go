@@ -133,17 +133,24 @@ func (r *runner) ready(a *attempt, w *runstate.Step, p wire.Prepared, input any,
 			Node: begun.Spec.ID, Key: a.key, Number: begun.Number, Effect: p.Effect, Stepped: p.Stepped,
 			IdempotencyKey: begun.IdempotencyKey, StartedAt: begun.StartedAt, Timeout: begun.Spec.Timeout,
 			Run: m.Run.ID, PlanKey: task.Call.PlanKey, Owner: task.Call.Owner, Session: task.Call.Session,
-			Priority: task.Priority, Input: raw, Last: encode(task.Call.Last), Request: encode(task.Call.Request), Answers: task.Answers,
+			Priority: task.Priority, Input: raw, Request: encode(task.Call.Request), Answers: task.Answers,
 			Limits: m.Limits(), Spent: m.Spent(env.Monotonic)}
 		if mark != "" {
 			a.task.Input, a.task.Plain, a.task.Mark, a.task.Callback = dispatch, raw, mark, r.in.Callback
 		}
-		for _, p := range task.Call.Previous() {
-			a.task.Previous = append(a.task.Previous, wire.Previous{Number: p.Number, Node: p.Node, Task: p.Task, Agent: p.Agent,
-				Output: encode(p.Output)})
+		if !mayBeTool(begun.Spec) { // a tool receives its input only
+			a.task.Last = encode(task.Call.Last)
+			for _, p := range task.Call.Previous() {
+				a.task.Previous = append(a.task.Previous, wire.Previous{Number: p.Number, Node: p.Node, Task: p.Task, Agent: p.Agent,
+					Output: encode(p.Output)})
+			}
 		}
 		for _, n := range slices.Sorted(maps.Keys(task.Substeps)) {
 			a.task.Substeps = append(a.task.Substeps, task.Substeps[n])
+		}
+		if !r.fitsAttempt(&a.task) {
+			r.handle(&runstate.AttemptRefused{StepKey: a.key, Failure: largeInput(begun.Spec.ID)})
+			return
 		}
 	}
 	r.attempts[begun] = a

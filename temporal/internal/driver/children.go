@@ -113,7 +113,7 @@ func (c *children) again(t runstate.StartChild, known wire.Child, err error) {
 		return
 	}
 	in, err := c.input(t)
-	in.Run, in.Journal, in.Known, in.Resumed, in.Begin = known.Run, known.Journal, true, true, known.Resume
+	in.Run, in.Journal, in.Rows, in.Known, in.Resumed, in.Begin = known.Run, known.Journal, known.Rows, true, true, known.Resume
 	in.Callback = c.callback(in, known)
 	c.list = slices.DeleteFunc(c.list, func(k *child) bool { return k.id == t.ID })
 	c.execute(t, in, err)
@@ -130,6 +130,10 @@ func (c *children) callback(in wire.Input, known wire.Child) string {
 // execute executes the workflow of a child run.
 func (c *children) execute(t runstate.StartChild, in wire.Input, err error) {
 	r := c.r
+	if err == nil && !r.fitsRun(&in) {
+		err = domain.Errorf(domain.CodeInvalid, "the input of the child run cannot be passed: %w", errLarge).
+			Suggest("write large data to a file and pass its path")
+	}
 	if err != nil {
 		r.post(func() { r.handle(&runstate.ChildEnded{ID: t.ID, Err: err}) })
 		return

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -23,24 +24,25 @@ import (
 const timeUnit = time.Microsecond
 
 // Workflows contains the workflow of runs.
-type Workflows struct{ Programs Programs }
+type Workflows struct {
+	Programs Programs
+	// Converter converts the values in histories. If it is nil, the size of values is not checked.
+	Converter converter.DataConverter
+}
 
 // Run executes a run and returns it as it ended.
 func (w *Workflows) Run(ctx workflow.Context, in wire.Input) (domain.Run, error) {
 	check(in)
-	r, err := w.newRunner(ctx, in)
-	if err != nil {
-		return domain.Run{}, applicationError(err)
-	}
-	return r.loop(ctx)
+	return w.newRunner(ctx, in).loop(ctx)
 }
 
 // runner executes one run.
 type runner struct {
 	ctx      workflow.Context // does not end with the workflow's context
 	in       wire.Input
+	flows    *Workflows
 	programs *Programs
-	m        *runstate.Machine
+	m        *runstate.Machine // after load
 	mark     string
 	begin    time.Time
 	events   uint64 // counts environments, for random numbers
@@ -58,36 +60,54 @@ type runner struct {
 	leaving  bool // the run continues in another workflow run as soon as nothing is active
 }
 
-func (w *Workflows) newRunner(ctx workflow.Context, in wire.Input) (*runner, error) {
+func (w *Workflows) newRunner(ctx workflow.Context, in wire.Input) *runner {
 	detached, _ := workflow.NewDisconnectedContext(ctx)
-	r := &runner{ctx: detached, in: in, programs: &w.Programs, mark: markOf(in.Key, in.Run.ID), begin: workflow.Now(ctx),
+	r := &runner{ctx: detached, in: in, flows: w, programs: &w.Programs, mark: markOf(in.Key, in.Run.ID), begin: workflow.Now(ctx),
 		attempts: map[*runstate.Attempt]*attempt{}, journal: in.Journal}
 	r.children.r, r.timer.r, r.deadline.r, r.reports.r = r, r, r, r
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s %d", in.Run.ID, len(in.Journal))
+	fmt.Fprintf(h, "%s %d", in.Run.ID, in.Position())
 	r.seed = h.Sum64()
-	prog, err := r.programs.Get(in.Versions[in.Run.Hash], in.Run.Profile)
-	if err != nil {
-		return nil, err
+	return r
+}
+
+// load folds the rows so far.
+func (r *runner) load() error {
+	run := r.in.Run
+	for int64(len(r.journal)) < r.in.Rows {
+		var page []domain.Entry
+		err := workflow.ExecuteActivity(r.control(r.ctx), wire.RowsActivity,
+			wire.Rows{Run: run.ID, First: int64(len(r.journal)) + 1, Last: r.in.Rows}).Get(r.ctx, &page)
+		if err != nil {
+			return err
+		}
+		r.journal = append(r.journal, page...)
 	}
-	input, err := runstate.Decode(in.Run.Input)
+	prog, err := r.programs.Get(r.in.Versions[run.Hash], run.Profile)
 	if err != nil {
-		return nil, domain.Errorf(domain.CodeInvalid, "input of run %s: %w", in.Run.ID, err)
+		return err
 	}
-	state, err := runstate.Fold(prog.Program, runstate.Facts{Run: in.Run.ID, Slot: in.Run.Slot.String(), Input: input, KeepHistory: true},
-		in.Journal)
+	input, err := runstate.Decode(run.Input)
 	if err != nil {
-		return nil, err
+		return domain.Errorf(domain.CodeInvalid, "input of run %s: %w", run.ID, err)
 	}
-	r.m = runstate.NewMachine(in.Run, prog, state, 0)
+	facts := runstate.Facts{Run: run.ID, Slot: run.Slot.String(), Input: input, KeepHistory: true}
+	state, err := runstate.Fold(prog.Program, facts, r.journal)
+	if err != nil {
+		return err
+	}
+	r.m = runstate.NewMachine(run, prog, state, 0)
 	r.reports.fence = state.Seq
-	return r, nil
+	return nil
 }
 
 // loop handles events until the run has ended and everything is reported.
 func (r *runner) loop(ctx workflow.Context) (domain.Run, error) {
 	if err := r.listen(ctx); err != nil {
 		return domain.Run{}, err
+	}
+	if err := r.load(); err != nil {
+		return domain.Run{}, applicationError(err)
 	}
 	if r.in.Reopen {
 		r.awaitRequest()
@@ -120,7 +140,9 @@ func (r *runner) loop(ctx workflow.Context) (domain.Run, error) {
 		quiet := r.reports.done() && workflow.AllHandlersFinished(r.ctx)
 		switch {
 		case r.m.Ended() && quiet && !r.awaiting && r.children.settled():
-			return r.m.Run, nil
+			run := r.m.Run
+			run.Input = nil // it is in the history
+			return run, nil
 		case r.leaving && quiet && len(r.attempts) == 0 && r.children.none() && !r.m.Ended():
 			return r.m.Run, r.continueAsNew(ctx)
 		}
@@ -150,10 +172,13 @@ func (r *runner) continueAsNew(ctx workflow.Context) error {
 		return err
 	}
 	next := r.in
-	next.Run, next.Journal = r.m.Run, r.journal
+	next.Run, next.Journal, next.Rows = r.m.Run, r.journal, 0
 	next.Run.RunningTime = r.m.Spent(env.Monotonic).Time
 	next.Elapsed = env.Monotonic
 	next.Known, next.Reopen, next.Begin = true, false, nil
+	if next.Report {
+		next.Shrink()
+	}
 	return workflow.NewContinueAsNewError(ctx, wire.RunWorkflow, next)
 }
 
@@ -163,7 +188,8 @@ func (r *runner) now() time.Time { return workflow.Now(r.ctx).UTC().Truncate(tim
 func (r *runner) env() runstate.Env {
 	r.events++
 	return runstate.Env{Now: r.now(), Monotonic: r.in.Elapsed + workflow.Now(r.ctx).Sub(r.begin) + timeUnit,
-		Jitter: [2]float64{r.random(0), r.random(1)}, HasSlot: true, Hold: len(r.mail) > 0 || r.leaving, Options: &r.in.Options}
+		Jitter: [2]float64{r.random(0), r.random(1)}, HasSlot: true, Hold: len(r.mail) > 0 || r.leaving, Options: &r.in.Options,
+		Storable: r.storable}
 }
 
 // random returns a number in [0, 1) that depends only on the run and on the number of its events.

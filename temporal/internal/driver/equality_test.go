@@ -234,7 +234,7 @@ func (b *both) compare(rt *rapid.T, src, profile string) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	input, err := runstate.Decode(workflow.Input)
+	input, err := runstate.Decode(w.Input.Run.Input)
 	if err != nil {
 		rt.Fatal(err)
 	}

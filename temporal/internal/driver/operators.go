@@ -35,9 +35,9 @@ func (r *runner) listen(ctx workflow.Context) error {
 		r.post(func() { r.cancel("its workflow was cancelled") })
 	})
 	queries := map[string]any{
-		wire.RunQuery:       func() (domain.Run, error) { return r.m.Run, nil },
-		wire.JournalQuery:   func() ([]domain.Entry, error) { return r.journal, nil },
-		wire.ApprovalsQuery: func() ([]domain.Approval, error) { return r.approvals(), nil },
+		wire.RunQuery:       func() (domain.Run, error) { return query(r, func() domain.Run { return r.m.Run }) },
+		wire.JournalQuery:   func() ([]domain.Entry, error) { return query(r, func() []domain.Entry { return r.journal }) },
+		wire.ApprovalsQuery: func() ([]domain.Approval, error) { return query(r, r.approvals) },
 	}
 	for _, name := range []string{wire.RunQuery, wire.JournalQuery, wire.ApprovalsQuery} {
 		if err := workflow.SetQueryHandler(ctx, name, queries[name]); err != nil {
@@ -79,6 +79,14 @@ func (r *runner) listen(ctx workflow.Context) error {
 		}
 	}
 	return nil
+}
+
+// query returns the answer to a query, or an error while the run is being loaded.
+func query[T any](r *runner, answer func() T) (out T, err error) {
+	if r.m == nil {
+		return out, domain.Errorf(domain.CodeUnavailable, "run %s is being loaded", r.in.Run.ID)
+	}
+	return answer(), nil
 }
 
 // requestTimeout is the time in which the request arrives for which a workflow was started.

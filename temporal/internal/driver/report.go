@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxBatch is the number of checkpoints in one report.
+	// maxBatch is the greatest number of checkpoints in one report.
 	maxBatch = 100
 	// reportTimeout limits one attempt to report, and reportPause the time between two attempts.
 	reportTimeout = time.Minute
@@ -57,6 +57,7 @@ func (r *runner) announce() error {
 // report returns a report of checkpoints. The first one contains the run.
 func (p *reporter) report(list []domain.Checkpoint) wire.Report {
 	report := wire.Report{Checkpoints: list, Run: p.r.m.Run}
+	report.Run.Input, report.Run.Output = nil, nil // Created and a patch have them
 	if !p.created && !p.r.in.Known {
 		report.Created, report.Journal = &p.r.in.Run, p.r.in.Journal
 		if v := p.r.in.Versions[p.r.in.Run.Hash]; v.Origin == domain.OriginBlock {
@@ -77,7 +78,7 @@ func (p *reporter) start() {
 			if workflow.Await(ctx, func() bool { return len(p.pending) > 0 }) != nil {
 				return
 			}
-			n := min(len(p.pending), maxBatch)
+			n := wire.Batch(p.pending, maxBatch)
 			report := p.report(p.pending[:n:n])
 			p.sending = true
 			err := workflow.ExecuteActivity(ctx, wire.ReportActivity, report).Get(ctx, nil)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -54,6 +55,9 @@ type World struct {
 	Signer ed25519.PublicKey
 	// Callback returns the callback address of a run, if it is not nil.
 	Callback func(run string) string
+
+	// Converter measures values; nil: their size is not checked.
+	Converter converter.DataConverter
 
 	onAttempt func(wire.Attempt) error
 	tb        TB
@@ -148,7 +152,8 @@ func (w *World) Execute(flows *driver.Workflows, in wire.Input) domain.Run {
 	if err != nil {
 		w.tb.Fatalf("executor: %v", err)
 	}
-	acts := &steps.Activities{Executor: x, Programs: &driver.Programs{Catalog: w.Registry.Catalog}, Send: w.send}
+	flows.Converter = w.Converter
+	acts := &steps.Activities{Executor: x, Converter: w.Converter, Programs: &driver.Programs{Catalog: w.Registry.Catalog}, Send: w.send}
 	steps.Register(losing{w}, flows, acts)
 	steps.RegisterRecord(w.Env, w.Reports)
 	w.ID, w.Input = in.Run.ID, in
@@ -284,10 +289,12 @@ func (p *Reports) Report(_ context.Context, r wire.Report) error {
 		p.journal, p.runs = map[string][]domain.Entry{}, map[string]domain.Run{}
 	}
 	id := r.Run.ID
+	input, output := p.runs[id].Input, p.runs[id].Output
 	if _, known := p.runs[id]; !known {
 		if r.Created == nil {
 			return errors.New("the first report does not contain the run")
 		}
+		input = r.Created.Input
 		p.journal[id] = append([]domain.Entry{}, r.Journal...)
 	}
 	for _, c := range r.Checkpoints {
@@ -298,8 +305,13 @@ func (p *Reports) Report(_ context.Context, r wire.Report) error {
 			return fmt.Errorf("checkpoint %d follows %d", c.Entries[0].Seq, at)
 		}
 		p.journal[id] = append(p.journal[id], c.Entries...)
+		if c.Patch != nil && c.Patch.Output != nil {
+			output = c.Patch.Output
+		}
 	}
-	p.runs[id] = r.Run
+	run := r.Run
+	run.Input, run.Output = input, output
+	p.runs[id] = run
 	if p.After != nil {
 		return p.After(r)
 	}
@@ -312,6 +324,15 @@ func (p *Reports) Child(_ context.Context, run string) (known wire.Child, err er
 		known.Callback = p.callback(run)
 	}
 	return known, nil
+}
+
+// Rows returns one row, so that each row is a page.
+func (p *Reports) Rows(_ context.Context, q wire.Rows) ([]domain.Entry, error) {
+	rows := p.Journal(q.Run)
+	if int64(len(rows)) < q.Last {
+		return nil, errors.New("the record does not have the rows")
+	}
+	return rows[q.First-1 : q.First], nil
 }
 
 // Journal returns the reported rows of a run.

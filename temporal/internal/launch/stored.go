@@ -57,6 +57,7 @@ func Stored(ctx context.Context, plans Plans, programs *driver.Programs, run dom
 		c.in.Callback = s.Callback(run.ID)
 	}
 	_, err = c.add(ctx, run.Hash)
+	c.in.Shrink()
 	return c.in, err
 }
 

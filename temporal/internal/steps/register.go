@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/temporal/internal/driver"
 	"github.com/kairosd/kairosd/temporal/internal/wire"
 )
@@ -26,12 +27,15 @@ type Record interface {
 	Report(ctx context.Context, r wire.Report) error
 	// Child returns a child run that a resumed run needs.
 	Child(ctx context.Context, id string) (wire.Child, error)
+	// Rows returns some of the rows from the first on. If the record has none of them yet, it returns an error.
+	Rows(ctx context.Context, q wire.Rows) ([]domain.Entry, error)
 }
 
 // RegisterRecord registers the activities of kairosd.
 func RegisterRecord(r ActivityRegistry, record Record) {
 	r.RegisterActivityWithOptions(record.Report, activity.RegisterOptions{Name: wire.ReportActivity})
 	r.RegisterActivityWithOptions(record.Child, activity.RegisterOptions{Name: wire.ChildActivity})
+	r.RegisterActivityWithOptions(record.Rows, activity.RegisterOptions{Name: wire.RowsActivity})
 }
 
 // Register registers the workflow of runs and its activities.

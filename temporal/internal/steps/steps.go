@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -26,6 +27,8 @@ type Activities struct {
 	// Send delivers the row of a sub-step to the workflow of the attempt. It returns when the row is in the history, and
 	// for an intent when the workflow has accepted it.
 	Send func(ctx context.Context, workflow, run string, s wire.Substep) error
+	// Converter converts the values in histories. If it is nil, the size of outputs is not checked.
+	Converter converter.DataConverter
 }
 
 // Prepare determines what happens to a step.
@@ -90,6 +93,9 @@ func (a *Activities) Attempt(ctx context.Context, w wire.Attempt) (wire.Ending, 
 	switch ev := ev.(type) {
 	case *runstate.AttemptDone:
 		ev.Attempt, ev.Output = nil, nil
+		if a.Converter != nil && !wire.Small(len(ev.Raw)) && !wire.Fits(a.Converter, wire.Ending{Done: ev}) {
+			ev.Raw, ev.Unstorable = nil, driver.LargeOutput(w.Node)
+		}
 		return wire.Ending{Done: ev}, nil
 	case *runstate.AttemptAbandoned:
 		ev.Attempt = nil

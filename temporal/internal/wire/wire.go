@@ -18,6 +18,7 @@ const (
 	AttemptActivity = "kairosd.attempt"
 	ReportActivity  = "kairosd.report"
 	ChildActivity   = "kairosd.child" // reads a child run from kairosd's record
+	RowsActivity    = "kairosd.rows"  // reads rows from kairosd's record
 
 	SubstepSignal = "substep" // the row of a sub-step that has ended
 	CancelSignal  = "cancel"  // from the parent run
@@ -58,8 +59,10 @@ type Input struct {
 	Versions map[string]domain.Version
 	// Plans names the versions of all sub-plans that the run or its descendants may start, by the name in the plan.
 	Plans map[string]string
-	// Journal holds the rows so far: those of a new run, or all rows if the run continues.
+	// Journal holds the rows so far: those of a new run, or all rows if the run continues. If they are large, it is empty, and
+	// Rows is their number: the workflow reads them from kairosd's record.
 	Journal []domain.Entry
+	Rows    int64
 	Options runstate.Options
 	// Key is the key from which idempotency keys are derived.
 	Key []byte
@@ -87,6 +90,15 @@ type Input struct {
 	Begin *Action
 	// Elapsed is the reading of the monotonic clock at the start, if the run continues.
 	Elapsed time.Duration
+}
+
+// Position is the number of rows of the run so far.
+func (in *Input) Position() int64 { return max(in.Rows, int64(len(in.Journal))) }
+
+// Rows are rows of a run, from First to at most Last.
+type Rows struct {
+	Run         string
+	First, Last int64
 }
 
 // Proposal is a step that is about to run.
@@ -195,6 +207,7 @@ type Event struct {
 type Child struct {
 	Run     domain.Run
 	Journal []domain.Entry
+	Rows    int64 // as in Input
 	// Resume resumes the run if it has failed or was cancelled. Refused is the reason why it cannot be resumed.
 	Resume  *Action `json:",omitempty"`
 	Refused string  `json:",omitempty"`
@@ -209,6 +222,6 @@ type Report struct {
 	Journal     []domain.Entry  // rows of Created
 	Version     *domain.Version // of Created, if it is a block
 	Checkpoints []domain.Checkpoint
-	// Run is the run after the last checkpoint.
+	// Run is the run after the last checkpoint, without its input and output.
 	Run domain.Run
 }

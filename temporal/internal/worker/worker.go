@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	sdkworker "go.temporal.io/sdk/worker"
 
 	"github.com/kairosd/kairosd/internal/assemble"
@@ -27,7 +28,9 @@ import (
 type Options struct {
 	Config config.Config
 	Queue  string // the task queue
-	Log    *slog.Logger
+	// Converter is that of the client.
+	Converter converter.DataConverter
+	Log       *slog.Logger
 	// StopGrace is the time that running steps have after a stop.
 	StopGrace time.Duration
 	// Offers are the queues that plans can name. With Only, the worker serves no other steps and no
@@ -63,14 +66,14 @@ func New(ctx context.Context, c client.Client, o Options) (*Worker, error) {
 		_ = w.close()
 		return nil, err
 	}
-	activities := &steps.Activities{Executor: x, Programs: &driver.Programs{Catalog: setup.Registry.Catalog},
+	activities := &steps.Activities{Executor: x, Converter: o.Converter, Programs: &driver.Programs{Catalog: setup.Registry.Catalog},
 		Send: func(ctx context.Context, id, run string, row wire.Substep) error { return send(ctx, c, id, run, row) }}
 	add := func(queue string) sdkworker.Worker {
 		s := sdkworker.New(c, queue, sdkworker.Options{WorkerStopTimeout: o.StopGrace + stopMargin})
 		w.sdk = append(w.sdk, s)
 		return s
 	}
-	flows := &driver.Workflows{}
+	flows := &driver.Workflows{Converter: o.Converter}
 	for _, runs := range driver.Queues(o.Queue) {
 		if !o.Only {
 			steps.Register(add(runs), flows, activities)
