@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/tail"
 )
 
 // settingBackend is the backend that executes the runs of a database.
@@ -54,6 +55,9 @@ func (elsewhere) Decide(context.Context, domain.Run, *runstate.ApprovalDecided) 
 func (elsewhere) Signal(context.Context, string, *runstate.SignalArrived) error {
 	return errElsewhere()
 }
+
+// Tails returns nothing, because the daemon shows active steps.
+func (elsewhere) Tails(context.Context, string) ([]tail.Tail, int, error) { return nil, 0, nil }
 
 func (elsewhere) Reconcile(context.Context) error { return errElsewhere() }
 

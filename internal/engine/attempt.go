@@ -26,6 +26,7 @@ type attempt struct {
 	handler  Handler
 	setup    *setup // the setup of the handler; nil after leave
 	call     Call
+	live     func(domain.Event) // receives events that are not stored
 
 	ctx          context.Context
 	limited      context.Context // ctx with the timeout of the step; set before the handler starts
@@ -60,6 +61,8 @@ type Task struct {
 	// Limits are the active limits of the run, and Spent is what it has used before the attempt.
 	Limits domain.Limits
 	Spent  runstate.Spent
+	// Live receives the events of the attempt that are not stored. Nil means the readers of the engine.
+	Live func(domain.Event)
 }
 
 // TaskOf returns the next attempt of a step. input is its resolved input.
@@ -88,6 +91,9 @@ func (p *preparation) newAttempt(h Handler, effect walk.Effect, input any) *atte
 func newAttempt(base context.Context, hs *handlers, inbox *mailbox, task Task, h Handler) *attempt {
 	t := &attempt{handlers: hs, inbox: inbox, run: task.Call.RunID, handler: h, priority: task.Priority}
 	t.Attempt, t.call = task.Attempt, task.Call
+	if t.live = task.Live; t.live == nil {
+		t.live = hs.live
+	}
 	t.call.IdempotencyKey = t.IdempotencyKey
 	if s, ok := h.(Stepped); ok {
 		t.Stepped = s.Stepped()
@@ -99,7 +105,7 @@ func newAttempt(base context.Context, hs *handlers, inbox *mailbox, task Task, h
 	t.call.Log, t.call.Progress = t.log.line, t.log.progress
 	t.call.Stream = func(text string) {
 		t.touch()
-		t.handlers.live(t.event("node_text", map[string]any{"text": t.handlers.current().mask(text)}))
+		t.publish("node_text", map[string]any{"text": t.handlers.current().mask(text)})
 	}
 	t.call.RecordUse = t.recordUse
 	if node := t.Spec; node.Type == walk.TypeTool && node.Tool != "" {
@@ -203,7 +209,7 @@ func (l *attemptLog) line(level, message string) {
 	}
 	l.mu.Unlock()
 	if kept {
-		l.t.handlers.live(l.t.event("node_log", map[string]any{"level": level, "message": message}))
+		l.t.publish("node_log", map[string]any{"level": level, "message": message})
 	}
 }
 
@@ -213,7 +219,7 @@ func (l *attemptLog) progress(done, total int64, message string) {
 	l.mu.Lock()
 	l.last = p
 	l.mu.Unlock()
-	l.t.handlers.live(l.t.event("node_progress", map[string]any{"done": done, "total": total, "message": p.Message}))
+	l.t.publish("node_progress", map[string]any{"done": done, "total": total, "message": p.Message})
 }
 
 // stored encodes the log for the row. It returns nil if the log is empty.
@@ -238,11 +244,11 @@ func (s *setup) mask(text string) string {
 	return string(s.Secrets.Mask([]byte(text)))
 }
 
-// event returns a live event about an attempt.
-func (t *attempt) event(typ string, data map[string]any) domain.Event {
+// publish sends an event about an attempt that is not stored.
+func (t *attempt) publish(typ string, data map[string]any) {
 	data["node"], data["visit"], data["attempt"] = t.Spec.ID, t.Visit, t.Number
 	if t.Item != runstate.NoItem {
 		data["item"] = t.Item
 	}
-	return domain.Event{Type: typ, Run: t.run, Session: t.call.Session, At: t.handlers.now(), Data: data}
+	t.live(domain.Event{Type: typ, Run: t.run, Session: t.call.Session, At: t.handlers.now(), Data: data})
 }

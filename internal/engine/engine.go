@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/inspect"
 	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/internal/tail"
 	"github.com/kairosd/kairosd/internal/versions"
 )
 
@@ -146,9 +147,14 @@ func New(c Config) (*Engine, error) {
 	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.handlers.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
 	e.Reader = versions.NewReader(c.Store, func() *versions.Compiler { return e.current().compiler })
-	e.Inspector = inspect.New(inspect.Config{Store: c.Store, Versions: e.Reader, Env: &e.env, AddLogs: e.handlers.logsOf,
-		Quarantine: func(run string) { e.post(run, timerMsg{}) }})
-	e.Bus = events.New(events.Config{Store: c.Store, Program: e.program, Agent: e.agent, Now: e.now, Log: log})
+	inspecting := inspect.Config{Store: c.Store, Versions: e.Reader, Env: &e.env, AddLogs: e.handlers.logsOf,
+		Quarantine: func(run string) { e.post(run, timerMsg{}) }}
+	bus := events.Config{Store: c.Store, Program: e.program, Agent: e.agent, Now: e.now, Log: log}
+	if o.Remote != nil {
+		output := tail.NewFollower(tail.Config{Read: o.Remote.Tails, Publish: e.handlers.live})
+		e.starts.remote.output, inspecting.AddLogs, bus.Follow = output, output.AddLogs, output.Follow
+	}
+	e.Inspector, e.Bus = inspect.New(inspecting), events.New(bus)
 	e.sched = newScheduler(first.MaxRunning, first.MaxNodes, e.granted)
 	return e, nil
 }

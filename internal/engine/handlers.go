@@ -9,13 +9,13 @@ import (
 	"hash"
 	"log/slog"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/tail"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
@@ -136,18 +136,11 @@ func constant(out any) Handler {
 
 // logsOf adds the current logs of running attempts to their intent rows, so that people can follow
 // a run. The rows are a copy.
-func (h *handlers) logsOf(run string, journal []domain.Entry) {
+func (h *handlers) logsOf(_ context.Context, run string, journal []domain.Entry) {
 	for key := range h.running.Range {
-		t := key.(*attempt)
-		if t.run != run {
-			continue
-		}
-		for i := range slices.Backward(journal) {
-			r := &journal[i]
-			if r.Kind == domain.EntryIntent && r.Substep == 0 && r.Node == t.Spec.ID && r.Visit == t.Visit && r.Item == t.Item &&
-				r.Attempt == t.Number {
-				r.Log = t.log.stored()
-				break
+		if t := key.(*attempt); t.run == run {
+			if row, _ := tail.Intent(journal, t.Spec.ID, t.Visit, t.Item, t.Number); row != nil {
+				row.Log = t.log.stored()
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func testHandlers(t *testing.T) (h *handlers, inbox *mailbox, sent func() []doma
 
 // testAttempt returns an attempt of step "a" of run "one".
 func testAttempt(h *handlers, inbox *mailbox, timeout time.Duration, f HandlerFunc) *attempt {
-	t := &attempt{handlers: h, inbox: inbox, run: "one", handler: f}
+	t := &attempt{handlers: h, inbox: inbox, run: "one", handler: f, live: h.live}
 	node := &walk.ProgramNode{ID: "a"}
 	node.Timeout = timeout
 	t.Attempt = runstate.Attempt{Spec: node, Number: 1}
@@ -78,7 +78,7 @@ func TestHandlersReportResults(t *testing.T) {
 	}))
 	<-logged
 	journal := []domain.Entry{{Kind: domain.EntryIntent, Node: "a", Visit: 1, Item: runstate.NoItem, Attempt: 1}}
-	if h.logsOf("one", journal); !h.executes("one") || h.executes("two") || journal[0].Log == nil {
+	if h.logsOf(t.Context(), "one", journal); !h.executes("one") || h.executes("two") || journal[0].Log == nil {
 		t.Errorf("run one executes %v, its log is %s", h.executes("one"), journal[0].Log)
 	}
 	if list := sent(); len(list) != 1 || list[0].Type != "node_log" || list[0].Data["message"] != "half done" {

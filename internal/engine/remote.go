@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
-
+	"github.com/kairosd/kairosd/internal/tail"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -31,6 +31,8 @@ type Remote interface {
 	Decide(ctx context.Context, run domain.Run, ev *runstate.ApprovalDecided) (seq int64, err error)
 	// Signal ends a wait of a run with a signal. The error has CodeConflict if the run no longer waits.
 	Signal(ctx context.Context, run string, ev *runstate.SignalArrived) error
+	// Tails returns the last output of the active attempts of a run, and their number.
+	Tails(ctx context.Context, run string) ([]tail.Tail, int, error)
 	// Reconcile compares all unfinished runs with their executions, and fills gaps of their records.
 	Reconcile(ctx context.Context) error
 }
@@ -65,6 +67,7 @@ type remote struct {
 	// acting and recording have a lock per run.
 	acting, recording keylock.Locks
 	admission         admission
+	output            *tail.Follower
 }
 
 // accept returns an error if a new run cannot be executed.
@@ -201,6 +204,7 @@ func (s Records) Add(ctx context.Context, rep Report) error {
 		return err
 	}
 	e.watchers.changed(run.ID, run.Status)
+	r.output.Wake(run.ID)
 	if run.Status.Final() {
 		e.sched.ended(run.ID, concurrencyKey(&run))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
+	"github.com/kairosd/kairosd/internal/tail"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -34,6 +35,8 @@ type elsewhere struct {
 	launches sync.WaitGroup
 	// signal, if not nil, is called before and after a signal is delivered to a run. An error prevents its delivery.
 	signal func(run string, delivered bool) error
+	// tails, if not nil, returns the output of the active attempts of a run.
+	tails func(run string) []tail.Tail
 }
 
 // openElsewhere opens an engine whose runs are executed elsewhere.
@@ -224,6 +227,14 @@ func (w *elsewhere) Signal(ctx context.Context, run string, ev *runstate.SignalA
 }
 
 func (w *elsewhere) Reconcile(context.Context) error { return nil }
+
+func (w *elsewhere) Tails(_ context.Context, run string) ([]tail.Tail, int, error) {
+	if w.tails == nil {
+		return nil, 0, nil
+	}
+	list := w.tails(run)
+	return list, len(list), nil
+}
 
 const paymentPlan = `
 id: payment

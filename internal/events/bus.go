@@ -35,7 +35,7 @@ type Store interface {
 // Agent is the displayed identity of an agent.
 type Agent struct{ Name, Icon, Color string }
 
-// Config configures a [Bus]. Every field is required.
+// Config configures a [Bus]. Every field except Follow is required.
 type Config struct {
 	Store Store
 	// Program compiles a stored version.
@@ -44,6 +44,8 @@ type Config struct {
 	Agent func(id string) Agent
 	Now   func() time.Time
 	Log   *slog.Logger
+	// Follow, if not nil, runs while a run has listeners of its own. It returns when its context ends.
+	Follow func(ctx context.Context, run string)
 }
 
 // Bus derives events from commits and delivers them to listeners. It never waits for a listener:
@@ -55,6 +57,7 @@ type Bus struct {
 	mu        sync.Mutex
 	count     int64                         // number of published events, with or without listeners
 	listeners map[string]map[*listener]bool // by run; "" for all runs
+	followed  map[string]context.CancelFunc // ends Follow; by run
 	stopped   chan struct{}
 	once      sync.Once
 }
@@ -126,7 +129,8 @@ func publishedOf(ev domain.AuditEvent, count int64) *published {
 
 // New returns a bus without listeners.
 func New(c Config) *Bus {
-	return &Bus{c: c, facts: newFactsCache(), listeners: map[string]map[*listener]bool{}, stopped: make(chan struct{})}
+	return &Bus{c: c, facts: newFactsCache(), listeners: map[string]map[*listener]bool{}, followed: map[string]context.CancelFunc{},
+		stopped: make(chan struct{})}
 }
 
 func (b *Bus) add(l *listener) {
@@ -134,6 +138,11 @@ func (b *Bus) add(l *listener) {
 	defer b.mu.Unlock()
 	if b.listeners[l.run] == nil {
 		b.listeners[l.run] = map[*listener]bool{}
+		if b.c.Follow != nil && l.run != "" {
+			ctx, cancel := context.WithCancel(context.Background())
+			b.followed[l.run] = cancel
+			go b.c.Follow(ctx, l.run)
+		}
 	}
 	b.listeners[l.run][l] = true
 }
@@ -144,6 +153,10 @@ func (b *Bus) remove(l *listener) {
 	delete(b.listeners[l.run], l)
 	if len(b.listeners[l.run]) == 0 {
 		delete(b.listeners, l.run)
+		if end := b.followed[l.run]; end != nil {
+			end()
+			delete(b.followed, l.run)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ type Config struct {
 	Env      *preview.Env
 	// AddLogs adds the logs of running attempts to their intent rows, so that active steps can be
 	// watched. The rows are a copy.
-	AddLogs func(run string, journal []domain.Entry)
+	AddLogs func(ctx context.Context, run string, journal []domain.Entry)
 	// Quarantine requests the quarantine of a run with a damaged journal.
 	Quarantine func(run string)
 }
@@ -167,7 +167,7 @@ func (in *Inspector) detail(ctx context.Context, run string, v *preview.View, er
 		return domain.RunDetail{}, err
 	}
 	if !v.Run.Status.Final() {
-		in.c.AddLogs(v.Run.ID, v.Journal)
+		in.c.AddLogs(ctx, v.Run.ID, v.Journal)
 	}
 	d := domain.RunDetail{Run: v.Run, Journal: v.Journal, Plan: v.PlanResult()}
 	if !v.Run.Status.Final() || len(v.State.UnresolvedDoubts()) > 0 {

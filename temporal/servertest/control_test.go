@@ -26,6 +26,7 @@ type kairosd struct {
 	dir     datadir.Dir
 	process *exec.Cmd
 	keys    []string // the payload keys
+	ready   string   // the line that it printed
 }
 
 // kairosd starts the control plane on an empty data directory.
@@ -39,7 +40,7 @@ func (s *server) kairosd() *kairosd {
 
 func (k *kairosd) up() {
 	k.s.t.Helper()
-	k.process, _ = start(k.s.t, filepath.Join(k.s.bin, "kairos-temporal"), "serve", "--address", k.s.address, "--data", string(k.dir),
+	k.process, k.ready = start(k.s.t, filepath.Join(k.s.bin, "kairos-temporal"), "serve", "--address", k.s.address, "--data", string(k.dir),
 		"--config", k.s.configWith(k.keys...), "--listen", "127.0.0.1:0")
 }
 

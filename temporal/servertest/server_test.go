@@ -33,6 +33,7 @@ type server struct {
 	process *exec.Cmd
 	flags   []string // of the program
 	tls     string   // settings of its clients
+	more    string   // settings of all programs
 }
 
 // start starts a program that prints a line when it is ready, and returns the line. Its standard error goes to the test.
@@ -201,7 +202,8 @@ func (s *server) configWith(keys ...string) string {
 		files = append(files, s.file(strings.ReplaceAll(key, " ", "-"), key))
 	}
 	return s.file("kairos.yaml", "engine: {backend: temporal, temporal: {lost_after: 3s, payload_key_file: "+files[0]+
-		", decrypt_key_files: ["+strings.Join(files[1:], ", ")+"], tls: "+s.tls+"}}\ntools: {http: {allow_private: [127.0.0.0/8]}}\n")
+		", decrypt_key_files: ["+strings.Join(files[1:], ", ")+"], tls: "+s.tls+"}}\n"+
+		"tools: {http: {allow_private: [127.0.0.0/8]}}\n"+s.more)
 }
 
 func (s *server) payment(b *bank) string {

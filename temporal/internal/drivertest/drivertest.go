@@ -83,7 +83,8 @@ func (w *World) renew() {
 	before := w.Env
 	w.Env = suite.NewTestWorkflowEnvironment()
 	w.Env.SetTestTimeout(time.Minute)
-	w.Env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // a busy machine is slow
+	w.Env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute, // a busy machine is slow
+		MaxHeartbeatThrottleInterval: time.Millisecond})
 	w.Env.SetDataConverter(wire.Converter())
 	if before != nil {
 		w.Env.SetStartTime(before.Now())

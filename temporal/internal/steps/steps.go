@@ -14,6 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/runstate"
+	"github.com/kairosd/kairosd/internal/tail"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/temporal/internal/driver"
@@ -86,9 +87,12 @@ func (a *Activities) Attempt(ctx context.Context, w wire.Attempt) (wire.Ending, 
 	if failure != nil {
 		return wire.Ending{Done: &runstate.AttemptDone{Failure: failure}}, nil
 	}
-	quiet, stop := context.WithCancel(ctx)
+	output := tail.NewRecorder(tail.Tail{Run: w.Run, Session: task.Call.Session, Node: task.Spec.ID, Visit: w.Key.Visit,
+		Item: w.Key.Item, Attempt: w.Number, StartedAt: w.StartedAt})
+	task.Live = output.Add
+	active, stop := context.WithCancel(ctx)
 	defer stop()
-	go heartbeat(quiet)
+	go heartbeat(active, output)
 	ev := a.Executor.Execute(ctx, task, recorder{a, w}, activity.GetWorkerStopChannel(ctx))
 	switch ev := ev.(type) {
 	case *runstate.AttemptDone:
@@ -107,17 +111,29 @@ func (a *Activities) Attempt(ctx context.Context, w wire.Attempt) (wire.Ending, 
 	return wire.Ending{}, temporal.NewNonRetryableApplicationError("the attempt has no end", string(domain.CodeInternal), nil)
 }
 
-// heartbeat shows the server that the worker lives, until the context ends.
-func heartbeat(ctx context.Context) {
-	tick := time.NewTicker(max(activity.GetInfo(ctx).HeartbeatTimeout/4, time.Millisecond))
-	defer tick.Stop()
-	for {
+// OutputPause is the shortest time between two heartbeats with new output. The first one follows after half of it.
+const OutputPause = 2 * time.Second
+
+// heartbeat shows the server that the worker lives, and the last output of the attempt, until the context ends. Each heartbeat replaces
+// the output of the one before, and costs the server a write.
+func heartbeat(ctx context.Context, output *tail.Recorder) {
+	quiet := max(activity.GetInfo(ctx).HeartbeatTimeout/3, time.Millisecond)
+	pause := min(OutputPause/2, quiet)
+	var details []any
+	for last := time.Now(); ; last = time.Now() {
 		select {
-		case <-tick.C:
-			activity.RecordHeartbeat(ctx)
+		case <-time.After(quiet):
+		case <-output.Changed():
+			select {
+			case <-time.After(time.Until(last.Add(pause))):
+			case <-ctx.Done():
+				return
+			}
+			details, pause = []any{output.Tail()}, min(OutputPause, quiet)
 		case <-ctx.Done():
 			return
 		}
+		activity.RecordHeartbeat(ctx, details...)
 	}
 }
 

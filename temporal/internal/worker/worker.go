@@ -69,7 +69,8 @@ func New(ctx context.Context, c client.Client, o Options) (*Worker, error) {
 	activities := &steps.Activities{Executor: x, Converter: o.Converter, Programs: &driver.Programs{Catalog: setup.Registry.Catalog},
 		Send: func(ctx context.Context, id, run string, row wire.Substep) error { return send(ctx, c, id, run, row) }}
 	add := func(queue string) sdkworker.Worker {
-		s := sdkworker.New(c, queue, sdkworker.Options{WorkerStopTimeout: o.StopGrace + stopMargin})
+		s := sdkworker.New(c, queue, sdkworker.Options{WorkerStopTimeout: o.StopGrace + stopMargin,
+			MaxHeartbeatThrottleInterval: steps.OutputPause / 2}) // the activities send as few heartbeats as necessary
 		w.sdk = append(w.sdk, s)
 		return s
 	}
