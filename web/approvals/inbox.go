@@ -71,7 +71,7 @@ func (s *section) inbox(c *ui.Context, code int, chosen *domain.Approval, proble
 		title, id = "Approval", chosen.ID
 	}
 	p := ApprovalsPage{Shell: c.Shell("approvals", title), Chosen: chosen != nil}
-	if p.PendingApprovals > 0 {
+	if p.InboxCount > 0 {
 		p.Favicon = "waiting"
 	}
 	p.Live = true

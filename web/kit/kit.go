@@ -9,26 +9,26 @@ import "time"
 type Shell struct {
 	Account
 	Appearance
-	Title            string
-	Section          string // current nav item
-	Version          string
-	Live             bool   // whether the page has live regions
-	Favicon          string // failed, completed, running, waiting, or idle
-	Now              int64  // server time, Unix milliseconds
-	PendingApprovals int64  // pending approval requests
-	Static           func(string) string
-	Done             string // confirmation of the previous action
-	Notices          []Notice
-	Nav              []Link
-	Tabs             []Link // navigation on phones
-	AccountLinks     []Link // account menu
-	Node             string // host name; empty before login
-	Address          string // address of this page, to return to
-	JSON             string // address of the JSON view
-	Position         string // position of the last event shown; the live stream resumes there
-	Dialog           bool   // render only the content, for a dialog
-	Once             []Once // forms of the one-click actions
-	RequestStart     time.Time
+	Title        string
+	Section      string // current nav item
+	Version      string
+	Live         bool   // whether the page has live regions
+	Favicon      string // failed, completed, running, waiting, or idle
+	Now          int64  // server time, Unix milliseconds
+	InboxCount   int64  // approval requests and runs in doubt that wait for a person
+	Static       func(string) string
+	Done         string // confirmation of the previous action
+	Notices      []Notice
+	Nav          []Link
+	Tabs         []Link // navigation on phones
+	AccountLinks []Link // account menu
+	Node         string // host name; empty before login
+	Address      string // address of this page, to return to
+	JSON         string // address of the JSON view
+	Position     string // position of the last event shown; the live stream resumes there
+	Dialog       bool   // render only the content, for a dialog
+	Once         []Once // forms of the one-click actions
+	RequestStart time.Time
 }
 
 // Account describes the logged-in user.

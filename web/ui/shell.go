@@ -3,6 +3,7 @@ package ui
 import (
 	"net/http"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/static"
 )
@@ -32,8 +33,8 @@ func (c *Context) Shell(section, title string) kit.Shell {
 	if c.Principal.Name != "" {
 		s.Node, s.Idle = c.Site.Node, c.Site.Idle.Milliseconds()
 		if counts, err := c.Site.Reader.RunCounts(c); err == nil {
-			if s.PendingApprovals = counts.OpenApprovals; s.PendingApprovals > 0 {
-				s.Favicon = "waiting" // an approval request is pending
+			if s.InboxCount = counts.OpenApprovals + counts.Waiting[domain.WaitInDoubt]; s.InboxCount > 0 {
+				s.Favicon = "waiting"
 			}
 		}
 		if c.Site.Notices != nil {
@@ -46,6 +47,6 @@ func (c *Context) Shell(section, title string) kit.Shell {
 		}
 	}
 	s.Initials, s.AccountLinks = kit.Initials(c.Principal.Name), nav(c, accountNavItems, section, 0)
-	s.Nav, s.Tabs = nav(c, places, section, s.PendingApprovals), nav(c, phoneNavItems, section, s.PendingApprovals)
+	s.Nav, s.Tabs = nav(c, places, section, s.InboxCount), nav(c, phoneNavItems, section, s.InboxCount)
 	return s
 }

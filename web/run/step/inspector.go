@@ -222,7 +222,11 @@ func (b inspectorPart) doubtOf(st *record.Step, a *record.Attempt) string {
 		st.Node,
 		what,
 	)
-	if f != nil && f.Code != "interrupted" {
+	switch {
+	case f == nil:
+	case f.Code == "interrupted":
+		how = b.T("Attempt %d of %s (%s) was interrupted: %s.", a.Number, st.Node, what, b.Constant(f.Message))
+	default:
 		how = b.T(
 			"Attempt %d of %s (%s) got no response: %s",
 			a.Number,
