@@ -40,10 +40,11 @@ type Remote interface {
 // Report contains checkpoints of a run that a Remote executes.
 type Report struct {
 	Run string
-	// Created is the run as it was created, with its first rows and its version, for a run that the store may not have.
+	// Created is the run as it was created, with its first rows, for a run that the store may not have.
 	Created *domain.Run
 	Journal []domain.Entry
-	Version *domain.Version
+	// Versions are versions that the run follows and that the store may not have.
+	Versions []domain.Version
 	// Checkpoints are in order. A checkpoint that is stored already is skipped.
 	Checkpoints []domain.Checkpoint
 	// Now is the run after the last checkpoint, or nil. It replaces the status of a run that was held when the database
@@ -176,6 +177,11 @@ func RecordsOf(e *Engine) Records { return Records{e} }
 func (s Records) Add(ctx context.Context, rep Report) error {
 	e, r := s.e, &s.e.starts.remote
 	defer r.recording.Lock(rep.Run)()
+	for _, v := range rep.Versions {
+		if err := r.storeVersion(ctx, v); err != nil {
+			return err
+		}
+	}
 	run, err := e.store.Run(ctx, rep.Run)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		run, err = r.create(ctx, rep)
@@ -207,6 +213,7 @@ func (s Records) Add(ctx context.Context, rep Report) error {
 	r.output.Wake(run.ID)
 	if run.Status.Final() {
 		e.sched.ended(run.ID, concurrencyKey(&run))
+		e.replans.answers.forget(run.ID)
 	}
 	return nil
 }
@@ -216,13 +223,6 @@ func (r *remote) create(ctx context.Context, rep Report) (domain.Run, error) {
 	c := rep.Created
 	if c == nil {
 		return domain.Run{}, fmt.Errorf("run %s: %w", rep.Run, ErrGap)
-	}
-	if _, err := r.e.store.VersionByHash(ctx, c.Hash); domain.CodeOf(err) == domain.CodeNotFound && rep.Version != nil {
-		if err := r.storeVersion(ctx, rep.Version); err != nil {
-			return domain.Run{}, err
-		}
-	} else if err != nil {
-		return domain.Run{}, err
 	}
 	rule := c.Concurrency
 	if rule != nil { // it was admitted before
@@ -237,12 +237,22 @@ func (r *remote) create(ctx context.Context, rep Report) (domain.Run, error) {
 	return run, err
 }
 
-// storeVersion stores the version of a run that the store does not have: that of a block, or one that a restored
+// storeVersion stores the version of a run if the store does not have it: that of a block, or one that a restored
 // database lacks.
-func (r *remote) storeVersion(ctx context.Context, v *domain.Version) error {
-	n := domain.NewVersion{Key: v.PlanKey, Hash: v.Hash, Kind: v.Kind, Format: v.Format, Source: v.Source, Canonical: v.Source,
-		Origin: v.Origin, Semantics: v.Semantics, ByPerson: v.ByPerson, Author: v.Author, ParentHash: v.ParentHash}
-	if v.Origin != domain.OriginBlock {
+func (r *remote) storeVersion(ctx context.Context, v domain.Version) error {
+	if _, err := r.e.store.VersionByHash(ctx, v.Hash); domain.CodeOf(err) != domain.CodeNotFound {
+		return err
+	}
+	var n domain.NewVersion
+	switch v.Origin {
+	case domain.OriginBlock:
+		n = domain.NewVersion{Key: v.PlanKey, Hash: v.Hash, Kind: v.Kind, Format: v.Format, Source: v.Source, Canonical: v.Source,
+			Origin: v.Origin, Semantics: v.Semantics, ByPerson: v.ByPerson, Author: v.Author, ParentHash: v.ParentHash}
+	case runstate.KindReplan:
+		from := domain.Version{PlanKey: v.PlanKey, Hash: v.ParentHash}
+		_, err := r.e.replans.put(ctx, from, domain.Replanned{Source: v.Source, Reason: v.Reason})
+		return err
+	default:
 		plan, _, err := r.e.ReadPlan(v.Source, planner.Format(v.Format), v.Origin)
 		if err != nil {
 			return err
@@ -394,7 +404,8 @@ func (s Records) Lost(ctx context.Context, id string, why domain.Message) error 
 // Options returns the settings with which the Remote executes a run of a program.
 func (s Records) Options(p *runstate.Compiled) runstate.Options {
 	in := s.e.current()
-	return runstate.Options{QuarantineAfter: s.e.opts.QuarantineAfter, ConsentTimeout: in.ConsentTimeout, Agents: in.nodeAgents(p)}
+	return runstate.Options{Replans: s.e.replans.planner != nil, MaxReplans: in.MaxReplans, QuarantineAfter: s.e.opts.QuarantineAfter, ConsentTimeout: in.ConsentTimeout,
+		Agents: in.nodeAgents(p)}
 }
 
 // Callback returns the callback address of a run, or "" if the configuration has none.

@@ -2,20 +2,17 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/preview"
+	"github.com/kairosd/kairosd/internal/replan"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/planner"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
-	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Replanner creates new versions for runs that cannot continue as planned. After a crash, it is
@@ -29,6 +26,7 @@ type replans struct {
 	e        *Engine
 	planner  Replanner // if nil, runs are never replanned
 	planning sync.Map  // IDs of runs that are being replanned
+	answers  answers   // with a Remote
 }
 
 // SetReplanner sets the planner for replans. Call it before Open. Without it, `on_error: replan`
@@ -69,74 +67,50 @@ func (r *replans) perform(run string) {
 
 func (r *replans) replan(ctx context.Context, run string) (replanMsg, error) {
 	var m replanMsg
-	v, err := r.e.View(ctx, run)
+	w, req, err := r.request(ctx, run)
 	if err != nil {
 		return m, err
-	}
-	w := v.State.Replanning()
-	if w == nil || w.ReplanTarget != nil {
-		return m, domain.Errorf(domain.CodeConflict, "the run no longer waits for a plan")
 	}
 	m.key = w.StepKey
-	version, err := r.e.store.VersionByHash(ctx, v.Run.Hash)
-	if err != nil {
-		return m, err
-	}
-	req := domain.ReplanRequest{Run: v.Run, Version: version, Node: v.Program.Nodes[w.Node].ID}
-	if w.Failure != nil {
-		req.Failure = *w.Failure
-	}
-	for _, d := range v.State.Settled {
-		n := &v.Program.Nodes[d.Node]
-		step := domain.ReplanStep{Node: n.ID, Task: n.Task, Agent: n.Agent, Status: d.Status}
-		if out, ok := v.State.Walk.Output(n.ID); ok && d.Status == domain.NodeCompleted {
-			if step.Output, err = jsonvalue.Encode(out); err != nil {
-				return m, err
-			}
-		}
-		req.Settled = append(req.Settled, step)
-	}
-	for _, other := range v.State.OpenSteps() {
-		if id := v.Program.Nodes[other.Node].ID; other != w && other.Phase == runstate.PhaseWaiting && !slices.Contains(req.Open, id) {
-			req.Open = append(req.Open, id)
-		}
-	}
 	out, err := r.askPlanner(ctx, run, w, req)
 	if err != nil {
 		m.usage = out.Usage
 		return m, err
 	}
-	doc, problems := r.e.CheckPlan(out.Source, planner.FormatJSON)
-	if err := problems.Err(); err != nil {
-		return m, domain.Errorf(domain.CodeInvalid, "the new plan is not valid: %w", err)
-	}
-	if doc.ID != version.PlanKey {
-		return m, domain.Errorf(domain.CodeInvalid, "the new plan is %q, not a version of %q", doc.ID, version.PlanKey)
-	}
-	if doc.Hash == version.Hash {
-		return m, domain.Errorf(domain.CodeInvalid, "the new plan equals the current one")
-	}
-	name, description := describe(doc)
-	_, stored, _, err := r.e.store.PutVersion(ctx, domain.NewVersion{Key: doc.ID, Name: name, Description: description,
-		Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: runstate.KindReplan,
-		Semantics: walk.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
-		ParentHash: version.Hash, Reason: out.Reason, Author: runstate.ReplanActor.Name}, runstate.ReplanActor)
+	m.unsafe = out.Unsafe
+	m.tail, err = r.put(ctx, req.Version, out)
+	return m, err
+}
+
+// request returns the step for which a run waits for a plan, and the request to the planner.
+func (r *replans) request(ctx context.Context, run string) (*runstate.Step, domain.ReplanRequest, error) {
+	v, err := r.e.View(ctx, run)
 	if err != nil {
-		return m, err
+		return nil, domain.ReplanRequest{}, err
 	}
-	m.tail, m.unsafe = runstate.ReplanTarget{Hash: stored.Hash, Version: stored.Number, Reason: out.Reason}, out.Unsafe
-	return m, nil
+	version, err := r.e.store.VersionByHash(ctx, v.Run.Hash)
+	if err != nil {
+		return nil, domain.ReplanRequest{}, err
+	}
+	return replan.Request(v, version)
+}
+
+// put stores the version that an answer of the planner describes.
+func (r *replans) put(ctx context.Context, from domain.Version, out domain.Replanned) (runstate.ReplanTarget, error) {
+	doc, problems := r.e.CheckPlan(out.Source, planner.FormatJSON)
+	n, err := replan.Version(doc, problems, from, out.Reason)
+	if err != nil {
+		return runstate.ReplanTarget{}, err
+	}
+	_, stored, _, err := r.e.store.PutVersion(ctx, n, runstate.ReplanActor)
+	return runstate.ReplanTarget{Hash: stored.Hash, Version: stored.Number, Reason: out.Reason}, err
 }
 
 // askPlanner returns the recorded answer of the planner, or a new one, which is durable before it
 // is used. Its usage is recorded in the same row.
 func (r *replans) askPlanner(ctx context.Context, run string, w *runstate.Step, req domain.ReplanRequest) (domain.Replanned, error) {
-	if row, ok := w.Substeps[runstate.ReplanSubstep]; ok {
-		var p runstate.PlannerAnswer
-		if err := json.Unmarshal(row.Output, &p); err != nil {
-			return domain.Replanned{}, runstate.CorruptRow(&row, "%v", err)
-		}
-		return domain.Replanned{Source: []byte(p.Source), Reason: p.Reason, Unsafe: p.Unsafe}, nil
+	if out, ok, err := replan.Recorded(w); ok || err != nil {
+		return out, err
 	}
 	out, err := r.planner.Replan(ctx, req)
 	if err != nil {
@@ -182,7 +156,7 @@ func (m replanMsg) apply(a *runner) {
 	ev := &runstate.ReplanReady{StepKey: m.key, Target: m.tail, Unsafe: m.unsafe, Usage: m.usage, Again: m.again}
 	switch {
 	case m.err != nil:
-		ev.Failure = a.e.current().mask(runstate.ClipText(m.err.Error(), 2000))
+		ev.Failure = a.e.replans.reason(m.err)
 	case len(m.unsafe) == 0:
 		ev.Version = a.newVersion(m.tail)
 	}
@@ -202,7 +176,12 @@ func (a *runner) newVersion(t runstate.ReplanTarget) *runstate.NewVersion {
 			return v
 		}
 	}
-	return &runstate.NewVersion{Failure: a.e.current().mask(runstate.ClipText(err.Error(), 2000))}
+	return &runstate.NewVersion{Failure: a.e.replans.reason(err)}
+}
+
+// reason returns the text of the reason why there is no new version.
+func (r *replans) reason(err error) string {
+	return r.e.current().mask(runstate.ClipText(err.Error(), 2000))
 }
 
 func (r *replans) loadVersion(
@@ -216,19 +195,8 @@ func (r *replans) loadVersion(
 	if err != nil {
 		return nil, err
 	}
-	f := r.e.Facts(ctx, m.Run, input)
-	v := &preview.View{Env: &r.e.env, Run: m.Run, Program: m.Program, Journal: journal, State: m.State}
-	v.Run.LastSeq = m.State.Seq
-	kept, dropped, err := v.KeepFor(prog, f)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range dropped {
-		if d.Status == domain.NodeCompleted {
-			return nil, domain.Errorf(domain.CodeInvalid, "version %d does not keep the completed node %s: %s", t.Version, d.Node, d.Reason)
-		}
-	}
-	return &runstate.NewVersion{Program: prog, Facts: f, Journal: journal, Kept: kept}, nil
+	return replan.Follow(preview.View{Env: &r.e.env, Run: m.Run, Program: m.Program, Journal: journal, State: m.State}, prog,
+		r.e.Facts(ctx, m.Run, input), t)
 }
 
 // journal returns the journal of the run: stored rows, rows on their way to the store, and rows of
@@ -251,11 +219,4 @@ func (a *runner) journal(ctx context.Context) ([]domain.Entry, error) {
 	}
 	add(a.m.Draft())
 	return journal, nil
-}
-
-func describe(d *planner.Document) (name, description string) {
-	if d.Graph != nil {
-		return d.Graph.Name, d.Graph.Description
-	}
-	return d.Steps.Name, d.Steps.Description
 }

@@ -150,7 +150,7 @@ func (c *Control) receive() {
 func (c *Control) settings(p *runstate.Compiled) launch.Settings {
 	signer, _ := c.signingKey().Public().(ed25519.PublicKey)
 	return launch.Settings{Options: c.records.Options(p), Key: c.derived("idempotency keys of runs on Temporal"), LostAfter: c.LostAfter,
-		Control: QueueOf(c.Queue), Signer: signer, Callback: c.records.Callback}
+		Control: QueueOf(c.Queue), Signer: signer, Agents: c.records.Agents, Callback: c.records.Callback}
 }
 
 // derived returns a key that is derived from kairosd's own key, which leaves the machine in no form.
@@ -304,7 +304,11 @@ func attempt(ctx context.Context) int32 {
 
 func reportOf(r wire.Report) engine.Report {
 	now := r.Run
-	return engine.Report{Run: r.Run.ID, Created: r.Created, Journal: r.Journal, Version: r.Version, Checkpoints: r.Checkpoints, Now: &now}
+	rep := engine.Report{Run: r.Run.ID, Created: r.Created, Journal: r.Journal, Versions: r.Versions, Checkpoints: r.Checkpoints, Now: &now}
+	if r.Version != nil {
+		rep.Versions = append(rep.Versions, *r.Version)
+	}
+	return rep
 }
 
 // Child returns a child run, and what its resume reopens.

@@ -17,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/temporal/internal/driver"
+	"github.com/kairosd/kairosd/temporal/internal/launch"
 	"github.com/kairosd/kairosd/temporal/internal/wire"
 )
 
@@ -246,7 +247,6 @@ func (c *Control) read(ctx context.Context, id, run string) (h recorded, err err
 
 // add stores the reports in a history that the record lacks.
 func (c *Control) add(ctx context.Context, h *recorded) error {
-	version := h.input.Versions[h.input.Run.Hash]
 	stored, err := c.store.Run(ctx, h.input.Run.ID)
 	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 		return err
@@ -264,7 +264,7 @@ func (c *Control) add(ctx context.Context, h *recorded) error {
 			rep.Now = nil
 		}
 		if missing {
-			rep.Created, rep.Journal, rep.Version = &h.input.Run, h.input.Journal, &version
+			rep.Created, rep.Journal, rep.Versions = &h.input.Run, h.input.Journal, append(versionsOf(&h.input), rep.Versions...)
 			missing = false
 		}
 		if err := c.records.Add(ctx, rep); err != nil {
@@ -272,7 +272,16 @@ func (c *Control) add(ctx context.Context, h *recorded) error {
 		}
 	}
 	if missing { // it has not reported yet
-		return c.records.Add(ctx, engine.Report{Run: h.input.Run.ID, Created: &h.input.Run, Journal: h.input.Journal, Version: &version})
+		return c.records.Add(ctx, engine.Report{Run: h.input.Run.ID, Created: &h.input.Run, Journal: h.input.Journal,
+			Versions: versionsOf(&h.input)})
 	}
 	return nil
+}
+
+// versionsOf returns the versions that the run of an input has followed, in order.
+func versionsOf(in *wire.Input) (list []domain.Version) {
+	for _, hash := range append(launch.Followed(in.Journal), in.Run.Hash) {
+		list = append(list, in.Versions[hash])
+	}
+	return list
 }

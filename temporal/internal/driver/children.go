@@ -52,6 +52,9 @@ func (c *children) find(k runstate.StepKey) {
 	r := c.r
 	node := &r.m.Program.Nodes[k.Node]
 	hash, failure := engine.ChildVersion(r.m, k, r.in.Depth, func(name string) (string, error) {
+		if hash := r.in.Plans[name]; hash != "" { // a later version of the plan names it
+			return hash, nil
+		}
 		return "", domain.Errorf(domain.CodeNotFound, "plan %s was not known when the run started", name)
 	})
 	if failure == nil && node.Block == nil && r.in.Versions[hash].Hash == "" {

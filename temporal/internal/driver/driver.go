@@ -57,7 +57,9 @@ type runner struct {
 	journal  []domain.Entry
 	reports  reporter
 	awaiting bool // a request, for which the workflow was started
-	leaving  bool // the run continues in another workflow run as soon as nothing is active
+	// replanning reports that kairosd was asked for a new version of the plan.
+	replanning bool
+	leaving    bool // the run continues in another workflow run as soon as nothing is active
 }
 
 func (w *Workflows) newRunner(ctx workflow.Context, in wire.Input) *runner {
@@ -83,22 +85,22 @@ func (r *runner) load() error {
 		}
 		r.journal = append(r.journal, page...)
 	}
-	prog, err := r.programs.Get(r.in.Versions[run.Hash], run.Profile)
-	if err != nil {
-		return err
-	}
-	input, err := runstate.Decode(run.Input)
-	if err != nil {
-		return domain.Errorf(domain.CodeInvalid, "input of run %s: %w", run.ID, err)
-	}
-	facts := runstate.Facts{Run: run.ID, Slot: run.Slot.String(), Input: input, KeepHistory: true}
-	state, err := runstate.Fold(prog.Program, facts, r.journal)
+	prog, state, err := r.programs.Fold(run, r.journal, r.known)
 	if err != nil {
 		return err
 	}
 	r.m = runstate.NewMachine(run, prog, state, 0)
 	r.reports.fence = state.Seq
 	return nil
+}
+
+// known returns a version of the run or of one of its sub-plans.
+func (r *runner) known(hash string) (domain.Version, error) {
+	v, ok := r.in.Versions[hash]
+	if !ok {
+		return v, domain.Errorf(domain.CodeNotFound, "the run has no version %s", hash)
+	}
+	return v, nil
 }
 
 // loop handles events until the run has ended and everything is reported.
@@ -118,7 +120,9 @@ func (r *runner) loop(ctx workflow.Context) (domain.Run, error) {
 	r.reports.start()
 	r.handle(&runstate.Recover{})
 	for _, c := range r.m.Pending() {
-		r.execute(c.Task)
+		if _, asks := c.Task.(runstate.AskReplan); !asks { // the run asks when it may: it may be paused
+			r.execute(c.Task)
+		}
 	}
 	if b := r.in.Begin; b != nil {
 		if err := r.act(*b); err != nil {
@@ -143,7 +147,7 @@ func (r *runner) loop(ctx workflow.Context) (domain.Run, error) {
 			run := r.m.Run
 			run.Input = nil // it is in the history
 			return run, nil
-		case r.leaving && quiet && len(r.attempts) == 0 && r.children.none() && !r.m.Ended():
+		case r.leaving && quiet && len(r.attempts) == 0 && !r.replanning && r.children.none() && !r.m.Ended():
 			return r.m.Run, r.continueAsNew(ctx)
 		}
 		if err := workflow.Await(r.ctx, func() bool { return len(r.mail) > 0 }); err != nil {
@@ -255,6 +259,10 @@ func (r *runner) execute(task runstate.Task) {
 		r.children.cancel(t.ID)
 	case runstate.CancelOtherChildren:
 		r.children.cancelExcept(t.Needed)
+	case runstate.AskReplan:
+		r.replan(t.StepKey)
+	case runstate.VersionChanged:
+		r.versionChanged()
 	case runstate.ArmTimer:
 		r.timer.arm(t.At, func() { r.handle(runstate.TimerDue{}) })
 	case runstate.ArmDeadline:
@@ -297,15 +305,14 @@ func (a *alarm) arm(at time.Time, fire func()) {
 	})
 }
 
-// checkDecision returns the answer to an open request of the run, and the request.
-func (r *runner) checkDecision(req *domain.DecideRequest) (p domain.Approval, answer domain.Answer, err error) {
-	w, err := runstate.PendingApproval(r.m.State, req.Approval)
-	if err != nil {
-		return p, answer, err
+// checkDecision returns the step with an open request of the run, the request, and the answer to it.
+func (r *runner) checkDecision(req *domain.DecideRequest) (w *runstate.Step, p domain.Approval, answer domain.Answer, err error) {
+	if w, err = runstate.PendingApproval(r.m.State, req.Approval); err != nil {
+		return w, p, answer, err
 	}
 	p = runstate.ApprovalRequest(&r.m.Run, r.m.State, w)
 	answer, err = engine.CheckDecision(context.Background(), p, req)
-	return p, answer, err
+	return w, p, answer, err
 }
 
 // refusal returns the error of a domain, which callers show, or nil.

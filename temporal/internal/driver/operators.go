@@ -185,11 +185,15 @@ func (r *runner) act(a wire.Action) error {
 func (r *runner) decision(d wire.Decision) error {
 	r.handle(runstate.Complete{})
 	d.Request.Approval, d.Request.Receipt = d.Approval, d.Receipt
-	p, answer, err := r.checkDecision(&d.Request)
+	w, p, answer, err := r.checkDecision(&d.Request)
 	if err != nil {
 		return err
 	}
-	return r.decide(&runstate.ApprovalDecided{Actor: d.Actor, Request: d.Request, Answer: answer, Approval: p})
+	ev := &runstate.ApprovalDecided{Actor: d.Actor, Request: d.Request, Answer: answer, Approval: p}
+	if w.ReplanTarget != nil && !d.Request.RequestChanges && !answer.Rejects() {
+		ev.Version = r.newVersion(*w.ReplanTarget)
+	}
+	return r.decide(ev)
 }
 
 // approvals lists the open requests of the run.

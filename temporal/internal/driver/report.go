@@ -25,6 +25,8 @@ type reporter struct {
 	sending bool
 	created bool // the first report was acknowledged
 	fence   int64
+	// versions are those that kairosd's record may lack, if it was restored.
+	versions []domain.Version
 }
 
 // done reports whether everything was acknowledged.
@@ -56,7 +58,7 @@ func (r *runner) announce() error {
 
 // report returns a report of checkpoints. The first one contains the run.
 func (p *reporter) report(list []domain.Checkpoint) wire.Report {
-	report := wire.Report{Checkpoints: list, Run: p.r.m.Run}
+	report := wire.Report{Checkpoints: list, Run: p.r.m.Run, Versions: p.versions}
 	report.Run.Input, report.Run.Output = nil, nil // Created and a patch have them
 	if !p.created && !p.r.in.Known {
 		report.Created, report.Journal = &p.r.in.Run, p.r.in.Journal
@@ -88,7 +90,7 @@ func (p *reporter) start() {
 				// kairosd fills from the history.
 				workflow.GetLogger(ctx).Error("kairosd refused a report", "run_id", p.r.m.Run.ID, "err", err)
 			}
-			p.pending, p.created = p.pending[n:], true
+			p.pending, p.created, p.versions = p.pending[n:], true, p.versions[len(report.Versions):]
 			if len(p.pending) == 0 {
 				p.r.wake()
 			}

@@ -72,6 +72,7 @@ type World struct {
 // New returns a world with handlers.
 func New(tb TB, r *enginetest.Registry) *World {
 	w := &World{Registry: r, Reports: &Reports{}, tb: tb, versions: map[string]domain.Version{}, plans: map[string]string{}}
+	w.Reports.w = w
 	w.renew()
 	return w
 }
@@ -134,7 +135,7 @@ func (w *World) RunVersion(v domain.Version, input string) domain.Run {
 	flows := &driver.Workflows{}
 	in, err := launch.Input(context.Background(), w, &flows.Programs, launch.Request{Hash: v.Hash, Profile: w.Profile,
 		Input: domain.RawJSON(input), Actor: Operator.Name, Origin: "test", Now: w.Env.Now(), Limits: w.Limits, Dry: w.Dry, Report: true,
-		Key: []byte("key"), Options: runstate.Options{QuarantineAfter: 3}})
+		Key: []byte("key"), Options: runstate.Options{QuarantineAfter: 3, Replans: w.Registry.Replanner != nil, MaxReplans: 2}})
 	if err != nil {
 		w.tb.Fatalf("input: %v", err)
 	}
@@ -271,6 +272,8 @@ type Reports struct {
 	runs    map[string]domain.Run
 	// callback returns the callback address of a run, if it is not nil.
 	callback func(run string) string
+	w        *World
+	programs driver.Programs
 	// Fail, if set, is called before a report is stored.
 	Fail func(r wire.Report) error
 	// After, if set, is called after a report was stored. An error makes the workflow report again.

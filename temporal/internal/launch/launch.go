@@ -148,8 +148,8 @@ func (c *collector) addPlans(ctx context.Context, p *walk.Program) error {
 func unsupported(plans []*runstate.Compiled, kairosd bool) error {
 	for i, p := range plans {
 		switch rule := p.Start.Concurrency != nil; {
-		case p.Replans:
-			return Missing(p, "replanning")
+		case p.Replans && !kairosd:
+			return needsKairosd(p, "replanning")
 		case rule && !kairosd:
 			return needsKairosd(p, "a concurrency rule")
 		case rule && i > 0:

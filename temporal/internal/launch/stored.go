@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -21,6 +22,8 @@ type Settings struct {
 	Control string
 	// Signer is the key that verifies the signatures of kairosd.
 	Signer []byte
+	// Agents returns the agents of the steps of a program, by index.
+	Agents func(p *runstate.Compiled) []string
 	// Callback returns the callback address of a run.
 	Callback func(run string) string
 }
@@ -31,19 +34,7 @@ func Stored(ctx context.Context, plans Plans, programs *driver.Programs, run dom
 	c := collector{plans: plans, programs: programs, profile: run.Profile, in: wire.Input{Driver: driver.Version, Run: run, Journal: rows,
 		Versions: map[string]domain.Version{}, Plans: map[string]string{}, Options: s.Options,
 		Key: s.Key, LostAfter: s.LostAfter, Report: true, Control: s.Control, Signer: s.Signer, Known: true}}
-	v, err := plans.VersionByHash(ctx, run.Hash)
-	if err != nil {
-		return wire.Input{}, err
-	}
-	p, err := programs.Get(v, run.Profile)
-	if err != nil {
-		return wire.Input{}, err
-	}
-	input, err := runstate.Decode(run.Input)
-	if err != nil {
-		return wire.Input{}, domain.Errorf(domain.CodeInvalid, "input: %w", err)
-	}
-	state, err := runstate.Fold(p.Program, runstate.Facts{Run: run.ID, Slot: run.Slot.String(), Input: input}, rows)
+	p, state, err := programs.Fold(run, rows, func(hash string) (domain.Version, error) { return plans.VersionByHash(ctx, hash) })
 	if err != nil {
 		return wire.Input{}, err
 	}
@@ -56,9 +47,58 @@ func Stored(ctx context.Context, plans Plans, programs *driver.Programs, run dom
 	if p.Callback && s.Callback != nil {
 		c.in.Callback = s.Callback(run.ID)
 	}
+	for _, hash := range Followed(rows) {
+		if _, err := c.add(ctx, hash); err != nil {
+			return wire.Input{}, err
+		}
+	}
+	if w := state.Replanning(); w != nil && w.ReplanTarget != nil {
+		if c.in.Next, err = c.next(ctx, run.ID, w.ReplanTarget.Hash, s); err != nil {
+			return wire.Input{}, err
+		}
+	}
 	_, err = c.add(ctx, run.Hash)
 	c.in.Shrink()
 	return c.in, err
+}
+
+// Followed returns the versions that a run has followed before replans.
+func Followed(rows []domain.Entry) (list []string) {
+	for i := range rows {
+		var r runstate.Replan
+		if rows[i].Kind == domain.EntryReplan && json.Unmarshal(rows[i].Decision, &r) == nil { // the fold has checked the row
+			list = append(list, r.From)
+		}
+	}
+	return list
+}
+
+// next adds a version that a run may follow, with its sub-plans.
+func (c *collector) next(ctx context.Context, run, hash string, s Settings) (*wire.Next, error) {
+	p, err := c.add(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	n := &wire.Next{Hash: hash, Agents: s.Agents(p)}
+	if p.Callback && s.Callback != nil {
+		n.Callback = s.Callback(run)
+	}
+	return n, nil
+}
+
+// Replanned adds to the result of a replan what the workflow needs to follow the version. known are the versions of the sub-plans
+// that the run follows already.
+func Replanned(ctx context.Context, plans Plans, programs *driver.Programs, run domain.Run, known map[string]string, s Settings,
+	r *wire.Replanned) error {
+	c := collector{plans: plans, programs: programs, profile: run.Profile,
+		in: wire.Input{Versions: map[string]domain.Version{}, Plans: maps.Clone(known)}}
+	if c.in.Plans == nil {
+		c.in.Plans = map[string]string{}
+	}
+	var err error
+	r.Next, err = c.next(ctx, run.ID, r.Target.Hash, s)
+	r.Versions, r.Plans = c.in.Versions, c.in.Plans
+	return err
 }
 
 // Check returns an error if a plan, or one that it starts, uses something that runs on Temporal do not have.

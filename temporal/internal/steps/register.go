@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/tail"
 	"github.com/kairosd/kairosd/temporal/internal/driver"
 	"github.com/kairosd/kairosd/temporal/internal/wire"
 )
@@ -29,6 +30,8 @@ type Record interface {
 	Child(ctx context.Context, id string) (wire.Child, error)
 	// Rows returns some of the rows from the first on. If the record has none of them yet, it returns an error.
 	Rows(ctx context.Context, q wire.Rows) ([]domain.Entry, error)
+	// Replan asks the planner, or stores the version of its recorded answer.
+	Replan(ctx context.Context, q wire.Replan) (wire.Replanned, error)
 }
 
 // RegisterRecord registers the activities of kairosd.
@@ -36,6 +39,13 @@ func RegisterRecord(r ActivityRegistry, record Record) {
 	r.RegisterActivityWithOptions(record.Report, activity.RegisterOptions{Name: wire.ReportActivity})
 	r.RegisterActivityWithOptions(record.Child, activity.RegisterOptions{Name: wire.ChildActivity})
 	r.RegisterActivityWithOptions(record.Rows, activity.RegisterOptions{Name: wire.RowsActivity})
+	replan := func(ctx context.Context, q wire.Replan) (wire.Replanned, error) {
+		active, stop := context.WithCancel(ctx)
+		defer stop()
+		go heartbeat(active, &tail.Recorder{})
+		return record.Replan(ctx, q)
+	}
+	r.RegisterActivityWithOptions(replan, activity.RegisterOptions{Name: wire.ReplanActivity})
 }
 
 // Register registers the workflow of runs and its activities.

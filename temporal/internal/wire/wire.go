@@ -17,8 +17,9 @@ const (
 	PrepareActivity = "kairosd.prepare"
 	AttemptActivity = "kairosd.attempt"
 	ReportActivity  = "kairosd.report"
-	ChildActivity   = "kairosd.child" // reads a child run from kairosd's record
-	RowsActivity    = "kairosd.rows"  // reads rows from kairosd's record
+	ChildActivity   = "kairosd.child"  // reads a child run from kairosd's record
+	RowsActivity    = "kairosd.rows"   // reads rows from kairosd's record
+	ReplanActivity  = "kairosd.replan" // requests a new version of the plan from kairosd
 
 	SubstepSignal = "substep" // the row of a sub-step that has ended
 	CancelSignal  = "cancel"  // from the parent run
@@ -86,6 +87,8 @@ type Input struct {
 	Resumed bool
 	// Callback is the callback address of the run, if its plan uses it.
 	Callback string
+	// Next is the last version that kairosd has stored for the run, which may wait for a person, or nil.
+	Next *Next `json:",omitempty"`
 	// Begin is an action that is carried out first, or nil.
 	Begin *Action
 	// Elapsed is the reading of the monotonic clock at the start, if the run continues.
@@ -99,6 +102,33 @@ func (in *Input) Position() int64 { return max(in.Rows, int64(len(in.Journal))) 
 type Rows struct {
 	Run         string
 	First, Last int64
+}
+
+// Next is a version that a run may follow. The other fields are those of the run when it follows the version.
+type Next struct {
+	Hash     string
+	Agents   []string `json:",omitempty"` // of its steps
+	Callback string   `json:",omitempty"` // address of the run, if the version uses it
+}
+
+// Replan is a run that waits for a plan at a position.
+type Replan struct {
+	Run string
+	Seq int64
+}
+
+// Replanned is the answer; see the engine's type with the same name.
+type Replanned struct {
+	Answer  *runstate.PlannerAnswer `json:",omitempty"`
+	Usage   domain.Usage
+	Target  runstate.ReplanTarget
+	Unsafe  []string `json:",omitempty"`
+	Failure string   `json:",omitempty"`
+	Again   bool     `json:",omitempty"`
+	// Versions are those of Target and of the sub-plans that it names. Plans names the sub-plans.
+	Versions map[string]domain.Version `json:",omitempty"`
+	Plans    map[string]string         `json:",omitempty"`
+	Next     *Next                     `json:",omitempty"`
 }
 
 // Proposal is a step that is about to run.
@@ -218,9 +248,11 @@ type Child struct {
 // Report contains checkpoints in order. The last fence plus its entries is the position of the run.
 type Report struct {
 	// Created is the run as it was created, in its first report.
-	Created     *domain.Run
-	Journal     []domain.Entry  // rows of Created
-	Version     *domain.Version // of Created, if it is a block
+	Created *domain.Run
+	Journal []domain.Entry  // rows of Created
+	Version *domain.Version // of Created, if it is a block
+	// Versions are those that the run follows since its last report.
+	Versions    []domain.Version `json:",omitempty"`
 	Checkpoints []domain.Checkpoint
 	// Run is the run after the last checkpoint, without its input and output.
 	Run domain.Run
