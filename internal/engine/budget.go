@@ -129,7 +129,7 @@ func (a *runner) reserve(m reserveMsg) {
 		m.answer(ErrFenced)
 		return
 	}
-	output, wait, err := a.calls.reserve(m.attempt, m.n, m.need, a.m.Limits(), a.m.Spent(a.e.clock.monotonic()))
+	output, wait, err := a.calls.reserve(m.attempt, m.n, m.need, a.m.Limits(), a.m.Spent(a.e.clock.Monotonic()))
 	g := granted{output: output}
 	if !wait && err == nil && m.need.model() {
 		if g, wait, err = a.reserveShared(m, output); wait || err != nil {

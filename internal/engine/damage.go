@@ -109,7 +109,7 @@ func (d *damaged) quarantine(ctx context.Context) error {
 	}
 	r.Status, r.WaitReason, r.Node = domain.RunWaiting, domain.WaitQuarantined, node
 	r.Headline, r.StatusMessage = headline, message
-	d.e.timers.set(d.id, time.Time{})
+	d.e.timers.Set(d.id, time.Time{})
 	d.e.watchers.changed(d.id, r.Status)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine/timing"
 	"github.com/kairosd/kairosd/internal/events"
 	"github.com/kairosd/kairosd/internal/inspect"
 	"github.com/kairosd/kairosd/internal/preview"
@@ -84,8 +85,8 @@ type Engine struct {
 	opts       Options     // without the fields of setup
 	env        preview.Env // for previews
 
-	clock  *clock
-	timers *timers
+	clock  *timing.Clock
+	timers *timing.Timers
 	sched  *scheduler
 
 	base   context.Context // parent of every handler's context
@@ -126,7 +127,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, log: log, opts: o,
-		stopped: make(chan struct{}), clock: newClock(),
+		stopped: make(chan struct{}), clock: timing.New(),
 	}
 	e.runs = newRegistry(func(run string) *runner { return newRunner(e, run) }, func(a *runner) { e.wg.Go(a.loop) })
 	e.watchers.read, e.watchers.created, e.watchers.stopped = e.store.Run, e.runs.untouched, e.stopped
@@ -134,7 +135,7 @@ func New(c Config) (*Engine, error) {
 		admission: admission{unlaunched: map[string]bool{}, ready: make(chan struct{})}}}, &childRuns{e: e}, &replans{e: e}
 	e.signals = &signals{e: e, claimed: map[string]chan struct{}{}, forwarded: map[string]*forwarded{}}
 	e.setup.Store(first)
-	e.timers = newTimers(e.clock.now, func(run string) {
+	e.timers = timing.NewTimers(e.clock.Now, func(run string) {
 		if e.opts.Remote != nil {
 			e.background(func() { e.starts.remote.relaunch(run) })
 			return
@@ -143,7 +144,7 @@ func New(c Config) (*Engine, error) {
 	})
 	e.handlers = &handlers{clock: e.clock, setup: &e.setup, runs: e.runs, live: func(ev domain.Event) { e.Live(ev) },
 		budgets:     newBudgets(e),
-		instanceKey: e.store.InstanceKey, cancelGrace: o.CancelGrace, stopping: e.timers.done, stopped: e.stopped, wg: &e.wg, log: log}
+		instanceKey: e.store.InstanceKey, cancelGrace: o.CancelGrace, stopping: e.timers.Done(), stopped: e.stopped, wg: &e.wg, log: log}
 	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.handlers.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
 	e.Reader = versions.NewReader(c.Store, func() *versions.Compiler { return e.current().compiler })
@@ -168,7 +169,7 @@ func (e *Engine) Open(ctx context.Context) error {
 	if err := e.handlers.budgets.open(ctx); err != nil {
 		return err
 	}
-	e.wg.Go(e.timers.loop)
+	e.wg.Go(e.timers.Loop)
 	e.wg.Go(e.handlers.watchActivity)
 	if e.opts.OwnRunsOnly || e.opts.Safe || e.opts.Remote != nil {
 		return nil
@@ -194,14 +195,14 @@ func (e *Engine) Open(ctx context.Context) error {
 		switch {
 		case held: // whatever it waited for, it waits for a person now
 		case r.Status == domain.RunQueued && r.StartedAt.IsZero() && r.StartAt.After(now):
-			e.timers.set(r.ID, r.StartAt)
+			e.timers.Set(r.ID, r.StartAt)
 		case r.Status == domain.RunQueued, r.Status == domain.RunRunning:
 			e.sched.enqueue(ticketOf(r))
 		case r.WaitReason == domain.WaitReplan:
 			e.post(r.ID, timerMsg{}) // its planner does not exist any more
 		default:
 			if !r.DueAt.IsZero() {
-				e.timers.set(r.ID, r.DueAt)
+				e.timers.Set(r.ID, r.DueAt)
 			}
 			if r.WaitReason != domain.WaitTimer && r.WaitReason != domain.WaitRetry {
 				sweep = append(sweep, parent{r.ID, r.ProgramRef, len(live[r.ID])})
@@ -248,7 +249,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	runners, first := e.runs.stop()
 	if first {
 		e.sched.stop()
-		e.timers.stop()
+		e.timers.Stop()
 		for _, a := range runners {
 			a.inbox.post(stopMsg{})
 		}
@@ -276,11 +277,11 @@ func (e *Engine) Stop(ctx context.Context) error {
 }
 
 // now returns the time as the journal stores it: in microseconds, UTC.
-func (e *Engine) now() time.Time { return e.clock.now() }
+func (e *Engine) now() time.Time { return e.clock.Now() }
 
 // ClockAhead returns by how much the engine's clock is ahead of the system clock, because that was
 // set back while the engine was running, or 0. The difference stays until the next start.
-func (e *Engine) ClockAhead() time.Duration { return e.clock.ahead() }
+func (e *Engine) ClockAhead() time.Duration { return e.clock.Ahead() }
 
 // post posts a message to the runner of a run; see registry.post. With a Remote, only runs that have ended have a
 // runner, for actions.
@@ -299,7 +300,7 @@ func (e *Engine) post(run string, m message) bool {
 func (e *Engine) setDefective(run string) {
 	e.runs.setDefective(run)
 	e.sched.forget(run)
-	e.timers.set(run, time.Time{})
+	e.timers.Set(run, time.Time{})
 }
 
 // granted is called by the scheduler when a run gets a slot.

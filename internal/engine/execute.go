@@ -15,7 +15,7 @@ import (
 
 // env returns the external values that the machine needs.
 func (a *runner) env() runstate.Env {
-	return runstate.Env{Now: a.e.now(), Monotonic: a.e.clock.monotonic(), Jitter: [2]float64{rand.Float64(), rand.Float64()},
+	return runstate.Env{Now: a.e.now(), Monotonic: a.e.clock.Monotonic(), Jitter: [2]float64{rand.Float64(), rand.Float64()},
 		HasSlot: a.slots.token != 0, Stopping: a.stopping, Maintenance: a.e.maintenance.Load(),
 		Hold: a.inbox.filled.Load() || a.pipe.unacked() >= a.ahead(), Options: a.options.get(a.e, a.m.Program)}
 }
@@ -142,7 +142,7 @@ func (a *runner) execute(task runstate.Task, err error) {
 	case runstate.VersionChanged:
 		a.e.watchers.changed(a.id, a.m.Run.Status)
 	case runstate.ArmTimer:
-		a.e.timers.set(a.id, t.At)
+		a.e.timers.Set(a.id, t.At)
 	case runstate.ArmDeadline:
 		e, id := a.e, a.id
 		a.deadline.arm(t.In, func() { e.post(id, deadlineMsg{}) })

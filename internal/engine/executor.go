@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine/timing"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -48,7 +49,7 @@ func NewExecutor(c ExecutorConfig) (*Executor, error) {
 	}
 	x := &Executor{grace: cmp.Or(c.StopGrace, 10*time.Second)}
 	x.setup.Store(first)
-	x.handlers = &handlers{clock: newClock(), setup: &x.setup, runs: newRegistry(nil, nil), live: func(domain.Event) {},
+	x.handlers = &handlers{clock: timing.New(), setup: &x.setup, runs: newRegistry(nil, nil), live: func(domain.Event) {},
 		cancelGrace: cmp.Or(c.CancelGrace, 4*time.Second), wg: &x.wg, log: log}
 	return x, nil
 }

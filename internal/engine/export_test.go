@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine/timing"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/runstate/runstatetest"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -49,15 +50,15 @@ func (e *Engine) Runners() int { return e.runs.count() }
 
 // LookAtClock sets the interval at which forward jumps of the clock are detected. Call it before
 // the engine is opened.
-func (e *Engine) LookAtClock(every time.Duration) { e.timers.recheckEvery = every }
+func (e *Engine) LookAtClock(every time.Duration) { e.timers.RecheckEvery = every }
 
 // PutClock makes the machine's clock differ by the duration that off returns. Call it before the
 // engine is opened.
 func (e *Engine) PutClock(off func() time.Duration) {
-	machine := e.clock.machine
-	e.clock.machine = func() reading {
+	machine := e.clock.Machine
+	e.clock.Machine = func() timing.Reading {
 		r := machine()
-		return reading{r.time.Add(off()), r.passed}
+		return timing.Reading{Time: r.Time.Add(off()), Passed: r.Passed}
 	}
 }
 

@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine/timing"
 	"github.com/kairosd/kairosd/internal/tail"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
 // handlers runs the handlers of attempts and keeps a list of the running ones.
 type handlers struct {
-	clock       *clock
+	clock       *timing.Clock
 	setup       *atomic.Pointer[setup] // the active one
 	runs        *registry
 	live        func(domain.Event) // sends an event that is not stored
@@ -38,7 +39,7 @@ type handlers struct {
 }
 
 // now returns the time as the journal stores it.
-func (h *handlers) now() time.Time { return h.clock.now() }
+func (h *handlers) now() time.Time { return h.clock.Now() }
 
 // current returns the active setup.
 func (h *handlers) current() *setup { return h.setup.Load() }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine/timing"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -25,7 +26,7 @@ func testHandlers(t *testing.T) (h *handlers, inbox *mailbox, sent func() []doma
 	inbox = &(*begun)[0].inbox
 	inbox.take()
 	h = &handlers{
-		clock: newClock(), setup: new(atomic.Pointer[setup]), runs: runs, log: slog.New(slog.DiscardHandler),
+		clock: timing.New(), setup: new(atomic.Pointer[setup]), runs: runs, log: slog.New(slog.DiscardHandler),
 		live: func(ev domain.Event) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -404,8 +404,8 @@ func (s Records) Lost(ctx context.Context, id string, why domain.Message) error 
 // Options returns the settings with which the Remote executes a run of a program.
 func (s Records) Options(p *runstate.Compiled) runstate.Options {
 	in := s.e.current()
-	return runstate.Options{Replans: s.e.replans.planner != nil, MaxReplans: in.MaxReplans, QuarantineAfter: s.e.opts.QuarantineAfter, ConsentTimeout: in.ConsentTimeout,
-		Agents: in.nodeAgents(p)}
+	return runstate.Options{Replans: s.e.replans.planner != nil, MaxReplans: in.MaxReplans, QuarantineAfter: s.e.opts.QuarantineAfter,
+		ConsentTimeout: in.ConsentTimeout, Agents: in.nodeAgents(p)}
 }
 
 // Callback returns the callback address of a run, or "" if the configuration has none.

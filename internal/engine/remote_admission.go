@@ -35,7 +35,7 @@ func (r *remote) launch(run *domain.Run) {
 	case !r.admission.isReady():
 		r.admission.unlaunched[run.ID] = true
 	case run.StartedAt.IsZero() && run.StartAt.After(r.e.now()):
-		r.e.timers.set(run.ID, run.StartAt)
+		r.e.timers.Set(run.ID, run.StartAt)
 	default:
 		r.e.sched.enqueue(ticketOf(run))
 	}
@@ -76,7 +76,7 @@ func (r *remote) owned(ctx context.Context, run *domain.Run, action domain.Actio
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	}
-	r.e.timers.set(run.ID, time.Time{})
+	r.e.timers.Set(run.ID, time.Time{})
 	return r.e.sched.withdraw(run.ID, key), nil
 }
 

@@ -13,12 +13,12 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// A run that a Remote executes asks for a plan twice. The first result is the answer of the planner, which the run records. The
+// A run that a Remote executes requests a plan twice. The first result is the answer of the planner, which the run records. The
 // second one is the version that was made from the recorded answer.
 
 // Replanned is one of the results.
 type Replanned struct {
-	// Answer is the answer of the planner, or nil. The run records it together with Usage, and asks again.
+	// Answer is the answer of the planner, or nil. The run records it together with Usage, and repeats its request.
 	Answer *runstate.PlannerAnswer
 	Usage  domain.Usage
 	// Target is the stored version, and Unsafe its new steps that a person must accept.
@@ -26,7 +26,7 @@ type Replanned struct {
 	Unsafe []string
 	// Failure is the reason why there is no version.
 	Failure string
-	// Again reports that the run has changed since, so that it may ask again.
+	// Again reports that the run has changed since, so that it may repeat its request.
 	Again bool
 }
 
@@ -53,7 +53,7 @@ func (a *answers) forget(run string) {
 	delete(a.byRun, run)
 }
 
-// Replan asks the planner for a run that waits for a plan at a position, or stores the version of the recorded answer. If the
+// Replan calls the planner for a run that waits for a plan at a position, or stores the version of the recorded answer. If the
 // record has not reached the position, the error wraps ErrGap.
 func (s Records) Replan(ctx context.Context, run string, seq int64) (Replanned, error) {
 	r := s.e.replans
@@ -95,7 +95,7 @@ func (s Records) Replan(ctx context.Context, run string, seq int64) (Replanned, 
 }
 
 // errNotAnswered is wrapped by the error of a request that another attempt repeats.
-var errNotAnswered = errors.New("the planner was not asked")
+var errNotAnswered = errors.New("the planner was not called")
 
 // failed returns the result of a request that leads to no version, unless another attempt may lead to one.
 func (r *replans) failed(usage domain.Usage, err error) (Replanned, error) {
@@ -109,7 +109,7 @@ func (r *replans) failed(usage domain.Usage, err error) (Replanned, error) {
 	return Replanned{Failure: r.reason(err), Usage: usage}, nil
 }
 
-// answer asks the planner once for a step, and returns its answer.
+// answer calls the planner once for a step, and returns its answer.
 func (r *replans) answer(ctx context.Context, w *runstate.Step, req domain.ReplanRequest) (domain.Replanned, error) {
 	r.answers.mu.Lock()
 	a := r.answers.byRun[req.Run.ID]

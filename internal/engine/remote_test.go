@@ -113,8 +113,8 @@ func (w *elsewhere) report(c domain.Checkpoint) {
 }
 
 func (w *elsewhere) Accept(_ context.Context, p *runstate.Compiled, _ domain.NewRun) error {
-	if p.Replans {
-		return domain.Errorf(domain.CodeInvalid, "no replanning here")
+	if p.Version.PlanKey == "refused" {
+		return domain.Errorf(domain.CodeInvalid, "not here")
 	}
 	return nil
 }
@@ -360,9 +360,9 @@ func TestRefusedAndLostRuns(t *testing.T) {
 	t.Parallel()
 	r := enginetest.NewRegistry().Handle("pay", walk.EffectIdempotent, echo)
 	e, _ := openElsewhere(t, r)
-	v := e.Save("id: again\nnodes: {a: {type: pay, input: {}, on_error: replan}}\n")
+	v := e.Save("id: refused\nnodes: {a: {type: pay, input: {}}}\n")
 	if _, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: v.Hash}); err == nil ||
-		!strings.Contains(err.Error(), "no replanning here") {
+		!strings.Contains(err.Error(), "not here") {
 		t.Errorf("start: %v", err)
 	}
 	run := e.Run(paymentPlan, "null")

@@ -72,7 +72,7 @@ func (a *runner) loop() {
 		switch domain.CodeOf(err) {
 		case domain.CodeCorrupt, domain.CodeNotFound:
 		default: // it may be temporary
-			a.e.timers.set(a.id, a.e.now().Add(30*time.Second))
+			a.e.timers.Set(a.id, a.e.now().Add(30*time.Second))
 		}
 		return
 	}

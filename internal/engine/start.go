@@ -317,7 +317,7 @@ func (s *starter) enqueue(run *domain.Run) {
 	switch {
 	case !open || !ready: // it is durable, and starts with the next Open or with its release
 	case early:
-		s.e.timers.set(run.ID, run.StartAt)
+		s.e.timers.Set(run.ID, run.StartAt)
 	default:
 		s.e.sched.enqueue(ticketOf(run))
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"testing"
-	"time"
 )
 
 // After a rejected checkpoint, a run waits for the results of the later checkpoints, and then for
@@ -24,22 +23,6 @@ func TestARejectedCheckpointIsRetried(t *testing.T) {
 	a.pipe.broken = true
 	if a.pipe.target(a.ahead(), false) != math.MaxInt64 {
 		t.Errorf("until it is time to try again it waits for answer %d", a.pipe.target(a.ahead(), false))
-	}
-}
-
-// A forward jump of the clock is detected within a second, however late the next timer is.
-func TestAForwardJumpIsNoticedWithinASecond(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_800_000_000, 0)
-	fired := 0
-	tm := newTimers(func() time.Time { return now }, func(string) { fired++ })
-	tm.set("run", now.Add(time.Hour))
-	if wait := tm.fireDue(); wait > time.Second || fired != 0 {
-		t.Errorf("the clock is looked at after %s; %d timers fired", wait, fired)
-	}
-	now = now.Add(time.Hour)
-	if tm.fireDue(); fired != 1 {
-		t.Errorf("%d timers fired after the jump, want 1", fired)
 	}
 }
 

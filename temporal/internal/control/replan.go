@@ -10,11 +10,11 @@ import (
 	"github.com/kairosd/kairosd/temporal/internal/wire"
 )
 
-// Replan asks the planner for a run that waits for a plan, or stores the version of its recorded answer.
+// Replan calls the planner for a run that waits for a plan, or stores the version of its recorded answer.
 func (c *Control) Replan(ctx context.Context, q wire.Replan) (out wire.Replanned, err error) {
 	defer func() {
 		if err != nil && ctx.Err() == nil {
-			c.Log.Error("Temporal: a run cannot be replanned; it asks again", "run_id", q.Run, "attempt", attempt(ctx), "err", err)
+			c.Log.Error("Temporal: a run cannot be replanned; it repeats its request", "run_id", q.Run, "attempt", attempt(ctx), "err", err)
 		}
 	}()
 	if on, err := c.engine.Timed().Executing(ctx); err != nil {

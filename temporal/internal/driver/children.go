@@ -70,12 +70,13 @@ func (c *children) find(k runstate.StepKey) {
 // start starts the workflow of a child run.
 func (c *children) start(t runstate.StartChild) {
 	r := c.r
-	before := c.get(t.ID)
-	if before != nil && !(before.ended && t.Resume) {
+	before, replanned := c.get(t.ID), r.m.State.ReplanCount > 0
+	if before != nil && !(before.ended && (t.Resume || replanned)) {
 		return // it runs, or its end is on its way
 	}
 	in, err := c.input(t)
-	if r.in.Report && (before != nil || r.in.Resumed || err == nil && c.calledBack(in)) {
+	// After a replan, a step that runs again has the child run that it had before.
+	if r.in.Report && (before != nil || r.in.Resumed || replanned || err == nil && c.calledBack(in)) {
 		workflow.Go(r.ctx, func(ctx workflow.Context) {
 			var known wire.Child
 			err := workflow.ExecuteActivity(r.control(ctx), wire.ChildActivity, t.ID).Get(ctx, &known)

@@ -57,7 +57,7 @@ type runner struct {
 	journal  []domain.Entry
 	reports  reporter
 	awaiting bool // a request, for which the workflow was started
-	// replanning reports that kairosd was asked for a new version of the plan.
+	// replanning reports that a request for a new version of the plan is active.
 	replanning bool
 	leaving    bool // the run continues in another workflow run as soon as nothing is active
 }
@@ -120,7 +120,7 @@ func (r *runner) loop(ctx workflow.Context) (domain.Run, error) {
 	r.reports.start()
 	r.handle(&runstate.Recover{})
 	for _, c := range r.m.Pending() {
-		if _, asks := c.Task.(runstate.AskReplan); !asks { // the run asks when it may: it may be paused
+		if _, asks := c.Task.(runstate.AskReplan); !asks { // Advance repeats it when the run may follow a version
 			r.execute(c.Task)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,10 +18,10 @@ import (
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
 	"github.com/kairosd/kairosd/internal/engine/enginetest/randomplan"
-	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/store/storetest"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/temporal/internal/driver"
 	"github.com/kairosd/kairosd/temporal/internal/drivertest"
 	"github.com/kairosd/kairosd/temporal/internal/wire"
 )
@@ -42,6 +43,7 @@ type outcome struct {
 	Error   string
 	Usage   domain.Usage
 	Steps   int64
+	Replans int
 	Path    []string
 	Outputs map[string]string
 	Rows    []settled
@@ -67,6 +69,9 @@ func outcomeOf(r domain.Run, rows []domain.Entry) outcome {
 		o.Outputs[k] = masked(string(v))
 	}
 	for _, e := range rows {
+		if e.Kind == domain.EntryReplan {
+			o.Replans++
+		}
 		if e.Final {
 			s := settled{e.Node, e.Visit, e.Item, e.Status, e.Effect, masked(string(e.Output)), ""}
 			if e.Failure != nil {
@@ -147,7 +152,14 @@ type both struct {
 
 func openBoth(t *testing.T) *both {
 	s := storetest.Open(t)
-	return &both{s: s, e: enginetest.OpenOn(t, s, randomplan.Registry(), engine.Options{})}
+	return &both{s: s, e: enginetest.OpenOn(t, s, planned(), engine.Options{})}
+}
+
+// planned returns the scripted handlers with a planner.
+func planned() *enginetest.Registry {
+	r := randomplan.Registry()
+	r.Replanner = randomplan.Planner{}
+	return r
 }
 
 // outcomes returns the outcome of a run, with those of its child runs by the step and item that started them.
@@ -209,7 +221,7 @@ func (b *both) compare(rt *rapid.T, src, profile string) {
 	}
 	want := b.outcomes(rt, r, read(run.ID), children, read)
 
-	w := drivertest.New(rt, randomplan.Registry())
+	w := drivertest.New(rt, planned())
 	w.Profile = profile
 	for _, p := range append(b.parts, v) {
 		w.Keep(p)
@@ -230,15 +242,11 @@ func (b *both) compare(rt *rapid.T, src, profile string) {
 		}
 	}
 	// The record of kairosd leads to the state of the workflow.
-	p, err := b.e.Reader.Compile(ctx, domain.ProgramRef{Hash: v.Hash, Profile: profile})
-	if err != nil {
-		rt.Fatal(err)
-	}
-	input, err := runstate.Decode(w.Input.Run.Input)
-	if err != nil {
-		rt.Fatal(err)
-	}
-	state, err := runstate.Fold(p.Program, runstate.Facts{Run: workflow.ID, Input: input}, w.Reports.Journal(workflow.ID))
+	ended := workflow
+	ended.Input = w.Input.Run.Input
+	var programs driver.Programs
+	_, state, err := programs.Fold(ended, w.Reports.Journal(workflow.ID),
+		func(hash string) (domain.Version, error) { return w.VersionByHash(ctx, hash) })
 	if err != nil {
 		rt.Fatalf("fold of the reported rows: %v\n%s", err, w.Reports.Text(workflow.ID))
 	}
@@ -254,11 +262,16 @@ func answer(rt *rapid.T, e *enginetest.Engine, run string) {
 	}
 	for _, p := range list.Items {
 		_, err := e.Decide(context.Background(), enginetest.Operator,
-			domain.DecideRequest{Approval: p.ID, Approve: p.Message == "approve", Digest: p.Digest})
+			domain.DecideRequest{Approval: p.ID, Approve: approves(p), Digest: p.Digest})
 		if err != nil && domain.CodeOf(err) != domain.CodeConflict { // the previous answer may have ended the run
 			rt.Fatal(err)
 		}
 	}
+}
+
+// approves reports whether a request is approved: its message states it, or it is about a new version.
+func approves(p domain.Approval) bool {
+	return p.Message == "approve" || strings.HasPrefix(p.Message, "After ")
 }
 
 // answerAll answers every request of the run as its message states, once a minute.
@@ -270,7 +283,7 @@ func answerAll(w *drivertest.World) {
 		}
 		for _, p := range w.Approvals() {
 			w.Update(wire.DecideUpdate, wire.Decision{Actor: drivertest.Operator, Approval: p.ID,
-				Request: domain.DecideRequest{Approve: p.Message == "approve", Digest: p.Digest}})
+				Request: domain.DecideRequest{Approve: approves(p), Digest: p.Digest}})
 		}
 		w.At(time.Minute, again)
 	}

@@ -19,7 +19,7 @@ import (
 // replanTimeout limits one request for a plan. kairosd's own limit for the planner is shorter.
 const replanTimeout = 6 * time.Minute
 
-// replan asks kairosd for a new version of the plan. kairosd reads what it needs in its record, so that the run reports first.
+// replan requests a new version of the plan. kairosd reads what it needs in its record, so that the run reports first.
 func (r *runner) replan(k runstate.StepKey) {
 	if r.replanning {
 		return
@@ -45,8 +45,8 @@ func (r *runner) replan(k runstate.StepKey) {
 	})
 }
 
-// replanned handles a result of kairosd: the answer of the planner, which the run records before it asks for the version, or the
-// version.
+// replanned handles a result of kairosd: the answer of the planner, which the run records before it requests the version, or
+// the version.
 func (r *runner) replanned(k runstate.StepKey, p wire.Replanned, err error) {
 	r.handle(runstate.Complete{})
 	if p.Answer != nil {

@@ -111,3 +111,42 @@ func TestARunIsReplanned(t *testing.T) {
 		})
 	}
 }
+
+// A run continues in other workflow runs before, while, and after it follows a new version. It never loses its history.
+func TestAReplannedRunContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	p := &tails{answers: []string{`{id: p, nodes: {a: {type: echo, input: one}, d: {type: echo, needs: [a], input: two},
+		w: {type: wait, needs: [d], input: {for: 5h}}, e: {type: set, needs: [w], input: ["${output.a}", "${output.d}"]}}}`}, unsafe: []string{"d"}}
+	r := registry()
+	r.Replanner = p
+	w := drivertest.New(t, r)
+	w.OnAttempt(func(a wire.Attempt) error {
+		w.Env.SetContinueAsNewSuggested(w.Continued < 3)
+		return nil
+	})
+	var approve func()
+	approve = func() {
+		for _, p := range w.Approvals() {
+			w.Update(wire.DecideUpdate, wire.Decision{Actor: drivertest.Operator, Approval: p.ID,
+				Request: domain.DecideRequest{Approve: true, Digest: p.Digest}})
+		}
+	}
+	w.OnRenewed = func() { w.At(time.Hour, approve) }
+	run := w.Run(mayFail, `"x"`)
+	want(t, w, run, domain.RunCompleted, `["one","two"]`)
+	if w.Continued != 3 || len(p.asked) != 1 || r.Count("a") != 1 || r.Count("d") != 1 {
+		t.Errorf("%d continuations, %d answers\n%s", w.Continued, len(p.asked), w.Reports.Text(run.ID))
+	}
+}
+
+// A run is cancelled while kairosd calls the planner.
+func TestACancelWhilePlanning(t *testing.T) {
+	t.Parallel()
+	p := &tails{answers: []string{repaired}}
+	r := registry()
+	r.Replanner = p
+	w := drivertest.New(t, r)
+	w.Reports.Planning = func() { w.Env.CancelWorkflow() }
+	run := w.Run(mayFail, `"x"`)
+	want(t, w, run, domain.RunCancelled, "")
+}

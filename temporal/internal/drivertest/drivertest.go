@@ -64,6 +64,8 @@ type World struct {
 	versions  map[string]domain.Version
 	plans     map[string]string // hash by key
 	ID        string            // of the run, after Run
+	// OnRenewed, if not nil, is called before another workflow run continues the run.
+	OnRenewed func()
 	// Continued counts the workflow runs that continued the run in another one.
 	Continued int
 	Input     wire.Input // of the workflow, after Run
@@ -172,6 +174,9 @@ func (w *World) Execute(flows *driver.Workflows, in wire.Input) domain.Run {
 		}
 		w.Continued++
 		w.renew()
+		if w.OnRenewed != nil {
+			w.OnRenewed()
+		}
 		return w.Execute(flows, in)
 	}
 	if err != nil {
@@ -274,6 +279,8 @@ type Reports struct {
 	callback func(run string) string
 	w        *World
 	programs driver.Programs
+	// Planning, if set, is called before the planner.
+	Planning func()
 	// Fail, if set, is called before a report is stored.
 	Fail func(r wire.Report) error
 	// After, if set, is called after a report was stored. An error makes the workflow report again.
@@ -324,6 +331,9 @@ func (p *Reports) Report(_ context.Context, r wire.Report) error {
 
 // Child returns a child run. Runs are not resumed in this environment.
 func (p *Reports) Child(_ context.Context, run string) (known wire.Child, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known.Run, known.Journal = p.runs[run], p.journal[run]
 	if p.callback != nil {
 		known.Callback = p.callback(run)
 	}

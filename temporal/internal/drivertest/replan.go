@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/temporal/internal/wire"
 )
 
-// Replan asks the planner of the registry, or stores the version of its recorded answer, as kairosd does.
+// Replan calls the planner of the registry, or stores the version of its recorded answer, as kairosd does.
 func (p *Reports) Replan(ctx context.Context, q wire.Replan) (out wire.Replanned, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,6 +35,9 @@ func (p *Reports) Replan(ctx context.Context, q wire.Replan) (out wire.Replanned
 		return out, err
 	}
 	if !recorded {
+		if p.Planning != nil {
+			p.Planning()
+		}
 		if answer, err = p.w.Registry.Replanner.Replan(ctx, req); err != nil {
 			return failed(answer.Usage, err)
 		}

@@ -30,7 +30,7 @@ type Record interface {
 	Child(ctx context.Context, id string) (wire.Child, error)
 	// Rows returns some of the rows from the first on. If the record has none of them yet, it returns an error.
 	Rows(ctx context.Context, q wire.Rows) ([]domain.Entry, error)
-	// Replan asks the planner, or stores the version of its recorded answer.
+	// Replan calls the planner, or stores the version of its recorded answer.
 	Replan(ctx context.Context, q wire.Replan) (wire.Replanned, error)
 }
 

@@ -22,10 +22,11 @@ var Parts = map[string]string{
 
 // Composite draws a plan with timers, blocks, child runs, and races, and the profile with which it runs, or "".
 func Composite(t *rapid.T) (src, profile string) {
-	c := composite{t, map[string]any{}, []string{}}
+	// A race in a plan with replans would depend on speed: a new version keeps the winner only if the step after it has not run.
+	c := composite{t, map[string]any{}, []string{}, rapid.IntRange(0, 2).Draw(t, "replans") == 0}
 	for i := range rapid.IntRange(1, 5).Draw(t, "nodes") {
 		id := fmt.Sprintf("n%d", i)
-		if i > 0 && rapid.IntRange(0, 4).Draw(t, "race") == 0 {
+		if i > 0 && !c.replans && rapid.IntRange(0, 4).Draw(t, "race") == 0 {
 			c.race(id)
 			continue
 		}
@@ -48,16 +49,24 @@ type composite struct {
 	t      *rapid.T
 	nodes  map[string]any
 	before []string // nodes that others may need
+	// replans draws steps that fail and lead to another version of the plan; see [Planner].
+	replans bool
 }
 
 // node draws a node without its connections.
 func (c *composite) node(id string) map[string]any {
 	n := map[string]any{"input": map[string]any{"from": id, "x": "${input.x}", "v": "${value.v}"}}
-	switch kind := rapid.SampledFrom([]string{"wait", "block", "plan", "calc", "call", "charge", "flaky"}).Draw(c.t, "kind"); kind {
+	kinds := []string{"wait", "block", "plan", "calc", "call", "charge", "flaky"}
+	if c.replans {
+		kinds = append(kinds, "fail")
+	}
+	switch kind := rapid.SampledFrom(kinds).Draw(c.t, "kind"); kind {
 	case "wait":
 		return map[string]any{"type": "wait", "input": map[string]any{"for": rapid.SampledFrom([]string{"1ms", "20ms"}).Draw(c.t, "for")}}
 	case "block":
 		n["do"] = c.block()
+	case "fail":
+		return map[string]any{"type": "fail", "on_error": "replan", "input": map[string]any{"code": "lost", "message": "it cannot be done"}}
 	case "plan":
 		n["type"], n["plan"] = "plan", rapid.SampledFrom([]string{"part", "whole"}).Draw(c.t, "plan")
 	default:

@@ -1,4 +1,4 @@
-package engine
+package timing
 
 import (
 	"container/heap"
@@ -8,13 +8,13 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// timers is a heap of the due times of all runs. A waiting run costs an entry and no goroutine.
-type timers struct {
+// Timers is a heap of the due times of all runs. A waiting run costs an entry and no goroutine.
+type Timers struct {
 	now  func() time.Time
 	fire func(run string)
-	// recheckEvery is the maximum time until a forward jump of the clock is noticed, because timers depend
+	// RecheckEvery is the maximum time until a forward jump of the clock is noticed, because timers depend
 	// on the clock, and waiting does not.
-	recheckEvery time.Duration
+	RecheckEvery time.Duration
 
 	mu   sync.Mutex
 	heap dueHeap
@@ -30,19 +30,20 @@ type alarm struct {
 	index int
 }
 
-func newTimers(now func() time.Time, fire func(run string)) *timers {
-	return &timers{
+// NewTimers returns timers that call fire when a run is due.
+func NewTimers(now func() time.Time, fire func(run string)) *Timers {
+	return &Timers{
 		now:          now,
 		fire:         fire,
-		recheckEvery: time.Second,
+		RecheckEvery: time.Second,
 		due:          map[string]*alarm{},
 		wake:         make(chan struct{}, 1),
 		done:         make(chan struct{}),
 	}
 }
 
-// set sets the time at which the run is due. It replaces an earlier time. The zero time removes it.
-func (t *timers) set(run string, at time.Time) {
+// Set sets the time at which the run is due. It replaces an earlier time. The zero time removes it.
+func (t *Timers) Set(run string, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.due[run]
@@ -71,7 +72,8 @@ func (t *timers) set(run string, at time.Time) {
 	}
 }
 
-func (t *timers) loop() {
+// Loop fires timers until Stop.
+func (t *Timers) Loop() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -87,14 +89,14 @@ func (t *timers) loop() {
 
 // fireDue fires the due timers. It returns the time until the next call, unless a timer is set
 // before.
-func (t *timers) fireDue() time.Duration {
+func (t *Timers) fireDue() time.Duration {
 	var due []string
 	wait := time.Hour
 	t.mu.Lock()
 	now := t.now()
 	for len(t.heap) > 0 {
 		if left := t.heap[0].at.Sub(now); left > 0 {
-			wait = min(t.recheckEvery, left)
+			wait = min(t.RecheckEvery, left)
 			break
 		}
 		a := heap.Pop(&t.heap).(*alarm)
@@ -109,7 +111,11 @@ func (t *timers) fireDue() time.Duration {
 	return wait
 }
 
-func (t *timers) stop() { t.once.Do(func() { close(t.done) }) }
+// Done is closed by Stop.
+func (t *Timers) Done() <-chan struct{} { return t.done }
+
+// Stop ends Loop.
+func (t *Timers) Stop() { t.once.Do(func() { close(t.done) }) }
 
 type dueHeap []*alarm
 
