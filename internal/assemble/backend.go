@@ -56,6 +56,8 @@ func (elsewhere) Signal(context.Context, string, *runstate.SignalArrived) error 
 	return errElsewhere()
 }
 
+func (elsewhere) Maintain(bool) {}
+
 // Tails returns nothing, because the daemon shows active steps.
 func (elsewhere) Tails(context.Context, string) ([]tail.Tail, int, error) { return nil, 0, nil }
 

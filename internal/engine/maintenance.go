@@ -15,6 +15,10 @@ func (e *Engine) Maintain(on bool) {
 		return
 	}
 	e.sched.hand(e.sched.setClosed(on))
+	if r := e.starts.remote.Remote; r != nil {
+		r.Maintain(on)
+		return
+	}
 	if on {
 		return
 	}

@@ -33,6 +33,8 @@ type Remote interface {
 	Signal(ctx context.Context, run string, ev *runstate.SignalArrived) error
 	// Tails returns the last output of the active attempts of a run, and their number.
 	Tails(ctx context.Context, run string) ([]tail.Tail, int, error)
+	// Maintain begins or ends maintenance for all runs: none of their steps starts. It may be called before the Remote is open.
+	Maintain(on bool)
 	// Reconcile compares all unfinished runs with their executions, and fills gaps of their records.
 	Reconcile(ctx context.Context) error
 }

@@ -205,6 +205,8 @@ func (w *elsewhere) Decide(ctx context.Context, run domain.Run, ev *runstate.App
 	return after.LastSeq, err
 }
 
+func (w *elsewhere) Maintain(bool) {}
+
 func (w *elsewhere) Signal(ctx context.Context, run string, ev *runstate.SignalArrived) error {
 	if w.signal != nil {
 		if err := w.signal(run, false); err != nil {

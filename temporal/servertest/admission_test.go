@@ -3,6 +3,7 @@ package servertest
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 )
@@ -41,4 +42,38 @@ nodes: {ask: {type: approval, input: {message: "Go on?"}}}
 	k.until(newest.ID, domain.RunWaiting, domain.WaitApproval)
 	k.approve(newest.ID)
 	k.until(newest.ID, domain.RunCompleted, "")
+}
+
+// During maintenance, no step of an active run starts, also after kairosd was killed. The step starts when the maintenance ends.
+func TestMaintenanceHoldsActiveRuns(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	b := openBank(t)
+	k := s.kairosd()
+	s.worker(s.config())
+	run := k.begin(k.save(paymentOf(b, true)))
+	k.until(run.ID, domain.RunWaiting, domain.WaitApproval)
+	if _, err := k.Maintain(t.Context(), true, "the bank is down"); err != nil {
+		t.Fatal(err)
+	}
+	k.approve(run.ID)
+	k.kill()
+	k.up()
+	if n := b.payments.Load(); n != 0 {
+		t.Errorf("%d payments during the maintenance", n)
+	}
+	end := time.Now()
+	if _, err := k.Maintain(t.Context(), false, ""); err != nil {
+		t.Fatal(err)
+	}
+	k.until(run.ID, domain.RunCompleted, "")
+	rows, err := k.Journal(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r.Kind == domain.EntryIntent && r.At.Before(end) {
+			t.Errorf("step %s began at %s, during the maintenance, which ended at %s", r.Node, r.At, end)
+		}
+	}
 }

@@ -63,15 +63,19 @@ type Control struct {
 
 	mu       sync.Mutex
 	launches map[string]bool // runs that are being launched; guarded by mu
-	slots    chan struct{}   // of launches and comparisons at the same time
-	scanning sync.Mutex      // one comparison of all runs at a time
+	hold     wire.Hold       // guarded by mu
+	held     chan struct{}   // hold has changed
+
+	announcing sync.Mutex    // one announcement of a hold at a time
+	slots      chan struct{} // of launches and comparisons at the same time
+	scanning   sync.Mutex    // one comparison of all runs at a time
 }
 
 var _ engine.Remote = (*Control)(nil)
 
 // New returns a control plane that does nothing until Open.
 func New(o Options) *Control {
-	c := &Control{Options: o, launches: map[string]bool{}, slots: make(chan struct{}, maxParallel)}
+	c := &Control{Options: o, launches: map[string]bool{}, held: make(chan struct{}, 1), slots: make(chan struct{}, maxParallel)}
 	c.base, c.stop = context.WithCancel(context.Background())
 	return c
 }
@@ -97,6 +101,7 @@ func (c *Control) Open(_ context.Context, e *engine.Engine, s *store.Store) erro
 			c.records.Compared()
 		}
 	})
+	c.wg.Go(c.announceHolds)
 	return nil
 }
 
@@ -236,8 +241,11 @@ func (c *Control) launch(id string) error {
 		return c.check(ctx, run, false)
 	case errors.As(err, &invalid):
 		return c.cannotStart(ctx, run, err)
+	case err != nil:
+		return err
 	}
-	return err
+	c.holdAgain(run.ID, in.Hold)
+	return nil
 }
 
 // cannotStart quarantines a run that no retry would start.
@@ -277,7 +285,9 @@ func (c *Control) input(ctx context.Context, run domain.Run) (wire.Input, error)
 	if err != nil {
 		return wire.Input{}, err
 	}
-	return launch.Stored(ctx, c.plans(), &c.programs, run, rows, c.settings(p))
+	in, err := launch.Stored(ctx, c.plans(), &c.programs, run, rows, c.settings(p))
+	in.Hold = c.currentHold()
+	return in, err
 }
 
 // Report stores the checkpoints of a run.
@@ -288,6 +298,9 @@ func (c *Control) Report(ctx context.Context, r wire.Report) error {
 		if err = c.fill(ctx, r.Run.ID); err == nil {
 			err = c.records.Add(ctx, rep)
 		}
+	}
+	if h := c.currentHold(); err == nil && r.Created != nil && h.On {
+		err = c.sendHold(ctx, r.Run.ID, h) // its parent may have started it before the maintenance
 	}
 	if err != nil && ctx.Err() == nil {
 		c.Log.Error("Temporal: a report cannot be stored; it arrives again", "run_id", r.Run.ID, "attempt", attempt(ctx), "err", err)

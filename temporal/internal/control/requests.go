@@ -86,7 +86,11 @@ func (c *Control) request(ctx context.Context, run domain.Run, name string, arg 
 	start.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
 	u, err := c.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{UpdateOptions: o,
 		StartWorkflowOperation: c.Client.NewWithStartWorkflowOperation(start, wire.RunWorkflow, in)})
-	return position(ctx, u, err)
+	seq, err := position(ctx, u, err)
+	if err == nil {
+		c.holdAgain(run.ID, in.Hold)
+	}
+	return seq, err
 }
 
 // position returns the position of a run after a request.

@@ -184,7 +184,7 @@ func (c *children) input(t runstate.StartChild) (wire.Input, error) {
 	now := r.now()
 	ref := t.Parent
 	next := wire.Input{Driver: r.in.Driver, Versions: r.in.Versions, Plans: r.in.Plans, Options: r.in.Options, Key: r.in.Key,
-		Signer: r.in.Signer, Depth: r.in.Depth + 1,
+		Signer: r.in.Signer, Hold: r.in.Hold, Depth: r.in.Depth + 1,
 		LostAfter: r.in.LostAfter, Report: r.in.Report, Control: r.in.Control}
 	next.Options.Agents = nil
 	next.Run = domain.Run{ID: t.ID, PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number,

@@ -192,8 +192,8 @@ func (r *runner) now() time.Time { return workflow.Now(r.ctx).UTC().Truncate(tim
 func (r *runner) env() runstate.Env {
 	r.events++
 	return runstate.Env{Now: r.now(), Monotonic: r.in.Elapsed + workflow.Now(r.ctx).Sub(r.begin) + timeUnit,
-		Jitter: [2]float64{r.random(0), r.random(1)}, HasSlot: true, Hold: len(r.mail) > 0 || r.leaving, Options: &r.in.Options,
-		Storable: r.storable}
+		Jitter: [2]float64{r.random(0), r.random(1)}, HasSlot: true, Hold: len(r.mail) > 0 || r.leaving,
+		Maintenance: r.in.Hold.On, Options: &r.in.Options, Storable: r.storable}
 }
 
 // random returns a number in [0, 1) that depends only on the run and on the number of its events.

@@ -30,6 +30,14 @@ func (r *runner) listen(ctx workflow.Context) error {
 			r.post(func() { r.cancel("the parent run no longer needs it") })
 		}
 	})
+	holds := workflow.GetSignalChannel(ctx, wire.HoldSignal)
+	workflow.Go(r.ctx, func(own workflow.Context) {
+		for {
+			var raw converter.RawValue
+			holds.Receive(own, &raw)
+			r.post(func() { r.hold(raw) })
+		}
+	})
 	workflow.Go(r.ctx, func(own workflow.Context) {
 		ctx.Done().Receive(own, nil)
 		r.post(func() { r.cancel("its workflow was cancelled") })
@@ -117,6 +125,15 @@ func (r *runner) request(ctx workflow.Context, name string, raw converter.RawVal
 		}
 		return handle()
 	})
+}
+
+// hold begins or ends maintenance. The signal may have waited for a worker, so that only its order matters.
+func (r *runner) hold(raw converter.RawValue) {
+	var h wire.Hold
+	_, err := wire.Open(raw, r.in.Signer, r.in.Run.ID, wire.HoldSignal, time.Time{}, &h)
+	if err == nil && h.At.After(r.in.Hold.At) {
+		r.in.Hold = h
+	}
 }
 
 // update lets the loop handle a request, and returns the run after it.

@@ -74,3 +74,31 @@ func TestRequestsAreSigned(t *testing.T) {
 		}
 	}
 }
+
+// During maintenance, no step starts. An older announcement, and one that is not signed, change nothing.
+func TestMaintenanceHoldsARun(t *testing.T) {
+	t.Parallel()
+	w := drivertest.New(t, registry())
+	public, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Signer = public
+	begin := w.Env.Now()
+	hold := func(on bool, at time.Duration) wire.Signed {
+		s, err := wire.Sign(key, w.ID, wire.HoldSignal, wire.Hold{On: on, At: begin.Add(at)}, begin)
+		if err != nil {
+			t.Error(err)
+		}
+		return s
+	}
+	w.At(time.Hour, func() { w.Env.SignalWorkflow(wire.HoldSignal, hold(true, time.Hour)) })
+	w.At(3*time.Hour, func() { w.Env.SignalWorkflow(wire.HoldSignal, hold(false, time.Minute)) })
+	w.At(4*time.Hour, func() { w.Env.SignalWorkflow(wire.HoldSignal, wire.Hold{At: begin.Add(4 * time.Hour)}) })
+	w.At(9*time.Hour, func() { w.Env.SignalWorkflow(wire.HoldSignal, hold(false, 9*time.Hour)) })
+	run := w.Run(`{"nodes": {"wait": {"type": "wait", "input": {"for": "2h"}}, "sub": {"do": {"nodes": {"pay": {"type": "pay"}}}}},
+		"edges": [{"from": "wait", "to": "sub"}], "start": "wait"}`, "")
+	if run.Status != domain.RunCompleted || run.EndedAt.Sub(begin).Round(time.Second) < 9*time.Hour {
+		t.Errorf("%s after %s", run.Status, run.EndedAt.Sub(begin))
+	}
+}

@@ -23,6 +23,7 @@ const (
 
 	SubstepSignal = "substep" // the row of a sub-step that has ended
 	CancelSignal  = "cancel"  // from the parent run
+	HoldSignal    = "hold"    // maintenance begins or ends
 
 	IntentUpdate  = "intent" // a non-idempotent sub-step is about to start
 	ActUpdate     = "act"
@@ -89,6 +90,8 @@ type Input struct {
 	Callback string
 	// Next is the last version that kairosd has stored for the run, which may wait for a person, or nil.
 	Next *Next `json:",omitempty"`
+	// Hold is the maintenance in which the run is.
+	Hold Hold
 	// Begin is an action that is carried out first, or nil.
 	Begin *Action
 	// Elapsed is the reading of the monotonic clock at the start, if the run continues.
@@ -231,6 +234,12 @@ type Decision struct {
 type Event struct {
 	Wait   string
 	Signal domain.Signal
+}
+
+// Hold begins or ends maintenance for a run. An older one than the last one has no effect.
+type Hold struct {
+	On bool
+	At time.Time
 }
 
 // Child is a child run in kairosd's record. Its fields are empty if it has none.
