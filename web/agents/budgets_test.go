@@ -9,27 +9,13 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// send fills in the form of a page, and follows the redirect.
-func send(t *testing.T, b *webtest.Browser, page, mark string, fields ...string) webtest.Page {
-	t.Helper()
-	f := webtest.Form(t, b.Get(page).Body, mark)
-	for i := 0; i+1 < len(fields); i += 2 {
-		f.Set(fields[i], fields[i+1])
-	}
-	p := b.Post(page, f)
-	if p.Code != http.StatusSeeOther {
-		return p
-	}
-	return b.Get(p.Header.Get("Location"))
-}
-
 // A budget is created, shown with its usage and the runs that wait for it, raised with a preview, changed, and deleted.
 func TestABudget(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	webtest.HasTexts(t, b.Get("/agents/budgets"), http.StatusOK, "There is none yet.", "New budget…")
-	webtest.HasTexts(t, send(t, b, "/agents/budgets/new", `name="scope"`, "key", "team", "unit", "tokens", "soft", "5", "hard", "12",
+	webtest.HasTexts(t, b.Send(t, "/agents/budgets/new", `name="scope"`, "key", "team", "unit", "tokens", "soft", "5", "hard", "12",
 		"zone", "Europe/Madrid"), http.StatusOK, "Budget created.", "0 tokens of 12 tokens", "one day, in the time zone Europe/Madrid",
 		"kairosd sends a notification.", "No run waits for this budget.", "No usage in this window yet.")
 	site.Plan(t,
@@ -45,14 +31,14 @@ func TestABudget(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/agents/budgets"), http.StatusOK, "team", "tokens of 12 tokens", "runs wait")
 	webtest.HasTexts(t, b.Get("/runs/"+run.ID), http.StatusOK, "budget team")
 	webtest.HasTexts(t, b.Get("/agents/budgets/team/raise"), http.StatusOK, "the oldest waiting run continues", "Waiting runs")
-	webtest.HasTexts(t, send(t, b, "/agents/budgets/team/raise", `name="amount"`, "amount", "much"), http.StatusUnprocessableEntity,
+	webtest.HasTexts(t, b.Send(t, "/agents/budgets/team/raise", `name="amount"`, "amount", "much"), http.StatusUnprocessableEntity,
 		`role="alert"`, "is not a number", "much")
-	webtest.HasTexts(t, send(t, b, "/agents/budgets/team/raise", `name="amount"`, "amount", "+500", "reason", "today only"),
+	webtest.HasTexts(t, b.Send(t, "/agents/budgets/team/raise", `name="amount"`, "amount", "+500", "reason", "today only"),
 		http.StatusOK,
 		"Budget raised.", "500 tokens", "of 512 tokens")
-	webtest.HasTexts(t, send(t, b, "/agents/budgets/team/edit", `name="hard"`, "hard", "2000", "soft", ""), http.StatusOK,
+	webtest.HasTexts(t, b.Send(t, "/agents/budgets/team/edit", `name="hard"`, "hard", "2000", "soft", ""), http.StatusOK,
 		"Budget changed.", "2,000 tokens")
-	p := send(t, b, "/agents/budgets/team/delete", `name="reason"`)
+	p := b.Send(t, "/agents/budgets/team/delete", `name="reason"`)
 	if webtest.HasTexts(t, p, http.StatusOK, "Budget deleted."); strings.Contains(p.Body, "team") {
 		t.Error("a deleted budget is listed")
 	}
@@ -68,7 +54,7 @@ func TestARejectedBudget(t *testing.T) {
 		{"zone", "Mars", "Mars"}, {"soft", "20", "not below the hard line"}, {"degrade", "5",
 			"cheaper model"}} {
 		all := []string{"key", "b", "unit", "tokens", "hard", "12", bad[0], bad[1]}
-		webtest.HasTexts(t, send(t, b, "/agents/budgets/new", `name="scope"`, all...), http.StatusUnprocessableEntity,
+		webtest.HasTexts(t, b.Send(t, "/agents/budgets/new", `name="scope"`, all...), http.StatusUnprocessableEntity,
 			`role="alert"`, bad[2],
 			"New budget")
 	}

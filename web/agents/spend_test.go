@@ -64,7 +64,7 @@ func TestSpendHasAPredictionPerBudget(t *testing.T) {
 	webtest.Plan(t, site.Engine, site.Admin, "id: question\nnodes:\n  answer: {type: agent, agent: accountant, input: \"6*7\"}\n")
 	webtest.Run(t, site.Engine, site.Admin, "question", `"6*7"`)
 	for key, hard := range map[string]string{"ample": "1000000", "short": "1"} {
-		send(t, b, "/agents/budgets/new", `name="scope"`, "key", key, "period", "month", "unit", "tokens", "hard", hard)
+		b.Send(t, "/agents/budgets/new", `name="scope"`, "key", key, "period", "month", "unit", "tokens", "hard", hard)
 	}
 	p := b.Get("/agents/spend")
 	webtest.HasTexts(t, p, http.StatusOK, "Budgets and predictions", "Used up. The next window begins at")

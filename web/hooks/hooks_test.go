@@ -19,25 +19,10 @@ func shop(t *testing.T) (*webtest.Site, *webtest.Browser) {
 	return site, site.Browser(t).Login()
 }
 
-// send fills in the form of a page, and follows the redirect.
-func send(t *testing.T, b *webtest.Browser, page, mark string, fields ...string) webtest.Page {
-	t.Helper()
-	f := webtest.Form(t, b.Get(page).Body, mark)
-	for i := 0; i+1 < len(fields); i += 2 {
-		f.Set(fields[i], fields[i+1])
-	}
-	to, _, _ := strings.Cut(page, "?")
-	p := b.Post(to, f)
-	if p.Code != http.StatusSeeOther {
-		return p
-	}
-	return b.Get(p.Header.Get("Location"))
-}
-
 func created(t *testing.T, b *webtest.Browser, fields ...string) webtest.Page {
 	t.Helper()
 	all := append([]string{"key", "releases", "plan", "release", "scheme", "github", "secret", "GITHUB"}, fields...)
-	return send(t, b, "/events/hooks/new", `name="secret"`, all...)
+	return b.Send(t, "/events/hooks/new", `name="secret"`, all...)
 }
 
 // deliver stores a delivery to the hook "releases" that arrived some minutes ago.
@@ -69,12 +54,12 @@ func TestAHook(t *testing.T) {
 		"No delivery has arrived yet.", "all events", "20 deliveries per second")
 	webtest.HasTexts(t, b.Get("/events/hooks"), http.StatusOK, "releases", "github", "active")
 	webtest.HasTexts(t, b.Get("/plans"), http.StatusOK, `href="/events/hooks"`)
-	webtest.HasTexts(t, send(t, b, "/events/hooks/releases/edit", `name="secret"`, "scheme", "github", "secret", "GITHUB",
+	webtest.HasTexts(t, b.Send(t, "/events/hooks/releases/edit", `name="secret"`, "scheme", "github", "secret", "GITHUB",
 		"signal", "'r.' + body.tag", "signalKey", "id"), http.StatusOK, "Hook changed.", "&#39;r.&#39; + body.tag", "Key of the signal")
-	webtest.HasTexts(t, send(t, b, "/events/hooks/releases/pause", `name="reason"`, "reason", "holidays"), http.StatusOK,
+	webtest.HasTexts(t, b.Send(t, "/events/hooks/releases/pause", `name="reason"`, "reason", "holidays"), http.StatusOK,
 		"Hook paused.", "Paused by marta", "holidays")
-	webtest.HasTexts(t, send(t, b, "/events/hooks/releases/resume", `name="reason"`), http.StatusOK, "Hook resumed.")
-	webtest.HasTexts(t, send(t, b, "/events/hooks/releases/delete", `name="reason"`), http.StatusOK, "Hook deleted.")
+	webtest.HasTexts(t, b.Send(t, "/events/hooks/releases/resume", `name="reason"`), http.StatusOK, "Hook resumed.")
+	webtest.HasTexts(t, b.Send(t, "/events/hooks/releases/delete", `name="reason"`), http.StatusOK, "Hook deleted.")
 	webtest.HasTexts(t, b.Get("/events/hooks/releases"), http.StatusNotFound)
 }
 
@@ -93,7 +78,7 @@ func TestARejectedHook(t *testing.T) {
 	webtest.HasTexts(t, created(t, b), http.StatusUnprocessableEntity, `role="alert"`, "exists")
 	stale := webtest.Form(t, b.Get("/events/hooks/releases/edit").Body, `name="secret"`)
 	edit := []string{"plan", "release", "scheme", "github", "secret", "GITHUB", "filter", "true"}
-	webtest.HasTexts(t, send(t, b, "/events/hooks/releases/edit", `name="secret"`, edit...), http.StatusOK, "Hook changed.")
+	webtest.HasTexts(t, b.Send(t, "/events/hooks/releases/edit", `name="secret"`, edit...), http.StatusOK, "Hook changed.")
 	for i := 0; i+1 < len(edit); i += 2 {
 		stale.Set(edit[i], edit[i+1])
 	}
@@ -115,7 +100,7 @@ func TestAHookForFiles(t *testing.T) {
 		t.Error("a hook for files has an address or a secret")
 	}
 	webtest.HasTexts(t, b.Get("/events/hooks"), http.StatusOK, "releases", "files")
-	webtest.HasTexts(t, send(t, b, "/events/hooks/releases/pause", `name="reason"`), http.StatusOK, "files wait")
+	webtest.HasTexts(t, b.Send(t, "/events/hooks/releases/pause", `name="reason"`), http.StatusOK, "files wait")
 	webtest.HasTexts(t, b.Get("/events/hooks/releases/edit"), http.StatusOK, `value="/srv/in/*.csv"`, `value="2s"`)
 	problem := deliver(t, site, 1, func(d *domain.HookDelivery) {
 		d.Reason, d.Message, d.Remote, d.Verified, d.Body = "hook.files", "the files cannot be listed", "", false, ""

@@ -19,26 +19,11 @@ func shop(t *testing.T) (*webtest.Site, *webtest.Browser) {
 	return site, site.Browser(t).Login()
 }
 
-// send fills in the form of a page, and follows the redirect.
-func send(t *testing.T, b *webtest.Browser, page, mark string, fields ...string) webtest.Page {
-	t.Helper()
-	f := webtest.Form(t, b.Get(page).Body, mark)
-	for i := 0; i+1 < len(fields); i += 2 {
-		f.Set(fields[i], fields[i+1])
-	}
-	to, _, _ := strings.Cut(page, "?")
-	p := b.Post(to, f)
-	if p.Code != http.StatusSeeOther {
-		return p
-	}
-	return b.Get(p.Header.Get("Location"))
-}
-
 func created(t *testing.T, b *webtest.Browser, fields ...string) webtest.Page {
 	t.Helper()
 	all := append([]string{"key", "nightly", "plan", "report", "cron", "30 2 * * *", "zone", "Europe/Madrid", "overlap", "queue",
 		"catchup", "ask", "do", "save"}, fields...)
-	return send(t, b, "/schedules/new", `name="cron"`, all...)
+	return b.Send(t, "/schedules/new", `name="cron"`, all...)
 }
 
 // The page of a schedule that its plan declares names the plan, and offers no change of the schedule.
@@ -63,10 +48,10 @@ func TestASchedule(t *testing.T) {
 		"waits until the run of the earlier slot has ended", "An operator decides about missed slots.", "No slot was due yet.")
 	webtest.HasTexts(t, b.Get("/schedules"), http.StatusOK, "nightly", "report", "active")
 	webtest.HasTexts(t, b.Get("/plans/report"), http.StatusOK, `href="/schedules/nightly"`, "/schedules/new?plan=report")
-	webtest.HasTexts(t, send(t, b, "/schedules/nightly/edit", `name="cron"`, "plan", "report", "cron", "@weekly", "overlap", "skip",
+	webtest.HasTexts(t, b.Send(t, "/schedules/nightly/edit", `name="cron"`, "plan", "report", "cron", "@weekly", "overlap", "skip",
 		"catchup", "last", "do", "save"), http.StatusOK,
 		"Schedule changed.", "@weekly")
-	webtest.HasTexts(t, send(t, b, "/schedules/nightly/pause", `name="reason"`, "reason", "holidays"), http.StatusOK,
+	webtest.HasTexts(t, b.Send(t, "/schedules/nightly/pause", `name="reason"`, "reason", "holidays"), http.StatusOK,
 		"Schedule paused.", "Paused by marta", "holidays")
 	webtest.HasTexts(t, b.Get("/schedules?state=active"), http.StatusOK, "No schedule is active.")
 	for path, id := range map[string]string{"/schedules": "schedules", "/schedules/nightly": "schedule"} {
@@ -77,8 +62,8 @@ func TestASchedule(t *testing.T) {
 		}
 	}
 	webtest.HasTexts(t, b.Get("/schedules?state=paused&q=night"), http.StatusOK, "nightly")
-	webtest.HasTexts(t, send(t, b, "/schedules/nightly/resume", `name="reason"`), http.StatusOK, "Schedule resumed.")
-	webtest.HasTexts(t, send(t, b, "/schedules/nightly/delete", `name="reason"`), http.StatusOK, "Schedule deleted.")
+	webtest.HasTexts(t, b.Send(t, "/schedules/nightly/resume", `name="reason"`), http.StatusOK, "Schedule resumed.")
+	webtest.HasTexts(t, b.Send(t, "/schedules/nightly/delete", `name="reason"`), http.StatusOK, "Schedule deleted.")
 	webtest.HasTexts(t, b.Get("/schedules/nightly"), http.StatusNotFound)
 }
 
@@ -134,7 +119,7 @@ func TestMissedSlotsAreDecided(t *testing.T) {
 	stale.Set("slots", "5")
 	stale.Set("decision", "all")
 	webtest.HasTexts(t, b.Post("/schedules/nightly/missed", stale), http.StatusConflict, "More slots were missed meanwhile")
-	webtest.HasTexts(t, send(t, b, "/schedules/nightly/missed", `name="missed"`, "decision", "none"), http.StatusOK,
+	webtest.HasTexts(t, b.Send(t, "/schedules/nightly/missed", `name="missed"`, "decision", "none"), http.StatusOK,
 		"Decision recorded.", "none was run")
 	if p := b.Get("/approvals"); strings.Contains(p.Body, "6 slots missed") {
 		t.Error("the inbox still lists the missed slots")
@@ -153,6 +138,6 @@ func TestABackfill(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/schedules/nightly/backfill"+q), http.StatusOK, "2 runs start, oldest first", "Run 2 slots")
 	webtest.HasTexts(t, b.Get("/schedules/nightly/backfill?from=yesterday"), http.StatusUnprocessableEntity, "yesterday")
 	webtest.HasTexts(t, b.Get("/schedules/nightly/backfill?from="+at(2)), http.StatusUnprocessableEntity, `role="alert"`)
-	p := send(t, b, "/schedules/nightly/backfill"+q, `name="slots"`, "reason", "the report was wrong")
+	p := b.Send(t, "/schedules/nightly/backfill"+q, `name="slots"`, "reason", "the report was wrong")
 	webtest.HasTexts(t, p, http.StatusOK, "nightly")
 }

@@ -127,3 +127,18 @@ func (b *Browser) Login() *Browser {
 	}
 	return b
 }
+
+// Send fills in the form of a page that contains a mark, sends it, and follows the redirect. fields are names and values.
+func (b *Browser) Send(t *testing.T, page, mark string, fields ...string) Page {
+	t.Helper()
+	f := Form(t, b.Get(page).Body, mark)
+	for i := 0; i+1 < len(fields); i += 2 {
+		f.Set(fields[i], fields[i+1])
+	}
+	to, _, _ := strings.Cut(page, "?")
+	p := b.Post(to, f)
+	if p.Code != http.StatusSeeOther {
+		return p
+	}
+	return b.Get(p.Header.Get("Location"))
+}
