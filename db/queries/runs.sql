@@ -39,6 +39,14 @@ JOIN plan_versions ON plan_versions.id = runs.version_id
 WHERE runs.ended_at = 0 AND NOT EXISTS (SELECT 1 FROM run_details WHERE run_details.run_id = runs.id)
 ORDER BY runs.priority DESC, runs.id;
 
+-- Programs that active runs execute.
+-- name: RunningPrograms :many
+SELECT DISTINCT plan_versions.hash AS hash, runs.profile AS profile
+FROM runs
+JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.deleted_at = 0 AND runs.status = 'running'
+LIMIT @max;
+
 -- name: RunByKey :one
 SELECT public_id FROM runs WHERE run_key = @run_key;
 

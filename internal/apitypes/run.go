@@ -77,12 +77,13 @@ type RunDetail struct {
 type RunContext struct {
 	RunFacts
 	domain.FailureStatus
-	Input     domain.RawJSON   `json:"input" doc:"The input of the run."`
-	Replans   []domain.Replan  `json:"replans,omitempty" doc:"Changes of the run to other versions of its plan."`
-	Damage    *domain.Damage   `json:"damage,omitempty" doc:"Rows of the journal that cannot be trusted."`
-	BlockedBy []string         `json:"blockedBy,omitempty" doc:"The active runs with the same concurrency key that a queued run waits for."`
-	Undos     []domain.UndoRun `json:"undos,omitempty" doc:"The runs that undo its steps, oldest first."`
-	Related   []Run            `json:"related,omitempty" doc:"Its children, forks, reruns, and undo runs, and the run that it is based on."`
+	Input       domain.RawJSON      `json:"input" doc:"The input of the run."`
+	Replans     []domain.Replan     `json:"replans,omitempty" doc:"Changes of the run to other versions of its plan."`
+	Damage      *domain.Damage      `json:"damage,omitempty" doc:"Rows of the journal that cannot be trusted."`
+	BlockedBy   []string            `json:"blockedBy,omitempty" doc:"The active runs with the same concurrency key that a queued run waits for."`
+	WorkerWaits []domain.WorkerWait `json:"workerWaits,omitempty" doc:"Waits of the run and of its steps for workers of Temporal."`
+	Undos       []domain.UndoRun    `json:"undos,omitempty" doc:"The runs that undo its steps, oldest first."`
+	Related     []Run               `json:"related,omitempty" doc:"Its children, forks, reruns, and undo runs, and the run that it is based on."`
 }
 
 // Limits are the limits of a run.
@@ -137,7 +138,7 @@ func (r RunDetail) Result() domain.Result { return domain.Result{RunID: r.ID, Ru
 // ContextOf returns the data of a run besides its result.
 func ContextOf(d domain.RunDetail, related []domain.Run) RunContext {
 	c := RunContext{RunFacts: FactsOf(d.Run), Input: d.Run.Input, Replans: domain.ReplansOf(d), Damage: d.Damage, BlockedBy: d.BlockedBy,
-		Undos: d.Undos}
+		WorkerWaits: d.WorkerWaits, Undos: d.Undos}
 	if c.Input == nil {
 		c.Input = domain.RawJSON("null")
 	}

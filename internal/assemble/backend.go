@@ -58,8 +58,10 @@ func (elsewhere) Signal(context.Context, string, *runstate.SignalArrived) error 
 
 func (elsewhere) Maintain(bool) {}
 
-// Tails returns nothing, because the daemon shows active steps.
-func (elsewhere) Tails(context.Context, string) ([]tail.Tail, int, error) { return nil, 0, nil }
+// Active and Workers return nothing, because the daemon shows them.
+func (elsewhere) Active(context.Context, string) (tail.Active, error) { return tail.Active{}, nil }
+
+func (elsewhere) Workers() domain.Workers { return domain.Workers{} }
 
 func (elsewhere) Reconcile(context.Context) error { return errElsewhere() }
 

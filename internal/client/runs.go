@@ -121,8 +121,8 @@ func (c *Client) Detail(ctx context.Context, run string) (domain.RunDetail, erro
 	if v.Damage != nil && domain.CodeOf(err) == domain.CodeCorrupt {
 		err = nil // the view describes the damage
 	}
-	return domain.RunDetail{Run: v.Domain(), Waits: v.Waits, BlockedBy: v.BlockedBy, Undos: v.Undos, Journal: journal, Damage: v.Damage,
-		Plan: v.RunResult.Result}, err
+	return domain.RunDetail{Run: v.Domain(), Waits: v.Waits, BlockedBy: v.BlockedBy, WorkerWaits: v.WorkerWaits, Undos: v.Undos,
+		Journal: journal, Damage: v.Damage, Plan: v.RunResult.Result}, err
 }
 
 // Journal returns the rows of a run's journal, in order. It returns CodeCorrupt if a row is

@@ -98,6 +98,7 @@ func (s *system) Server(ctx context.Context) (domain.Server, error) {
 	}
 	w := s.now()
 	i.ConfigFile, i.ConfigSum, i.ConfigAt, i.ConfigLater = s.configFile, w.cfg.Sum, w.at, w.later
+	i.Workers = engine.RecordsOf(s.engine).Workers()
 	i.Host = nodeName()
 	i.Clock = machineClock()
 	i.Clock.Behind = s.clock.String()

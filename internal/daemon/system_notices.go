@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
 )
 
 // Notices returns the notices that every page shows now. It is fast.
@@ -61,6 +62,11 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 				"records use the time from before.",
 			d.Round(time.Minute),
 		)
+	}
+	if w := engine.RecordsOf(s.engine).Workers(); w != nil {
+		for _, m := range w.Messages() {
+			add(true, "/system", "Details", "%s", m)
+		}
 	}
 	held := int64(0)
 	if counts, err := s.store.RunCounts(ctx); err == nil {

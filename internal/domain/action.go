@@ -316,7 +316,9 @@ type RunDetail struct {
 	Waits []Wait
 	// BlockedBy are the active runs that a queued run waits for because they have its concurrency key.
 	BlockedBy []string
-	Journal   []Entry
+	// WorkerWaits are the waits of the run and of its steps for workers of Temporal.
+	WorkerWaits []WorkerWait
+	Journal     []Entry
 	// Damage describes the damaged part of the journal, which Journal does not contain. Nil means
 	// that there is none.
 	Damage *Damage

@@ -243,6 +243,11 @@ var EventTypes = []EventType{
 				field("message", "string", "The current activity."),
 			},
 		)},
+	{Name: "worker_wait", Doc: "Steps of a run began or ceased to wait for a worker of Temporal. GET /runs/{id} has the waits.",
+		Ephemeral: true, Fields: []EventField{field("waits", "integer", "The number of waits."),
+			field("steps", "integer", "The number of steps that wait.")}},
+	{Name: "workers_changed", Doc: "The problems of the workers of Temporal have changed. GET /system has them.", Ephemeral: true,
+		Fields: []EventField{field("problems", "integer", "The number of problems.")}},
 	{Name: "draft_progress", Doc: "The planning of a draft made progress.", Ephemeral: true, Fields: []EventField{
 		field("draft", "string", "The id of the draft."), field("object", "string", "draft: and the id."),
 		field("phase", "string", "The phase of planning.").of(texts(DraftPhases)...),

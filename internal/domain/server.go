@@ -28,6 +28,9 @@ type Server struct {
 	Hold        *Hold        `json:"hold,omitempty"`
 	Held        int64        `json:"held"` // runs that wait with reason held
 
+	// Workers are the workers that execute the runs. It is nil if the server executes them itself.
+	Workers *Workers `json:"workers,omitempty"`
+
 	// CheckedAt is the time of the last integrity check. Finding is the first problem that it
 	// found, or empty.
 	CheckedAt time.Time `json:"checkedAt,omitzero"`

@@ -148,12 +148,12 @@ func New(c Config) (*Engine, error) {
 	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.handlers.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
 	e.Reader = versions.NewReader(c.Store, func() *versions.Compiler { return e.current().compiler })
-	inspecting := inspect.Config{Store: c.Store, Versions: e.Reader, Env: &e.env, AddLogs: e.handlers.logsOf,
+	inspecting := inspect.Config{Store: c.Store, Versions: e.Reader, Env: &e.env, Describe: e.handlers.describe,
 		Quarantine: func(run string) { e.post(run, timerMsg{}) }}
 	bus := events.Config{Store: c.Store, Program: e.program, Agent: e.agent, Now: e.now, Log: log}
 	if o.Remote != nil {
-		output := tail.NewFollower(tail.Config{Read: o.Remote.Tails, Publish: e.handlers.live})
-		e.starts.remote.output, inspecting.AddLogs, bus.Follow = output, output.AddLogs, output.Follow
+		output := tail.NewFollower(tail.Config{Read: o.Remote.Active, Publish: e.handlers.live})
+		e.starts.remote.output, inspecting.Describe, bus.Follow = output, output.Describe, output.Follow
 	}
 	e.Inspector, e.Bus = inspect.New(inspecting), events.New(bus)
 	e.sched = newScheduler(first.MaxRunning, first.MaxNodes, e.granted)

@@ -135,9 +135,9 @@ func constant(out any) Handler {
 	return HandlerFunc(func(context.Context, *Call) (Result, error) { return Result{Output: out}, nil })
 }
 
-// logsOf adds the current logs of running attempts to their intent rows, so that people can follow
-// a run. The rows are a copy.
-func (h *handlers) logsOf(_ context.Context, run string, journal []domain.Entry) {
+// describe adds the current logs of running attempts to their intent rows, so that people can follow
+// a run. The rows are a copy. No run waits for workers here.
+func (h *handlers) describe(_ context.Context, run string, journal []domain.Entry) []domain.WorkerWait {
 	for key := range h.running.Range {
 		if t := key.(*attempt); t.run == run {
 			if row, _ := tail.Intent(journal, t.Spec.ID, t.Visit, t.Item, t.Number); row != nil {
@@ -145,6 +145,7 @@ func (h *handlers) logsOf(_ context.Context, run string, journal []domain.Entry)
 			}
 		}
 	}
+	return nil
 }
 
 // executes reports whether an attempt of the run is active in this engine.

@@ -79,7 +79,7 @@ func TestHandlersReportResults(t *testing.T) {
 	}))
 	<-logged
 	journal := []domain.Entry{{Kind: domain.EntryIntent, Node: "a", Visit: 1, Item: runstate.NoItem, Attempt: 1}}
-	if h.logsOf(t.Context(), "one", journal); !h.executes("one") || h.executes("two") || journal[0].Log == nil {
+	if h.describe(t.Context(), "one", journal); !h.executes("one") || h.executes("two") || journal[0].Log == nil {
 		t.Errorf("run one executes %v, its log is %s", h.executes("one"), journal[0].Log)
 	}
 	if list := sent(); len(list) != 1 || list[0].Type != "node_log" || list[0].Data["message"] != "half done" {

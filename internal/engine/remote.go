@@ -31,8 +31,10 @@ type Remote interface {
 	Decide(ctx context.Context, run domain.Run, ev *runstate.ApprovalDecided) (seq int64, err error)
 	// Signal ends a wait of a run with a signal. The error has CodeConflict if the run no longer waits.
 	Signal(ctx context.Context, run string, ev *runstate.SignalArrived) error
-	// Tails returns the last output of the active attempts of a run, and their number.
-	Tails(ctx context.Context, run string) ([]tail.Tail, int, error)
+	// Active returns the active attempts of a run.
+	Active(ctx context.Context, run string) (tail.Active, error)
+	// Workers returns the workers as they were last seen. It does not wait.
+	Workers() domain.Workers
 	// Maintain begins or ends maintenance for all runs: none of their steps starts. It may be called before the Remote is open.
 	Maintain(on bool)
 	// Reconcile compares all unfinished runs with their executions, and fills gaps of their records.
@@ -377,6 +379,20 @@ func (r *remote) unhold(ctx context.Context, run, now *domain.Run) error {
 		run.Status, run.WaitReason = now.Status, now.WaitReason
 	}
 	return err
+}
+
+// Workers returns the workers of a Remote as they were last seen, or nil without one.
+func (s Records) Workers() *domain.Workers {
+	r := s.e.starts.remote.Remote
+	if r == nil {
+		return nil
+	}
+	w := r.Workers()
+	w.Queues = append([]domain.WorkerQueue{}, w.Queues...)
+	for _, m := range w.Messages() {
+		w.Problems = append(w.Problems, m.String())
+	}
+	return &w
 }
 
 // Lost quarantines a run that is not executed any more, although it has not ended. An operator forks, releases, or

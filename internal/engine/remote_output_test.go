@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
@@ -72,4 +73,24 @@ func TestOutputOfActiveStepsElsewhere(t *testing.T) {
 	}
 	close(finish)
 	e.Until(run.ID, domain.RunCompleted, "")
+}
+
+// The waits of a run for workers are in its detail, and the problems of the workers are those of the server.
+func TestWorkersElsewhere(t *testing.T) {
+	t.Parallel()
+	e, w := openElsewhere(t, enginetest.NewRegistry())
+	w.waits = []domain.WorkerWait{{Queue: "gpu", Steps: 1}}
+	w.workers = domain.Workers{Queues: []domain.WorkerQueue{{Name: "gpu", Current: true, Waiting: 1}}}
+	run := e.Run("id: p\nnodes: {ask: {type: approval, input: {message: \"Pay?\"}}}\n", "null")
+	e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
+	d, err := e.Detail(t.Context(), run.ID)
+	if err != nil || len(d.WorkerWaits) != 1 || d.WorkerWaits[0].Queue != "gpu" {
+		t.Errorf("waits %+v, %v", d.WorkerWaits, err)
+	}
+	if got := engine.RecordsOf(e.Engine).Workers(); len(got.Problems) != 1 || !strings.Contains(got.Problems[0], "--offer gpu") {
+		t.Errorf("problems %q", got.Problems)
+	}
+	if alone := enginetest.Open(t, enginetest.NewRegistry()); engine.RecordsOf(alone.Engine).Workers() != nil {
+		t.Error("an engine that executes its runs itself has workers")
+	}
 }

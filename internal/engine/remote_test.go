@@ -36,7 +36,9 @@ type elsewhere struct {
 	// signal, if not nil, is called before and after a signal is delivered to a run. An error prevents its delivery.
 	signal func(run string, delivered bool) error
 	// tails, if not nil, returns the output of the active attempts of a run.
-	tails func(run string) []tail.Tail
+	tails   func(run string) []tail.Tail
+	workers domain.Workers
+	waits   []domain.WorkerWait
 }
 
 // openElsewhere opens an engine whose runs are executed elsewhere.
@@ -230,13 +232,15 @@ func (w *elsewhere) Signal(ctx context.Context, run string, ev *runstate.SignalA
 
 func (w *elsewhere) Reconcile(context.Context) error { return nil }
 
-func (w *elsewhere) Tails(_ context.Context, run string) ([]tail.Tail, int, error) {
+func (w *elsewhere) Active(_ context.Context, run string) (tail.Active, error) {
 	if w.tails == nil {
-		return nil, 0, nil
+		return tail.Active{Waits: w.waits}, nil
 	}
 	list := w.tails(run)
-	return list, len(list), nil
+	return tail.Active{Tails: list, Attempts: len(list), Waits: w.waits}, nil
 }
+
+func (w *elsewhere) Workers() domain.Workers { return w.workers }
 
 const paymentPlan = `
 id: payment

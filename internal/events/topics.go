@@ -36,7 +36,7 @@ func Topics(e domain.Event) []string {
 		return append(out, "drafts")
 	case kind == "demo":
 		return append(out, "demo")
-	case kind == "store" || kind == "maintenance":
+	case kind == "store" || kind == "maintenance" || kind == "workers":
 		return append(out, "system")
 	}
 	return out

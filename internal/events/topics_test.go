@@ -22,6 +22,8 @@ func TestTopics(t *testing.T) {
 		{domain.Event{Type: "tool_disabled"}, "runs now circuits system"},
 		{domain.Event{Type: "draft_progress", Data: map[string]any{"draft": "d"}}, "runs now draft-d drafts"},
 		{domain.Event{Type: "maintenance_on"}, "runs now system"},
+		{domain.Event{Type: "workers_changed"}, "runs now system"},
+		{domain.Event{Type: "worker_wait", Run: "r"}, "runs now run-r"},
 		{domain.Event{Type: "plan_saved"}, "runs now"},
 	} {
 		if got := strings.Join(events.Topics(c.event), " "); got != c.want {

@@ -36,9 +36,9 @@ type Config struct {
 	Store    Store
 	Versions *versions.Reader
 	Env      *preview.Env
-	// AddLogs adds the logs of running attempts to their intent rows, so that active steps can be
-	// watched. The rows are a copy.
-	AddLogs func(ctx context.Context, run string, journal []domain.Entry)
+	// Describe adds the logs of running attempts to their intent rows, so that active steps can be
+	// watched, and returns the waits for workers. The rows are a copy.
+	Describe func(ctx context.Context, run string, journal []domain.Entry) []domain.WorkerWait
 	// Quarantine requests the quarantine of a run with a damaged journal.
 	Quarantine func(run string)
 }
@@ -166,10 +166,10 @@ func (in *Inspector) detail(ctx context.Context, run string, v *preview.View, er
 	if err != nil {
 		return domain.RunDetail{}, err
 	}
-	if !v.Run.Status.Final() {
-		in.c.AddLogs(ctx, v.Run.ID, v.Journal)
-	}
 	d := domain.RunDetail{Run: v.Run, Journal: v.Journal, Plan: v.PlanResult()}
+	if !v.Run.Status.Final() {
+		d.WorkerWaits = in.c.Describe(ctx, v.Run.ID, v.Journal)
+	}
 	if !v.Run.Status.Final() || len(v.State.UnresolvedDoubts()) > 0 {
 		d.Waits = v.State.Waits()
 	}

@@ -426,6 +426,8 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("count again", err)
 	_, err = s.Kept(ctx, parent.ID)
 	must("digests", err)
+	_, err = s.RunningPrograms(ctx, 10)
+	must("programs of active runs", err)
 	_, err = s.q.RowCounts(ctx) // for backups
 	must("count rows", err)
 	must(

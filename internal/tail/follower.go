@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 
 // Config configures a [Follower].
 type Config struct {
-	// Read returns the last output of the active attempts of a run, and their number.
-	Read func(ctx context.Context, run string) (tails []Tail, active int, err error)
+	// Read returns the active attempts of a run.
+	Read func(ctx context.Context, run string) (Active, error)
 	// Publish sends an event that is not stored to the readers of its run.
 	Publish func(domain.Event)
 	// Pause is the time between two reads of a run with active attempts, and Rest that of another run, or after an error. Zero means
@@ -53,7 +54,7 @@ type followed struct {
 	read  time.Time // time of the last read; guarded by mu
 	err   error     // of it; guarded by mu
 	begun bool      // it was read before; guarded by mu
-	tails []Tail    // guarded by mu
+	now   Active    // guarded by mu
 	// published is the position of each active attempt; guarded by mu.
 	published map[key]position
 }
@@ -99,8 +100,8 @@ func (f *Follower) Wake(run string) {
 	}
 }
 
-// AddLogs adds the logs of active attempts to their intent rows. The rows are a copy.
-func (f *Follower) AddLogs(ctx context.Context, run string, journal []domain.Entry) {
+// Describe adds the logs of active attempts to their intent rows, and returns the waits for workers. The rows are a copy.
+func (f *Follower) Describe(ctx context.Context, run string, journal []domain.Entry) []domain.WorkerWait {
 	r := f.use(run, 0)
 	r.mu.Lock()
 	age := time.Since(r.read)
@@ -111,8 +112,8 @@ func (f *Follower) AddLogs(ctx context.Context, run string, journal []domain.Ent
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range r.tails {
-		t := &r.tails[i]
+	for i := range r.now.Tails {
+		t := &r.now.Tails[i]
 		if len(t.Log.Lines) == 0 && t.Log.Progress == nil {
 			continue
 		}
@@ -122,6 +123,7 @@ func (f *Follower) AddLogs(ctx context.Context, run string, journal []domain.Ent
 			}
 		}
 	}
+	return r.now.Waits
 }
 
 // use returns the entry of a run, adds to the number of its readers, and forgets old entries.
@@ -156,16 +158,16 @@ func (f *Follower) refresh(ctx context.Context, run string, r *followed, timeout
 			return 0, ctx.Err()
 		}
 	}
-	tails, active, err := f.c.Read(ctx, run)
+	now, err := f.c.Read(ctx, run)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.read, r.err = time.Now(), err
 	if err != nil {
 		return 0, err
 	}
-	published := make(map[key]position, len(tails))
-	for i := range tails {
-		t := &tails[i]
+	published := make(map[key]position, len(now.Tails))
+	for i := range now.Tails {
+		t := &now.Tails[i]
 		if r.begun {
 			for _, e := range t.events(r.published[t.key()]) {
 				f.c.Publish(e)
@@ -173,6 +175,14 @@ func (f *Follower) refresh(ctx context.Context, run string, r *followed, timeout
 		}
 		published[t.key()] = t.end()
 	}
-	r.begun, r.tails, r.published = true, tails, published
-	return active, nil
+	if !slices.Equal(now.Waits, r.now.Waits) {
+		steps := 0
+		for _, w := range now.Waits {
+			steps += w.Steps
+		}
+		f.c.Publish(domain.Event{Type: "worker_wait", Run: run, At: r.read.UTC(),
+			Data: map[string]any{"waits": len(now.Waits), "steps": steps}})
+	}
+	r.begun, r.now, r.published = true, now, published
+	return now.Attempts, nil
 }

@@ -35,6 +35,13 @@ type Tail struct {
 	Written int    `json:",omitempty"`
 }
 
+// Active describes the active attempts of a run.
+type Active struct {
+	Attempts int // their number
+	Tails    []Tail
+	Waits    []domain.WorkerWait // attempts that no worker has begun
+}
+
 // Recorder collects the last output of an attempt. It is safe for concurrent use.
 type Recorder struct {
 	changed chan struct{}

@@ -37,6 +37,8 @@ func text(list []domain.Event) string {
 			all = append(all, fmt.Sprint("progress ", e.Data["done"], "/", e.Data["total"]))
 		case "node_text":
 			all = append(all, fmt.Sprint("text ", e.Data["text"]))
+		case "worker_wait":
+			all = append(all, fmt.Sprint("waits ", e.Data["steps"]))
 		}
 	}
 	return strings.Join(all, ", ")
@@ -102,25 +104,26 @@ func TestATailIsLimited(t *testing.T) {
 type source struct {
 	mu    sync.Mutex
 	tails []Tail
+	waits []domain.WorkerWait
 	err   error
 	reads int
 	// If begun is not nil, each read sends to it, and then waits for wait.
 	begun, wait chan struct{}
 }
 
-func (s *source) read(ctx context.Context, _ string) ([]Tail, int, error) {
+func (s *source) read(ctx context.Context, _ string) (Active, error) {
 	if s.begun != nil {
 		select {
 		case s.begun <- struct{}{}:
 			<-s.wait
 		case <-ctx.Done():
-			return nil, 0, ctx.Err()
+			return Active{}, ctx.Err()
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
-	return s.tails, len(s.tails), s.err
+	return Active{Tails: s.tails, Attempts: len(s.tails), Waits: s.waits}, s.err
 }
 
 func (s *source) set(tails ...Tail) {
@@ -232,7 +235,7 @@ func TestPagesShowActiveLogs(t *testing.T) {
 	}
 	for range 2 {
 		journal := rows()
-		f.AddLogs(t.Context(), "run", journal)
+		f.Describe(t.Context(), "run", journal)
 		if l := domain.ReadLog(journal[0].Log); len(l.Lines) != 1 || l.Lines[0].Message != "one" {
 			t.Errorf("log %s", journal[0].Log)
 		}
@@ -241,8 +244,30 @@ func TestPagesShowActiveLogs(t *testing.T) {
 		t.Errorf("%d reads in an hour", s.reads)
 	}
 	ended := append(rows(), domain.Entry{Kind: domain.EntryResult, Node: "a", Visit: 1, Item: noItem, Attempt: 1})
-	f.AddLogs(t.Context(), "run", ended)
+	f.Describe(t.Context(), "run", ended)
 	if ended[0].Log != nil {
 		t.Errorf("the log of an attempt that has ended: %s", ended[0].Log)
+	}
+}
+
+// Readers are notified when steps begin and end to wait for a worker.
+func TestWaitsForWorkers(t *testing.T) {
+	t.Parallel()
+	s := &source{}
+	f, step, _ := following(t, s)
+	for i, steps := range []int{0, 2, 2, 0} {
+		s.mu.Lock()
+		if s.waits = nil; steps > 0 {
+			s.waits = []domain.WorkerWait{{Queue: "gpu", Steps: steps, Since: start}}
+		}
+		s.mu.Unlock()
+		want := []string{"", "waits 2", "", "waits 0"}[i]
+		if got := step(); got != want {
+			t.Errorf("read %d: published %q, and not %q", i, got, want)
+		}
+	}
+	f.c.Pause = time.Hour
+	if got := f.Describe(t.Context(), "run", nil); got != nil {
+		t.Errorf("waits %+v", got)
 	}
 }

@@ -184,6 +184,9 @@ func (b *page) notices() (out []kit.Notice) {
 	if !run.DeletedAt.IsZero() {
 		out = append(out, kit.Notice{Text: b.T("This run was deleted on %s: no list shows it any more.", b.Time(run.DeletedAt).Text)})
 	}
+	for _, w := range b.Detail.WorkerWaits {
+		out = append(out, kit.Notice{Bad: w.Workers == 0, Text: b.Message(w.Message())})
+	}
 	if b.Detail.Damage == nil {
 		for _, text := range b.DamagedParts(run.Damaged) { // damage that does not stop the run, such as of its output
 			out = append(out, kit.Notice{Bad: true, Text: text})

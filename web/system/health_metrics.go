@@ -67,6 +67,7 @@ func (s *section) healthMetrics(
 ) []HealthMetric {
 	h := &health{c: c, v: v, server: server, providers: providers, tools: tools, now: v.At}
 	for _, add := range []func(){
+		h.workers,
 		h.work,
 		h.queue,
 		h.commits,

@@ -64,7 +64,7 @@ func (s *section) systemPage(c *ui.Context, i domain.Server) SystemPage {
 	}
 	p.CanRelease = (p.Hold != "" || p.Held != "") && c.Principal.Role.Includes(domain.RoleOperator)
 	p.State = serverState(i)
-	p.Health = append(healthFacts(c, i), s.configFacts(c, i)...)
+	p.Health = slices.Concat(healthFacts(c, i), workerFacts(c, i.Workers), s.configFacts(c, i))
 	return p
 }
 

@@ -140,6 +140,9 @@ func (c runCommands) show(d domain.RunDetail, status domain.FailureStatus) {
 	for _, id := range d.BlockedBy {
 		c.Printf("waits for run %s, which is active with the concurrency key %s\n", domain.ShortID(id), cli.FirstLine(r.Concurrency.Key))
 	}
+	for _, w := range d.WorkerWaits {
+		c.Printf("%s\n", cli.FirstLine(w.Message().String()))
+	}
 	if len(d.Waits) > 0 {
 		c.Printf("waits:\n")
 	}

@@ -94,6 +94,12 @@ func (c serverCommands) status(i domain.Server, v domain.HealthMetrics) {
 			[2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", cli.Stamp(m.Since), m.By, m.Reason))},
 		)
 	}
+	if w := i.Workers; w != nil {
+		facts = append(facts, [2]string{"workers", cmp.Or(strings.Join(w.Serving(), ", "), "none")})
+		for _, p := range w.Problems {
+			facts = append(facts, [2]string{"problem", cli.FirstLine(p)})
+		}
+	}
 	if i.Held > 0 || i.Hold != nil {
 		facts = append(facts, [2]string{"held since a restore", command.Counted(i.Held, "run") +
 			"; release them: " + c.Command("server release")})

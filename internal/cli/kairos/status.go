@@ -30,6 +30,8 @@ type needs struct {
 	Safe      string                `json:"safe,omitempty"` // the reason for safe mode
 	// Maintenance is nil unless the server is in maintenance.
 	Maintenance *domain.Maintenance `json:"maintenance,omitempty"`
+	// Workers are the problems of the workers of Temporal.
+	Workers []string `json:"workers,omitempty"`
 }
 
 // doubt is a step in doubt of a run in which other steps still run.
@@ -44,8 +46,9 @@ func (c statusCommands) statusCommand() *cobra.Command {
 		Use: "status", Short: "Show what needs attention", Args: cobra.NoArgs,
 		Long: `Shows what needs attention: pending approvals, runs that wait for a person, steps in
 doubt, failed runs that are not acknowledged, and missed slots of schedules, each with a
-command. It also shows safe mode and maintenance, in which no run starts. It prints at
-most 10 rows of each kind, and the number of active runs.`,
+command. It also shows safe mode and maintenance, in which no run starts, and missing
+workers of Temporal. It prints at most 10 rows of each kind, and the number of active
+runs.`,
 		Example: "  kairos status\n  kairos status --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.With(cmd, func(b *client.Client) error {
@@ -73,6 +76,9 @@ func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, erro
 			return n, err
 		}
 		n.Safe, n.Maintenance = server.Safe, server.Maintenance
+		if server.Workers != nil {
+			n.Workers = server.Workers.Problems
+		}
 	}
 	missed, _, err := b.Schedules(cmd.Context(), domain.ScheduleFilter{State: "missed", Page: domain.Page{Limit: statusRows}})
 	if err != nil {
@@ -131,6 +137,9 @@ func (c statusCommands) show(n needs) {
 	if n.Maintenance != nil {
 		rows = append(rows, []string{"maintenance", "", "", "", "no run starts since " + cli.Stamp(n.Maintenance.Since),
 			c.Command("server maintenance off")})
+	}
+	for _, p := range n.Workers {
+		rows = append(rows, []string{"workers", "", "", "", p, c.Command("server status")})
 	}
 	for _, a := range n.Approvals {
 		rows = append(rows, []string{"approval", domain.ShortID(a.Run), a.Plan.Key, a.Node, a.Message,

@@ -18,6 +18,16 @@ import (
 // RunReader reads runs.
 type RunReader struct{ db *core.DB }
 
+// RunningPrograms returns at most limit programs that active runs execute.
+func (s *RunReader) RunningPrograms(ctx context.Context, limit int) ([]domain.ProgramRef, error) {
+	rows, err := s.db.Q.RunningPrograms(ctx, int64(limit))
+	out := make([]domain.ProgramRef, len(rows))
+	for i, r := range rows {
+		out[i] = domain.ProgramRef{Hash: r.Hash, Profile: r.Profile}
+	}
+	return out, core.Translate(err, "read the programs of active runs")
+}
+
 // keptScan is the maximum number of audit events that are read to find the digests of one run.
 // Events of other runs are between them.
 const keptScan = 20_000

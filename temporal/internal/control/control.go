@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -69,6 +70,7 @@ type Control struct {
 	announcing sync.Mutex    // one announcement of a hold at a time
 	slots      chan struct{} // of launches and comparisons at the same time
 	scanning   sync.Mutex    // one comparison of all runs at a time
+	workers    atomic.Pointer[domain.Workers]
 }
 
 var _ engine.Remote = (*Control)(nil)
@@ -95,6 +97,7 @@ const (
 func (c *Control) Open(_ context.Context, e *engine.Engine, s *store.Store) error {
 	c.engine, c.records, c.store = e, engine.RecordsOf(e), s
 	c.wg.Go(c.receive)
+	c.wg.Go(c.watchWorkers)
 	c.wg.Go(func() {
 		c.retry("compare runs with their workflows", func() error { return c.Reconcile(c.base) })
 		if c.base.Err() == nil {

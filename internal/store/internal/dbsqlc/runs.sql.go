@@ -1729,6 +1729,43 @@ func (q *Queries) RunUsesKnown(ctx context.Context, most int64, kind string) ([]
 	return items, nil
 }
 
+const RunningPrograms = `-- name: RunningPrograms :many
+SELECT DISTINCT plan_versions.hash AS hash, runs.profile AS profile
+FROM runs
+JOIN plan_versions ON plan_versions.id = runs.version_id
+WHERE runs.deleted_at = 0 AND runs.status = 'running'
+LIMIT ?1
+`
+
+type RunningProgramsRow struct {
+	Hash    string
+	Profile string
+}
+
+// Programs that active runs execute.
+func (q *Queries) RunningPrograms(ctx context.Context, max int64) ([]RunningProgramsRow, error) {
+	rows, err := q.db.QueryContext(ctx, RunningPrograms, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunningProgramsRow{}
+	for rows.Next() {
+		var i RunningProgramsRow
+		if err := rows.Scan(&i.Hash, &i.Profile); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const UnfinishedRunsOfPayload = `-- name: UnfinishedRunsOfPayload :many
 SELECT r.public_id FROM payload_refs AS p JOIN runs AS r ON r.id = p.run_id WHERE p.hash = ?1 AND r.ended_at = 0 LIMIT ?2
 `
