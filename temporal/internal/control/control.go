@@ -374,3 +374,8 @@ func (c *Control) Rows(ctx context.Context, q wire.Rows) ([]domain.Entry, error)
 	rows = rows[:min(int64(len(rows)), q.Last-q.First+1)]
 	return rows[:wire.Page(rows)], nil
 }
+
+// Recall reads the memory of a session.
+func (c *Control) Recall(ctx context.Context, q wire.Recall) ([]domain.Memory, error) {
+	return c.store.Recollect(ctx, q.Owner, q.Session, q.Text, q.Limit)
+}

@@ -81,6 +81,9 @@ func (r *runner) listen(ctx workflow.Context) error {
 			})
 		},
 	}
+	if err := workflow.SetUpdateHandler(ctx, wire.RecallUpdate, r.recall); err != nil {
+		return err
+	}
 	for _, name := range []string{wire.IntentUpdate, wire.ActUpdate, wire.ResolveUpdate, wire.DecideUpdate, wire.EventUpdate} {
 		if err := workflow.SetUpdateHandler(ctx, name, updates[name]); err != nil {
 			return err

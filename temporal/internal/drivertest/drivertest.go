@@ -349,6 +349,9 @@ func (p *Reports) Rows(_ context.Context, q wire.Rows) ([]domain.Entry, error) {
 	return rows[q.First-1 : q.First], nil
 }
 
+// Recall returns no memory.
+func (p *Reports) Recall(context.Context, wire.Recall) ([]domain.Memory, error) { return nil, nil }
+
 // Journal returns the reported rows of a run.
 func (p *Reports) Journal(run string) []domain.Entry {
 	p.mu.Lock()

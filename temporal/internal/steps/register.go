@@ -30,6 +30,8 @@ type Record interface {
 	Child(ctx context.Context, id string) (wire.Child, error)
 	// Rows returns some of the rows from the first on. If the record has none of them yet, it returns an error.
 	Rows(ctx context.Context, q wire.Rows) ([]domain.Entry, error)
+	// Recall reads the memory of a session.
+	Recall(ctx context.Context, q wire.Recall) ([]domain.Memory, error)
 	// Replan calls the planner, or stores the version of its recorded answer.
 	Replan(ctx context.Context, q wire.Replan) (wire.Replanned, error)
 }
@@ -38,6 +40,7 @@ type Record interface {
 func RegisterRecord(r ActivityRegistry, record Record) {
 	r.RegisterActivityWithOptions(record.Report, activity.RegisterOptions{Name: wire.ReportActivity})
 	r.RegisterActivityWithOptions(record.Child, activity.RegisterOptions{Name: wire.ChildActivity})
+	r.RegisterActivityWithOptions(record.Recall, activity.RegisterOptions{Name: wire.RecallActivity})
 	r.RegisterActivityWithOptions(record.Rows, activity.RegisterOptions{Name: wire.RowsActivity})
 	replan := func(ctx context.Context, q wire.Replan) (wire.Replanned, error) {
 		active, stop := context.WithCancel(ctx)

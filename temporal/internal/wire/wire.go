@@ -21,6 +21,8 @@ const (
 	RowsActivity    = "kairosd.rows"   // reads rows from kairosd's record
 	ReplanActivity  = "kairosd.replan" // requests a new version of the plan from kairosd
 
+	RecallActivity = "kairosd.recall" // reads the memory of a session
+
 	SubstepSignal = "substep" // the row of a sub-step that has ended
 	CancelSignal  = "cancel"  // from the parent run
 	HoldSignal    = "hold"    // maintenance begins or ends
@@ -30,6 +32,8 @@ const (
 	ResolveUpdate = "resolve"
 	DecideUpdate  = "decide"
 	EventUpdate   = "event" // a signal of a plan ends a wait
+
+	RecallUpdate = "recall" // a step reads the memory of its session
 
 	RunQuery       = "run"
 	JournalQuery   = "journal"
@@ -234,6 +238,12 @@ type Decision struct {
 type Event struct {
 	Wait   string
 	Signal domain.Signal
+}
+
+// Recall asks for the memory of a session. The workflow sets Owner and Session.
+type Recall struct {
+	Owner, Session, Text string
+	Limit                int // of each part
 }
 
 // Hold begins or ends maintenance for a run. An older one than the last one has no effect.

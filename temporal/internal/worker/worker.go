@@ -56,7 +56,7 @@ func New(ctx context.Context, c client.Client, o Options) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{store: s}
-	setup, err := w.setup(ctx, o)
+	setup, err := w.setup(ctx, c, o)
 	if err != nil {
 		_ = w.close() // the first error matters
 		return nil, err
@@ -87,7 +87,7 @@ func New(ctx context.Context, c client.Client, o Options) (*Worker, error) {
 }
 
 // setup builds the handlers of a configuration.
-func (w *Worker) setup(ctx context.Context, o Options) (engine.Setup, error) {
+func (w *Worker) setup(ctx context.Context, c client.Client, o Options) (engine.Setup, error) {
 	secrets, err := assemble.NewSecretsIn(&assemble.Masks{}, o.Config)
 	if err != nil {
 		return engine.Setup{}, err
@@ -97,6 +97,7 @@ func (w *Worker) setup(ctx context.Context, o Options) (engine.Setup, error) {
 		return engine.Setup{}, err
 	}
 	w.tools = tools
+	registry.SetMemory(memory{c, o.Log})
 	return engine.Setup{Registry: registry, Secrets: secrets, ConsentTimeout: o.Config.Approvals.Timeout}, nil
 }
 
