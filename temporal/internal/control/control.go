@@ -144,7 +144,8 @@ func (c *Control) retry(doing string, fn func() error) {
 func (c *Control) receive() {
 	var w sdkworker.Worker
 	c.retry("receive the reports of runs", func() error {
-		w = sdkworker.New(c.Client, QueueOf(c.Queue), sdkworker.Options{DisableWorkflowWorker: true, WorkerStopTimeout: callTimeout})
+		w = sdkworker.New(c.Client, QueueOf(c.Queue), sdkworker.Options{DisableWorkflowWorker: true, WorkerStopTimeout: callTimeout,
+			MaxHeartbeatThrottleInterval: time.Second})
 		steps.RegisterRecord(w, c)
 		return w.Start()
 	})

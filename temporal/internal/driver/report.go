@@ -13,8 +13,10 @@ import (
 const (
 	// maxBatch is the greatest number of checkpoints in one report.
 	maxBatch = 100
-	// reportTimeout limits one attempt to report, and reportPause the time between two attempts.
+	// reportTimeout limits one attempt to report, and reportPause the time between two attempts. After reportLost without a heartbeat,
+	// kairosd was killed during the attempt.
 	reportTimeout = time.Minute
+	reportLost    = 5 * time.Second
 	reportPause   = time.Minute
 )
 
@@ -42,8 +44,8 @@ func (p *reporter) add(c domain.Checkpoint) {
 
 // control returns the context of activities that kairosd executes. They wait while it is down.
 func (r *runner) control(ctx workflow.Context) workflow.Context {
-	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: reportTimeout, TaskQueue: r.in.Control,
-		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: reportPause}})
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: reportTimeout, HeartbeatTimeout: reportLost,
+		TaskQueue: r.in.Control, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: reportPause}})
 }
 
 // announce reports a run with a callback address before its first step, so that the record has the run when the address is used.

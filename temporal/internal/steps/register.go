@@ -36,19 +36,29 @@ type Record interface {
 	Replan(ctx context.Context, q wire.Replan) (wire.Replanned, error)
 }
 
-// RegisterRecord registers the activities of kairosd.
+// RegisterRecord registers the activities of kairosd. Their heartbeats show that kairosd lives, so that they are repeated soon after it
+// was killed.
 func RegisterRecord(r ActivityRegistry, record Record) {
-	r.RegisterActivityWithOptions(record.Report, activity.RegisterOptions{Name: wire.ReportActivity})
-	r.RegisterActivityWithOptions(record.Child, activity.RegisterOptions{Name: wire.ChildActivity})
-	r.RegisterActivityWithOptions(record.Recall, activity.RegisterOptions{Name: wire.RecallActivity})
-	r.RegisterActivityWithOptions(record.Rows, activity.RegisterOptions{Name: wire.RowsActivity})
-	replan := func(ctx context.Context, q wire.Replan) (wire.Replanned, error) {
+	stored := beating(func(ctx context.Context, q wire.Report) (struct{}, error) { return struct{}{}, record.Report(ctx, q) })
+	report := func(ctx context.Context, q wire.Report) error {
+		_, err := stored(ctx, q)
+		return err
+	}
+	r.RegisterActivityWithOptions(report, activity.RegisterOptions{Name: wire.ReportActivity})
+	r.RegisterActivityWithOptions(beating(record.Child), activity.RegisterOptions{Name: wire.ChildActivity})
+	r.RegisterActivityWithOptions(beating(record.Recall), activity.RegisterOptions{Name: wire.RecallActivity})
+	r.RegisterActivityWithOptions(beating(record.Rows), activity.RegisterOptions{Name: wire.RowsActivity})
+	r.RegisterActivityWithOptions(beating(record.Replan), activity.RegisterOptions{Name: wire.ReplanActivity})
+}
+
+// beating returns an activity that sends heartbeats.
+func beating[In, Out any](fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (Out, error) {
 		active, stop := context.WithCancel(ctx)
 		defer stop()
 		go heartbeat(active, &tail.Recorder{})
-		return record.Replan(ctx, q)
+		return fn(ctx, in)
 	}
-	r.RegisterActivityWithOptions(replan, activity.RegisterOptions{Name: wire.ReplanActivity})
 }
 
 // Register registers the workflow of runs and its activities.

@@ -117,7 +117,10 @@ const OutputPause = 2 * time.Second
 // heartbeat shows the server that the worker lives, and the last output of the attempt, until the context ends. Each heartbeat replaces
 // the output of the one before, and costs the server a write.
 func heartbeat(ctx context.Context, output *tail.Recorder) {
-	quiet := max(activity.GetInfo(ctx).HeartbeatTimeout/3, time.Millisecond)
+	quiet := activity.GetInfo(ctx).HeartbeatTimeout / 3
+	if quiet == 0 {
+		return // a report of a run that an older worker executes
+	}
 	pause := min(OutputPause/2, quiet)
 	var details []any
 	for last := time.Now(); ; last = time.Now() {
