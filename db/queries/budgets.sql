@@ -53,14 +53,20 @@ ON CONFLICT (budget_id, start_at) DO UPDATE SET
     degrade_at = CASE WHEN degrade_at = 0 THEN excluded.degrade_at ELSE degrade_at END,
     hard_at = CASE WHEN hard_at = 0 THEN excluded.hard_at ELSE hard_at END;
 
--- Reserves an amount for a call. A budget that was deleted is skipped.
+-- Reserves an amount for a call. A budget that was deleted is skipped. A call whose reservation is repeated has the newest one.
 -- name: BudgetHoldInsert :exec
 INSERT INTO budget_holds (call, budget_id, start_at, end_at, amount)
 SELECT cast(@call AS text), budgets.id, cast(@start_at AS integer), cast(@end_at AS integer), cast(@amount AS real)
-FROM budgets WHERE budgets.public_id = @budget;
+FROM budgets WHERE budgets.public_id = @budget
+ON CONFLICT (call, budget_id) DO UPDATE SET start_at = excluded.start_at, end_at = excluded.end_at, amount = excluded.amount;
 
 -- name: BudgetHoldsTake :many
 DELETE FROM budget_holds WHERE call = @call RETURNING budget_id, start_at, end_at, amount;
+
+-- Holds of calls in flight, at a start.
+-- name: BudgetHoldList :many
+SELECT h.call, b.public_id AS budget, h.start_at, h.end_at, h.amount
+FROM budget_holds AS h JOIN budgets AS b ON b.id = h.budget_id ORDER BY h.call, b.public_id LIMIT @max;
 
 -- Calls in flight, at a start.
 -- name: BudgetCallsInFlight :many

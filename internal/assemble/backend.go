@@ -63,6 +63,10 @@ func (elsewhere) Active(context.Context, string) (tail.Active, error) { return t
 
 func (elsewhere) Workers() domain.Workers { return domain.Workers{} }
 
+func (elsewhere) BudgetFreed(context.Context, string, *runstate.BudgetFreed) error {
+	return errElsewhere()
+}
+
 func (elsewhere) Reconcile(context.Context) error { return errElsewhere() }
 
 // executorOf returns what executes the runs of a database beside a daemon, or nil if the engine does.

@@ -58,6 +58,10 @@ type Ledger struct {
 	waiting  map[string]bool // runs with calls that wait for reservations to end
 	// early holds the charges of calls that ended while their holds in new budgets were not durable.
 	early map[string]domain.BudgetCharge
+	// over holds the calls with an ID that ended before they had reserved anything, until their run ends.
+	over   map[string]bool
+	scopes Scopes
+	woken  map[string]chan struct{} // by run; see Woken
 }
 
 // account is a budget in its current window.
@@ -73,14 +77,19 @@ type call struct {
 	need   Need
 	output int64 // maximum number of output tokens
 	holds  []domain.BudgetHold
+	// bounded is that of its grant.
+	bounded bool
 	// adopting is set while the holds of new budgets are not durable.
 	adopting bool
+	// restored is set if only the holds are known.
+	restored bool
 }
 
 // NewLedger returns an empty ledger. wake is called for each run whose calls may fit now.
 func NewLedger(now func() time.Time, wake func(run string)) *Ledger {
 	return &Ledger{now: now, wake: wake, accounts: map[string]*account{}, calls: map[string]*call{}, waiting: map[string]bool{},
-		early: map[string]domain.BudgetCharge{}}
+		early: map[string]domain.BudgetCharge{}, over: map[string]bool{}, scopes: scopesOf(nil),
+		woken: map[string]chan struct{}{}}
 }
 
 // Set replaces the settings of the budgets. A budget that is known keeps its usage, except for a raise. A new budget also
@@ -88,7 +97,7 @@ func NewLedger(now func() time.Time, wake func(run string)) *Ledger {
 func (l *Ledger) Set(list []domain.Budget) (adopted []domain.BudgetHold) {
 	l.mu.Lock()
 	known := l.accounts
-	l.accounts, l.order = map[string]*account{}, nil
+	l.accounts, l.order, l.scopes = map[string]*account{}, nil, scopesOf(list)
 	for _, b := range list {
 		scope, err := ParseScope(b.Scope)
 		if err != nil {
@@ -119,7 +128,7 @@ func (l *Ledger) Set(list []domain.Budget) (adopted []domain.BudgetHold) {
 func (l *Ledger) adopt(a *account) (holds []domain.BudgetHold) {
 	for id, c := range l.calls {
 		known := slices.ContainsFunc(c.holds, func(h domain.BudgetHold) bool { return h.Budget == a.b.ID })
-		if known || !a.scope.Covers(c.of) {
+		if known || c.restored || !a.scope.Covers(c.of) {
 			continue
 		}
 		a.roll(l.now())
@@ -159,6 +168,12 @@ func (l *Ledger) wokenLocked() []string {
 		woken = append(woken, run)
 	}
 	clear(l.waiting)
+	for _, run := range woken {
+		if c := l.woken[run]; c != nil {
+			close(c)
+			delete(l.woken, run)
+		}
+	}
 	return woken
 }
 
@@ -184,10 +199,13 @@ const epsilon = 1e-9
 
 // Reserve reserves the usage of a call from all budgets that cover it, or from none. wait is true if the call would
 // fit when calls in flight use less than they have reserved; the ledger then wakes its run. If always is set, the call is
-// counted, and no line prevents it.
+// counted, and no line prevents it. A call with an ID that has reserved before gets the same grant.
 func (l *Ledger) Reserve(c Call, n Need, always bool) (g Grant, wait bool, refusal *Refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if known := l.calls[c.ID]; known != nil {
+		return l.again(known, c, n), false, nil
+	}
 	now := l.now()
 	g.Output = n.Output
 	var covering []*account
@@ -216,11 +234,13 @@ func (l *Ledger) Reserve(c Call, n Need, always bool) (g Grant, wait bool, refus
 			return Grant{}, true, nil
 		}
 	}
-	g.Call = domain.NewID()
+	if g.Call = c.ID; g.Call == "" {
+		g.Call = domain.NewID()
+	}
 	for _, a := range covering {
 		g.Holds = append(g.Holds, a.hold(g.Call, n.amount(a.b.Unit, g.Output))) //seed:budget-hold
 	}
-	l.calls[g.Call] = &call{of: c, need: n, output: g.Output, holds: slices.Clone(g.Holds)} //seed:budget-reserve
+	l.calls[g.Call] = &call{of: c, need: n, output: g.Output, bounded: g.Bounded, holds: slices.Clone(g.Holds)} //seed:budget-reserve
 	return g, false, nil
 }
 
@@ -267,24 +287,26 @@ func unpriced(a *account, n Need) *Refusal {
 		"budget %s cannot be applied: no price is known for the next model call; set %s, then resume the run", a.b.Key, n.Unpriced)}
 }
 
-// Settle ends a call, and adds its usage. It returns false if the call is not known, or no budget covers it.
+// Settle ends a call, and adds its usage. It returns false if the call is not known, or no budget covers it. A call that is
+// not known counts with the holds of the charge, if it has any.
 func (l *Ledger) Settle(c domain.BudgetCharge) bool {
 	l.mu.Lock()
-	known := l.calls[c.Call]
-	if known == nil {
-		l.mu.Unlock()
-		return false
+	holds, known := c.Holds, l.calls[c.Call]
+	if known != nil {
+		holds = known.holds
+		delete(l.calls, c.Call)
+		if known.adopting {
+			l.early[c.Call] = c
+		}
 	}
-	delete(l.calls, c.Call)
-	if known.adopting {
-		l.early[c.Call] = c
-	}
-	for _, h := range known.holds {
+	for _, h := range holds {
 		a := l.accounts[h.Budget]
 		if a == nil || !a.b.Window.Start.Equal(h.Start) {
 			continue // deleted, or the usage counts in an earlier window
 		}
-		a.live = max(0, a.live-h.Amount)
+		if known != nil {
+			a.live = max(0, a.live-h.Amount)
+		}
 		w := &a.b.Window
 		switch {
 		case c.Unused:
@@ -301,7 +323,7 @@ func (l *Ledger) Settle(c domain.BudgetCharge) bool {
 	woken := l.wokenLocked()
 	l.mu.Unlock()
 	l.wakeAll(woken)
-	return len(known.holds) > 0
+	return len(holds) > 0
 }
 
 // HasRoom reports whether a call that needs an amount may run: the budget has room, is in another window, or does not

@@ -3,6 +3,9 @@
 package budget
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -45,6 +48,8 @@ func ParseScope(text string) (Scope, error) {
 
 // Call is a model call as scopes see it.
 type Call struct {
+	// ID identifies the call if its run is executed in another program, which may repeat its reservation. Otherwise it is empty.
+	ID                         string
 	Run, Plan, Agent, Provider string
 	Labels                     map[string]string // of the run
 }
@@ -65,4 +70,43 @@ func (s Scope) Covers(c Call) bool {
 		return ok && v == s.Value
 	}
 	return false
+}
+
+// Scopes are the scopes of all budgets. A program without the budgets finds out from them whether one covers a call.
+type Scopes struct {
+	// Digest changes with the list. It is empty if the budgets are not known.
+	Digest string
+	List   []string
+}
+
+// scopesOf returns the scopes of budgets.
+func scopesOf(list []domain.Budget) (s Scopes) {
+	for _, b := range list {
+		s.List = append(s.List, b.Scope)
+	}
+	slices.Sort(s.List)
+	s.List = slices.Compact(s.List)
+	sum := sha256.Sum256([]byte(strings.Join(s.List, "\n")))
+	s.Digest = hex.EncodeToString(sum[:6])
+	return s
+}
+
+// Of returns the scopes that can contain calls of a run with a plan and labels.
+func (s Scopes) Of(plan string, labels map[string]string) Scopes {
+	run := Scopes{Digest: s.Digest}
+	for _, text := range s.List {
+		scope, err := ParseScope(text)
+		if err == nil && (scope.Kind == Agent || scope.Kind == Provider || scope.Covers(Call{Plan: plan, Labels: labels})) {
+			run.List = append(run.List, text)
+		}
+	}
+	return run
+}
+
+// Cover reports whether one of the scopes of a run contains the call of an agent and a provider.
+func (s Scopes) Cover(agent, provider string) bool {
+	return slices.ContainsFunc(s.List, func(text string) bool {
+		scope, err := ParseScope(text)
+		return err == nil && (scope.Kind != Agent && scope.Kind != Provider || scope.Covers(Call{Agent: agent, Provider: provider}))
+	})
 }

@@ -86,6 +86,9 @@ type BudgetCharge struct {
 	Estimated bool
 	// Unused means that the call was not made.
 	Unused bool
+	// Holds are the holds of the call. They count if the store does not have them, because the database was restored. They
+	// are set if the run is executed in another program.
+	Holds []BudgetHold
 }
 
 // BudgetWait is a wait of a run for a budget.

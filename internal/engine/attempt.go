@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/budget"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -58,9 +59,11 @@ type Task struct {
 	// Substeps are the recorded sub-steps, and Answers the answers to consent requests, by number.
 	Substeps map[int]domain.Entry
 	Answers  map[int]runstate.ConsentAnswer
-	// Limits are the active limits of the run, and Spent is what it has used before the attempt.
-	Limits domain.Limits
-	Spent  runstate.Spent
+	// Limits are the active limits of the run, and Spent is what it has used before the attempt. Budgets are the shared
+	// budgets that can cover its calls.
+	Limits  domain.Limits
+	Spent   runstate.Spent
+	Budgets budget.Scopes
 	// Live receives the events of the attempt that are not stored. Nil means the readers of the engine.
 	Live func(domain.Event)
 }

@@ -1,11 +1,11 @@
 package engine
 
 import (
-	"cmp"
 	"errors"
 
+	"github.com/kairosd/kairosd/internal/budget"
+	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/runstate"
 )
 
 // This file keeps a run within its limits inside its steps: before a model call or tool call
@@ -35,25 +35,35 @@ type ExpectedUsage struct {
 	OnLimit func(output int64)
 }
 
-// model reports whether the need is that of a model call. A tool call uses no tokens.
-func (n ExpectedUsage) model() bool { return n.Output > 0 }
-
-func (n ExpectedUsage) cost(output int64) float64 {
-	return float64(n.Input)*n.InputPrice + float64(output)*n.OutputPrice
+// of returns the need as values.
+func (n *ExpectedUsage) of() runledger.Need {
+	return runledger.Need{Need: budget.Need{Input: n.Input, Output: n.Output, InputPrice: n.InputPrice, OutputPrice: n.OutputPrice,
+		Unpriced: n.Unpriced}, Agent: n.Agent, Provider: n.Provider}
 }
 
 // budgetError is an ErrBudget with the limit that a call would exceed.
-type budgetError struct {
-	message domain.Message
-	code    string
-	shared  *runstate.BudgetRef // the budget without room, or nil
-}
+type budgetError struct{ runledger.Refusal }
 
-func (e *budgetError) Error() string { return e.message.String() }
+func (e *budgetError) Error() string { return e.Message.String() }
 func (e *budgetError) Unwrap() error { return ErrBudget }
 
+// refusal returns the error of a refused call, or nil.
+func refusal(r *runledger.Refusal) error {
+	if r == nil {
+		return nil
+	}
+	return &budgetError{*r}
+}
+
 // BudgetError returns an [ErrBudget] with a message about the limit.
-func BudgetError(message domain.Message) error { return &budgetError{message: message} }
+func BudgetError(message domain.Message) error { return refusal(&runledger.Refusal{Message: message}) }
+
+// calls are the calls in flight of a run, and those that wait for available usage, in order. Only the goroutine of the runner
+// uses them.
+type calls struct {
+	runledger.Ledger
+	waiting []reserveMsg
+}
 
 // Messages about the usage of calls.
 type (
@@ -125,22 +135,24 @@ func (t *attempt) callEnded(n int, spent bool) { t.inbox.post(lostMsg{t, n, spen
 
 // reserve reserves usage for a call, makes the call wait for calls in flight, or refuses it.
 func (a *runner) reserve(m reserveMsg) {
-	if a.attempts[&m.attempt.Attempt] != m.attempt || m.attempt.ctx.Err() != nil {
+	t := &m.attempt.Attempt
+	if a.attempts[t] != m.attempt || m.attempt.ctx.Err() != nil {
 		m.answer(ErrFenced)
 		return
 	}
-	output, wait, err := a.calls.reserve(m.attempt, m.n, m.need, a.m.Limits(), a.m.Spent(a.e.clock.Monotonic()))
+	need := m.need.of()
+	output, wait, refused := a.calls.Reserve(t, m.n, need, a.m.Limits(), a.m.Spent(a.e.clock.Monotonic()))
 	g := granted{output: output}
-	if !wait && err == nil && m.need.model() {
-		if g, wait, err = a.reserveShared(m, output); wait || err != nil {
-			a.calls.lose(m.attempt, m.n, false)
+	if !wait && refused == nil && need.Model() {
+		if g, wait, refused = a.reserveShared(m, output); wait || refused != nil {
+			a.calls.Lose(t, m.n, false)
 		}
 	}
 	if wait {
 		a.calls.waiting = append(a.calls.waiting, m)
 		return
 	}
-	m.reply.give(g, err)
+	m.reply.give(g, refusal(refused))
 }
 
 // callOver ends the reservation of a call whose row is being written. It returns the charges to its budgets.
@@ -149,20 +161,15 @@ func (a *runner) callOver(m *substepMsg) []domain.BudgetCharge {
 		return nil
 	}
 	used := m.entry.Usage
-	r, over := a.calls.close(m.attempt, m.entry.Substep, a.m.Limits(), m.unreported, &m.entry)
+	charge, reserved, over := a.calls.Close(&m.attempt.Attempt, m.entry.Substep, a.m.Limits(), m.unreported, &m.entry)
 	if over {
 		a.e.log.Warn("a model call used more than was reserved", "run_id", a.id, "node", m.entry.Node,
-			"used", used.InputTokens+used.OutputTokens, "reserved", r.tokens)
+			"used", used.InputTokens+used.OutputTokens, "reserved", reserved)
 	}
-	m.entry.Provider, m.entry.Reason = r.provider, cmp.Or(m.entry.Reason, r.note)
-	if r.call == "" {
+	if charge == nil || !a.e.handlers.budgets.ledger.Settle(*charge) {
 		return nil
 	}
-	charge := domain.BudgetCharge{Call: r.call, Usage: m.entry.Usage, Estimated: m.unreported}
-	if !a.e.handlers.budgets.ledger.Settle(charge) {
-		return nil
-	}
-	return []domain.BudgetCharge{charge}
+	return []domain.BudgetCharge{*charge}
 }
 
 // startWaitingCalls starts waiting calls when usage becomes available.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/kairosd/kairosd/internal/budget"
+	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
@@ -25,8 +26,11 @@ func newBudgets(e *Engine) *budgets {
 	return &budgets{e: e, ledger: budget.NewLedger(e.now, func(run string) { e.post(run, callsMsg{}) })}
 }
 
-// open settles interrupted calls, and loads the budgets.
+// open settles interrupted calls, and loads the budgets. The calls of runs that a Remote executes continue.
 func (b *budgets) open(ctx context.Context) error {
+	if b.e.opts.Remote != nil {
+		return cmp.Or(b.load(ctx), b.restore(ctx))
+	}
 	if err := b.e.store.LoseBudgetCalls(ctx); err != nil {
 		return err
 	}
@@ -103,12 +107,24 @@ func (b *budgets) wake(ctx context.Context, id string) {
 		b.e.log.Error("the runs that wait for a budget cannot be read", "err", err)
 		return
 	}
-	sum := 0.0
+	sum, fitting := 0.0, []string(nil)
 	for _, w := range waiters {
 		if sum += w.Least; !b.ledger.HasRoom(id, w.Start, sum) {
-			return
+			break
 		}
-		b.e.post(w.Run, roomMsg{})
+		fitting = append(fitting, w.Run)
+	}
+	b.freed(id, fitting)
+}
+
+// freed wakes runs that wait for a budget, in order.
+func (b *budgets) freed(id string, runs []string) {
+	if b.e.opts.Remote != nil {
+		b.freedElsewhere(id, runs)
+		return
+	}
+	for _, run := range runs {
+		b.e.post(run, roomMsg{})
 	}
 }
 
@@ -122,11 +138,14 @@ func (t Timed) BudgetChanged(ctx context.Context, id string, waiting []domain.Bu
 		return
 	}
 	b.wake(ctx, id)
-	for _, w := range waiting {
-		if !e.opts.OwnRunsOnly {
-			e.post(w.Run, roomMsg{})
-		}
+	if e.opts.OwnRunsOnly {
+		return
 	}
+	var runs []string
+	for _, w := range waiting {
+		runs = append(runs, w.Run)
+	}
+	b.freed(id, runs)
 }
 
 // ReservedFromBudget returns what calls in flight have reserved from a budget.
@@ -151,31 +170,29 @@ func (roomMsg) apply(a *runner) {
 
 // reserveShared reserves the usage of a call from the shared budgets. output is the limit of the run, or 0. If a budget has
 // reached its degrade line, the call goes to the cheaper model.
-func (a *runner) reserveShared(m reserveMsg, output int64) (g granted, wait bool, err error) {
+func (a *runner) reserveShared(m reserveMsg, output int64) (g granted, wait bool, refused *runledger.Refusal) {
 	ledger, need, note := a.e.handlers.budgets.ledger, m.need, ""
 	if by, to := ledger.Degraded(a.sharedCall(need)); to != "" && need.Cheaper != nil {
 		if cheaper, ok := need.Cheaper(to); ok {
-			note = "budget " + by + " sent the call to " + to + " instead of provider " + need.Provider
+			note = runledger.Degrade{Budget: by, To: to}.Note(need.Provider)
 			need, g.degrade = cheaper, cheaper.Degrade
 		}
 	}
 	need.Output = cmp.Or(output, need.Output)
-	grant, wait, refused := ledger.Reserve(a.sharedCall(need), budget.Need{Input: need.Input, Output: need.Output,
-		InputPrice: need.InputPrice, OutputPrice: need.OutputPrice, Unpriced: need.Unpriced}, a.m.State.Walk.Finishing())
+	of := need.of()
+	grant, wait, full := ledger.Reserve(a.sharedCall(need), of.Need, a.m.State.Walk.Finishing())
 	switch {
 	case wait:
 		return granted{}, true, nil
-	case refused != nil && refused.Unpriced:
-		return granted{}, false, &budgetError{message: refused.Message, code: domain.CodePrice}
-	case refused != nil:
-		return granted{}, false, &budgetError{message: refused.Message, shared: &runstate.BudgetRef{ID: refused.Budget, Key: refused.Key,
-			Start: refused.Start, Until: refused.End, Least: refused.Least}}
+	case full != nil:
+		return granted{}, false, runledger.RefusedBy(full)
 	}
 	g.output, g.holds = output, grant.Holds
 	if grant.Bounded {
 		g.output = grant.Output
 	}
-	a.calls.share(m.attempt, m.n, grant, note, cmp.Or(g.output, need.Output), need)
+	a.calls.Share(&m.attempt.Attempt, m.n, runledger.Share{Call: grant.Call, Note: note, Covered: len(grant.Holds) > 0},
+		cmp.Or(g.output, need.Output), of)
 	return g, false, nil
 }
 
@@ -187,7 +204,7 @@ func (a *runner) sharedCall(need ExpectedUsage) budget.Call {
 
 // settleCalls ends all reservations of an ended attempt.
 func (a *runner) settleCalls(t *attempt) (used domain.Usage, provider string, charges []domain.BudgetCharge) {
-	used, provider, charges = a.calls.settle(t, a.m.Run.Limits)
+	used, provider, charges, _ = a.calls.Settle(&t.Attempt, a.m.Run.Limits)
 	ledger := a.e.handlers.budgets.ledger
 	return used, provider, slices.DeleteFunc(charges, func(c domain.BudgetCharge) bool { return !ledger.Settle(c) })
 }

@@ -16,7 +16,7 @@
 //   - pipeline: collects checkpoints, passes them to the store in order, and runs what must
 //     not happen before one is durable, such as starting a handler or answering an operator.
 //   - slots: the slots of the scheduler that the run holds.
-//   - ledger: the usage that calls in flight have reserved from the limits of the run.
+//   - calls: the usage that calls in flight have reserved from the limits of the run.
 //
 // The Engine finds runners in its registry. It also has everything that all runs share: scheduler,
 // timers, event bus, compiled programs, and the active configuration.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine/timing"
 	"github.com/kairosd/kairosd/internal/runstate"
@@ -23,10 +24,16 @@ type Executor struct {
 	wg       sync.WaitGroup
 }
 
-// Recorder makes the sub-steps of an attempt durable.
+// Recorder connects an attempt with the driver of its run.
 type Recorder interface {
-	// Record returns when the row is durable. The machine of the run handles it as an event.
-	Record(ctx context.Context, row *runstate.SubstepRecorded) error
+	// Record returns when the row of a sub-step is durable. The machine of the run handles it as an event. unreported means
+	// that the provider did not report the usage of a model call.
+	Record(ctx context.Context, row *runstate.SubstepRecorded, unreported bool) error
+	// Reserve asks whether a model call may start. The answer is neither pending nor over; the error is then [ErrFenced]. The
+	// error is [ErrStopping] if the attempt must continue in another history.
+	Reserve(ctx context.Context, q runledger.Ask) (runledger.Answer, error)
+	// Lose reports a call that ended without a row. If spent is false, it used nothing.
+	Lose(ctx context.Context, substep int, spent bool) error
 }
 
 // ExecutorConfig is the configuration of an executor.
@@ -144,7 +151,7 @@ func (x *Executor) Execute(ctx context.Context, task Task, r Recorder, stopping 
 		return &runstate.AttemptNotStarted{AttemptEnding: t.ending(context.Cause(t.ctx))}
 	}
 	x.handlers.start(t)
-	host := attemptHost{task: &task, t: t, recorder: r, spent: task.Spent.Usage}
+	host := newAttemptHost(&task, t, r)
 	for {
 		<-inbox.wake
 		for _, m := range inbox.take() {
@@ -161,65 +168,6 @@ func (x *Executor) use() *setup {
 		if s := x.setup.Load(); s.enter() {
 			return s
 		}
-	}
-}
-
-// attemptHost receives the messages of an attempt in place of a runner.
-type attemptHost struct {
-	task     *Task
-	t        *attempt
-	recorder Recorder
-	calls    ledger
-	spent    domain.Usage // by the run, with the calls of this attempt
-}
-
-// handle handles a message. It returns the end of the attempt, or nil.
-func (a *attemptHost) handle(ctx context.Context, m message) runstate.Event {
-	switch m := m.(type) {
-	case substepMsg:
-		if m.entry.Kind == domain.EntrySubstep {
-			r, _ := a.calls.close(a.t, m.entry.Substep, a.task.Limits, m.unreported, &m.entry)
-			m.entry.Provider = r.provider
-			a.spent = a.spent.Add(m.entry.Usage)
-		}
-		m.answer(a.recorder.Record(context.WithoutCancel(ctx), &runstate.SubstepRecorded{Attempt: &a.t.Attempt, Row: m.entry,
-			Uses: a.t.takeUses(), Messages: m.mail.messages, Handoff: m.mail.handoff}))
-		a.startWaitingCalls()
-	case reserveMsg:
-		a.reserve(m)
-	case lostMsg:
-		a.calls.lose(m.attempt, m.n, m.spent)
-		a.startWaitingCalls()
-	case doneMsg:
-		ev := m.event(a.t.handlers.current())
-		ev.Unreported, ev.Provider, _ = a.calls.settle(a.t, a.task.Limits)
-		return &ev
-	case abandonMsg:
-		ev := &runstate.AttemptAbandoned{AttemptEnding: a.t.ending(context.Cause(a.t.ctx))}
-		ev.Unreported, ev.Provider, _ = a.calls.settle(a.t, a.task.Limits)
-		return ev
-	}
-	return nil
-}
-
-// reserve reserves usage for a call within the limits of the run, makes the call wait for calls in flight, or refuses it.
-func (a *attemptHost) reserve(m reserveMsg) {
-	spent := a.task.Spent
-	spent.Usage = a.spent
-	spent.Time += a.t.handlers.now().Sub(a.task.StartedAt)
-	output, wait, err := a.calls.reserve(m.attempt, m.n, m.need, a.task.Limits, spent)
-	if wait {
-		a.calls.waiting = append(a.calls.waiting, m)
-		return
-	}
-	m.reply.give(granted{output: output}, err)
-}
-
-func (a *attemptHost) startWaitingCalls() {
-	waiting := a.calls.waiting
-	a.calls.waiting = nil
-	for _, m := range waiting {
-		a.reserve(m)
 	}
 }
 

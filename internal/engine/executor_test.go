@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
@@ -13,11 +14,31 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// rowList records the rows of sub-steps.
-type rowList struct{ rows []domain.Entry }
+// rowList records the rows of sub-steps, and keeps the limits of its run.
+type rowList struct {
+	rows   []domain.Entry
+	limits domain.Limits
+	asked  []runledger.Ask
+	lost   []int
+}
 
-func (l *rowList) Record(_ context.Context, r *runstate.SubstepRecorded) error {
+func (l *rowList) Record(_ context.Context, r *runstate.SubstepRecorded, _ bool) error {
 	l.rows = append(l.rows, r.Row)
+	return nil
+}
+
+func (l *rowList) Reserve(_ context.Context, q runledger.Ask) (a runledger.Answer, err error) {
+	l.asked = append(l.asked, q)
+	a.Limits = l.limits
+	for _, row := range l.rows {
+		a.Spent.Usage = a.Spent.Usage.Add(row.Usage)
+	}
+	a.Output, _, a.Refused = new(runledger.Ledger).Reserve(nil, q.Substep, q.Need, l.limits, a.Spent)
+	return a, nil
+}
+
+func (l *rowList) Lose(_ context.Context, substep int, _ bool) error {
+	l.lost = append(l.lost, substep)
 	return nil
 }
 
@@ -44,7 +65,8 @@ func taskOfX(limits domain.Limits) engine.Task {
 // An executor makes the rows of sub-steps durable before their handler continues, and keeps the limits of the run.
 func TestAnExecutorRecordsSubsteps(t *testing.T) {
 	t.Parallel()
-	var list rowList
+	limits := domain.Limits{MaxTokens: 25}
+	list := rowList{limits: limits}
 	x := executorOf(t, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		c.Expect(1, engine.ExpectedUsage{Input: 10, Output: 10})
 		model := func() (any, domain.Usage, error) { return "text", domain.Usage{InputTokens: 10, OutputTokens: 5}, nil }
@@ -64,7 +86,7 @@ func TestAnExecutorRecordsSubsteps(t *testing.T) {
 		_, err := c.Substep(3, "model", "", walk.EffectIdempotent, model)
 		return engine.Result{}, err
 	})
-	end := x.Execute(t.Context(), taskOfX(domain.Limits{MaxTokens: 25}), &list, nil)
+	end := x.Execute(t.Context(), taskOfX(limits), &list, nil)
 	done, ok := end.(*runstate.AttemptDone)
 	if !ok || done.Failure == nil || done.Cause != runstate.StopBudget || done.Limit.IsZero() || len(list.rows) != 3 {
 		t.Errorf("%T %+v, %d rows", end, done, len(list.rows))

@@ -85,12 +85,12 @@ func (m reserveMsg) apply(a *runner) { a.reserve(m) }
 func (deadlineMsg) apply(a *runner) { a.handle(runstate.DeadlinePassed{}) }
 
 func (m lostMsg) apply(a *runner) {
-	r, ok := a.calls.lose(m.attempt, m.n, m.spent)
+	charge, ok := a.calls.Lose(&m.attempt.Attempt, m.n, m.spent)
 	if !ok {
 		return
 	}
-	if r.call != "" && !m.spent {
-		a.e.handlers.budgets.settle([]domain.BudgetCharge{{Call: r.call, Unused: true}})
+	if charge != nil {
+		a.e.handlers.budgets.settle([]domain.BudgetCharge{*charge})
 	}
 	a.startWaitingCalls()
 }

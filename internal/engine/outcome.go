@@ -28,7 +28,7 @@ func (a *runner) returned(t *attempt) bool {
 func (t *attempt) ending(cause error) runstate.AttemptEnding {
 	end := runstate.AttemptEnding{Attempt: &t.Attempt, Cause: stopCause(cause), Log: t.log.stored()}
 	if limit, ok := errors.AsType[*budgetError](cause); ok {
-		end.Limit, end.LimitCode, end.LimitBudget = limit.message, limit.code, limit.shared
+		end.Limit, end.LimitCode, end.LimitBudget = limit.Message, limit.Code, limit.Budget
 	}
 	return end
 }

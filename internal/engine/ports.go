@@ -74,6 +74,8 @@ type Store interface {
 	ChargeBudgets(ctx context.Context, charges []domain.BudgetCharge) error
 	// LoseBudgetCalls charges the calls that a crash interrupted with what they reserved.
 	LoseBudgetCalls(ctx context.Context) error
+	// BudgetHolds lists what calls in flight have reserved.
+	BudgetHolds(ctx context.Context) ([]domain.BudgetHold, error)
 	// BudgetWaiters lists runs that wait for a budget, oldest first.
 	BudgetWaiters(ctx context.Context, budget string, limit int) ([]domain.BudgetWait, error)
 

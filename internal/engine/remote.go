@@ -37,6 +37,8 @@ type Remote interface {
 	Workers() domain.Workers
 	// Maintain begins or ends maintenance for all runs: none of their steps starts. It may be called before the Remote is open.
 	Maintain(on bool)
+	// BudgetFreed ends the wait of a run for a shared budget.
+	BudgetFreed(ctx context.Context, run string, ev *runstate.BudgetFreed) error
 	// Reconcile compares all unfinished runs with their executions, and fills gaps of their records.
 	Reconcile(ctx context.Context) error
 }
@@ -204,6 +206,7 @@ func (s Records) Add(ctx context.Context, rep Report) error {
 		return err
 	}
 	e.signals.reported(list)
+	e.handlers.budgets.reported(list)
 	if len(list) == 0 && (rep.Now == nil || run.WaitReason != domain.WaitHeld) {
 		return nil
 	}
@@ -218,6 +221,7 @@ func (s Records) Add(ctx context.Context, rep Report) error {
 	if run.Status.Final() {
 		e.sched.ended(run.ID, concurrencyKey(&run))
 		e.replans.answers.forget(run.ID)
+		e.handlers.budgets.settle(e.handlers.budgets.ledger.EndRun(run.ID))
 	}
 	return nil
 }
@@ -354,7 +358,12 @@ func (r *remote) commit(list []domain.Checkpoint) error {
 	for i := range list {
 		list[i].Chain = chain
 	}
+	n := 0
 	r.e.store.Enqueue(list, func(err error) {
+		if err == nil {
+			r.e.handlers.budgets.charged(list[n].Charges)
+		}
+		n++
 		mu.Lock()
 		failed = cmp.Or(failed, err)
 		mu.Unlock()
@@ -415,6 +424,7 @@ func (s Records) Lost(ctx context.Context, id string, why domain.Message) error 
 			runstate.StatusRecord(id, domain.RunWaiting, domain.WaitQuarantined, why)}})
 	if err == nil {
 		e.watchers.changed(id, domain.RunWaiting)
+		e.handlers.budgets.settle(e.handlers.budgets.ledger.EndRun(id))
 	}
 	return err
 }

@@ -35,6 +35,7 @@ func (s Records) Compared() {
 	g.forwardMatched(context.WithoutCancel(s.e.base))
 	g.mu.Unlock()
 	g.open()
+	s.e.handlers.budgets.wakeAll(context.WithoutCancel(s.e.base))
 }
 
 // forwardMatched sends the signals that were matched before. The caller holds mu.

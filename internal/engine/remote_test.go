@@ -39,6 +39,8 @@ type elsewhere struct {
 	tails   func(run string) []tail.Tail
 	workers domain.Workers
 	waits   []domain.WorkerWait
+	// freed is called when a run may end its wait for a budget.
+	freed func(run string, ev *runstate.BudgetFreed) error
 }
 
 // openElsewhere opens an engine whose runs are executed elsewhere.
@@ -228,6 +230,10 @@ func (w *elsewhere) Signal(ctx context.Context, run string, ev *runstate.SignalA
 		return w.signal(run, true)
 	}
 	return nil
+}
+
+func (w *elsewhere) BudgetFreed(_ context.Context, run string, ev *runstate.BudgetFreed) error {
+	return w.freed(run, ev)
 }
 
 func (w *elsewhere) Reconcile(context.Context) error { return nil }

@@ -21,7 +21,7 @@ type runner struct {
 	inbox mailbox
 	pipe  pipeline
 	slots slots
-	calls ledger
+	calls calls
 
 	created  *domain.Run // a run without a journal, as it was created
 	m        *runstate.Machine
@@ -323,8 +323,7 @@ func (a *runner) refold(cause error) {
 		a.slots.returnNode()
 	}
 	a.pipe.reset()
-	a.e.handlers.budgets.settle(a.calls.shared())
-	a.calls.reserved = nil
+	a.e.handlers.budgets.settle(a.calls.Clear())
 	if err := a.load(); err != nil && !a.quarantineDamaged(err) {
 		a.abandon(err)
 	}

@@ -117,7 +117,10 @@ type (
 	AttemptNotStarted struct{ AttemptEnding }
 	// AttemptLost reports that the program that executed the attempt was lost before the attempt ended. The attempt
 	// may have had its effect.
-	AttemptLost struct{ Attempt *Attempt }
+	AttemptLost struct {
+		Attempt *Attempt
+		Charges []domain.BudgetCharge // as in AttemptEnding
+	}
 	// AttemptLate contains the result of an abandoned attempt.
 	AttemptLate struct {
 		Attempt *Attempt
@@ -133,6 +136,8 @@ type (
 		Handoff  *domain.Handoff
 		Charges  []domain.BudgetCharge // end the reservations of the call
 	}
+	// CallOver ends the reservations of a call without a row.
+	CallOver struct{ Charge domain.BudgetCharge }
 )
 
 // Events of operators.

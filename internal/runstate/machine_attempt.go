@@ -118,6 +118,7 @@ func (ev *AttemptEnding) fillAgain(e *domain.Entry) {
 }
 
 func (ev *AttemptNotStarted) handle(m *Machine) error {
+	m.next.Charges = append(m.next.Charges, ev.Charges...)
 	if w := m.end(ev.Attempt); w != nil {
 		f := Interrupted("it had not begun")
 		f.NoEffect = true
@@ -249,6 +250,11 @@ func (ev *SubstepRecorded) handle(m *Machine) error {
 		h.Seq = m.State.Seq
 		m.next.Handoffs = append(m.next.Handoffs, *h)
 	}
+	return nil
+}
+
+func (ev *CallOver) handle(m *Machine) error {
+	m.next.Charges = append(m.next.Charges, ev.Charge)
 	return nil
 }
 

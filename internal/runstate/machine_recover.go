@@ -88,6 +88,7 @@ func quarantineCrashing(m *Machine, program string) {
 
 // handle settles the attempt according to its side-effect class. It counts as a crash.
 func (ev *AttemptLost) handle(m *Machine) error {
+	m.next.Charges = append(m.next.Charges, ev.Charges...)
 	w := m.end(ev.Attempt)
 	if w == nil {
 		return nil

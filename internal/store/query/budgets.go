@@ -26,6 +26,11 @@ func (s *BudgetReader) BudgetWindows(ctx context.Context, idOrKey string, limit 
 	return budgets.WindowsOf(ctx, s.db.Q, idOrKey, limit)
 }
 
+// BudgetHolds lists what calls in flight have reserved.
+func (s *BudgetReader) BudgetHolds(ctx context.Context) ([]domain.BudgetHold, error) {
+	return budgets.Holds(ctx, s.db.Q)
+}
+
 // BudgetWaiters lists runs that wait for a budget, oldest first.
 func (s *BudgetReader) BudgetWaiters(ctx context.Context, budget string, limit int) ([]domain.BudgetWait, error) {
 	return budgets.Waiters(ctx, s.db.Q, budget, limit)

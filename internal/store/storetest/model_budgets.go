@@ -17,6 +17,8 @@ func (noBudgets) ChargeBudgets(context.Context, []domain.BudgetCharge) error { r
 
 func (noBudgets) LoseBudgetCalls(context.Context) error { return nil }
 
+func (noBudgets) BudgetHolds(context.Context) ([]domain.BudgetHold, error) { return nil, nil }
+
 func (noBudgets) BudgetWaiters(context.Context, string, int) ([]domain.BudgetWait, error) {
 	return nil, nil
 }

@@ -22,8 +22,10 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	sdkworker "go.temporal.io/sdk/worker"
 
+	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/runstate"
@@ -96,7 +98,8 @@ const (
 // Open begins to receive reports, and compares the record with the workflows in the background.
 func (c *Control) Open(_ context.Context, e *engine.Engine, s *store.Store) error {
 	c.engine, c.records, c.store = e, engine.RecordsOf(e), s
-	c.wg.Go(c.receive)
+	c.wg.Go(func() { c.receive(QueueOf(c.Queue), 0, steps.RegisterRecord) })
+	c.wg.Go(func() { c.receive(wire.BudgetsOf(QueueOf(c.Queue)), maxAsking, steps.RegisterBudgets) })
 	c.wg.Go(c.watchWorkers)
 	c.wg.Go(func() {
 		c.retry("compare runs with their workflows", func() error { return c.Reconcile(c.base) })
@@ -140,13 +143,16 @@ func (c *Control) retry(doing string, fn func() error) {
 	}
 }
 
-// receive works on the queue of reports until the control plane closes.
-func (c *Control) receive() {
+// maxAsking is the number of questions about shared budgets that wait at the same time.
+const maxAsking = 10_000
+
+// receive works on a queue until the control plane closes. most is the number of activities at the same time, or 0 for the default.
+func (c *Control) receive(queue string, most int, register func(steps.ActivityRegistry, steps.Record)) {
 	var w sdkworker.Worker
-	c.retry("receive the reports of runs", func() error {
-		w = sdkworker.New(c.Client, QueueOf(c.Queue), sdkworker.Options{DisableWorkflowWorker: true, WorkerStopTimeout: callTimeout,
-			MaxHeartbeatThrottleInterval: time.Second})
-		steps.RegisterRecord(w, c)
+	c.retry("receive what runs report", func() error {
+		w = sdkworker.New(c.Client, queue, sdkworker.Options{DisableWorkflowWorker: true, WorkerStopTimeout: callTimeout,
+			MaxHeartbeatThrottleInterval: time.Second, MaxConcurrentActivityExecutionSize: most})
+		register(w, c)
 		return w.Start()
 	})
 	if c.base.Err() == nil {
@@ -159,7 +165,8 @@ func (c *Control) receive() {
 func (c *Control) settings(p *runstate.Compiled) launch.Settings {
 	signer, _ := c.signingKey().Public().(ed25519.PublicKey)
 	return launch.Settings{Options: c.records.Options(p), Key: c.derived("idempotency keys of runs on Temporal"), LostAfter: c.LostAfter,
-		Control: QueueOf(c.Queue), Signer: signer, Agents: c.records.Agents, Callback: c.records.Callback}
+		Control: QueueOf(c.Queue), Signer: signer, Agents: c.records.Agents, Callback: c.records.Callback,
+		Budgets: c.records.Budgets()}
 }
 
 // derived returns a key that is derived from kairosd's own key, which leaves the machine in no form.
@@ -295,7 +302,7 @@ func (c *Control) input(ctx context.Context, run domain.Run) (wire.Input, error)
 }
 
 // Report stores the checkpoints of a run.
-func (c *Control) Report(ctx context.Context, r wire.Report) error {
+func (c *Control) Report(ctx context.Context, r wire.Report) (*wire.Reported, error) {
 	rep := reportOf(r)
 	err := c.records.Add(ctx, rep)
 	if errors.Is(err, engine.ErrGap) {
@@ -309,7 +316,20 @@ func (c *Control) Report(ctx context.Context, r wire.Report) error {
 	if err != nil && ctx.Err() == nil {
 		c.Log.Error("Temporal: a report cannot be stored; it arrives again", "run_id", r.Run.ID, "attempt", attempt(ctx), "err", err)
 	}
-	return err
+	budgets := c.records.Budgets()
+	if err != nil || budgets.Digest == r.Budgets {
+		return nil, err
+	}
+	return &wire.Reported{Budgets: &budgets}, nil
+}
+
+// Reserve reserves the usage of a model call from the shared budgets.
+func (c *Control) Reserve(ctx context.Context, q runledger.SharedAsk) (runledger.SharedAnswer, error) {
+	a, err := c.records.Reserve(ctx, q)
+	if domain.CodeOf(err) == domain.CodeConflict {
+		err = temporal.NewNonRetryableApplicationError(err.Error(), string(domain.CodeConflict), nil)
+	}
+	return a, err
 }
 
 func attempt(ctx context.Context) int32 {

@@ -45,6 +45,20 @@ func (c *Control) Signal(ctx context.Context, run string, ev *runstate.SignalArr
 	return err
 }
 
+// BudgetFreed lets the workflow of a run end its wait for a shared budget. It starts no workflow, because a run without one waits
+// for a person.
+func (c *Control) BudgetFreed(ctx context.Context, run string, ev *runstate.BudgetFreed) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	o, err := c.update(run, wire.FreedUpdate, wire.Freed{Budget: ev.Budget})
+	if err != nil {
+		return err
+	}
+	u, err := c.Client.UpdateWorkflow(ctx, o)
+	_, err = position(ctx, u, err)
+	return err
+}
+
 // update returns a signed update.
 func (c *Control) update(run, name string, arg any) (client.UpdateWorkflowOptions, error) {
 	signed, err := wire.Sign(c.signingKey(), run, name, arg, time.Now())

@@ -134,7 +134,7 @@ func (r *runner) ready(a *attempt, w *runstate.Step, p wire.Prepared, input any,
 			IdempotencyKey: begun.IdempotencyKey, StartedAt: begun.StartedAt, Timeout: begun.Spec.Timeout,
 			Run: m.Run.ID, PlanKey: task.Call.PlanKey, Owner: task.Call.Owner, Session: task.Call.Session,
 			Priority: task.Priority, Input: raw, Request: encode(task.Call.Request), Answers: task.Answers,
-			Limits: m.Limits(), Spent: m.Spent(env.Monotonic)}
+			Limits: m.Limits(), Spent: m.Spent(env.Monotonic), Budgets: r.in.Budgets.Of(m.Run.PlanKey, m.Run.Labels)}
 		if mark != "" {
 			a.task.Input, a.task.Plain, a.task.Mark, a.task.Callback = dispatch, raw, mark, r.in.Callback
 		}
@@ -207,6 +207,7 @@ func (r *runner) ended(begun *runstate.Attempt, ev runstate.Event) {
 		return
 	}
 	delete(r.attempts, begun)
+	r.calls.settle(begun, ev)
 	r.handle(ev)
 }
 

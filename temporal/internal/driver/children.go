@@ -185,7 +185,7 @@ func (c *children) input(t runstate.StartChild) (wire.Input, error) {
 	ref := t.Parent
 	next := wire.Input{Driver: r.in.Driver, Versions: r.in.Versions, Plans: r.in.Plans, Options: r.in.Options, Key: r.in.Key,
 		Signer: r.in.Signer, Hold: r.in.Hold, Depth: r.in.Depth + 1,
-		LostAfter: r.in.LostAfter, Report: r.in.Report, Control: r.in.Control}
+		LostAfter: r.in.LostAfter, Report: r.in.Report, Control: r.in.Control, Budgets: r.in.Budgets}
 	next.Options.Agents = nil
 	next.Run = domain.Run{ID: t.ID, PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number,
 		ProgramRef: domain.ProgramRef{Hash: v.Hash, Profile: parent.Profile}, Status: domain.RunQueued, Input: input, Parent: &ref,

@@ -52,6 +52,7 @@ type runner struct {
 	began    bool
 	attempts map[*runstate.Attempt]*attempt
 	children children
+	calls    calls
 	timer    alarm
 	deadline alarm
 	journal  []domain.Entry
@@ -66,7 +67,7 @@ func (w *Workflows) newRunner(ctx workflow.Context, in wire.Input) *runner {
 	detached, _ := workflow.NewDisconnectedContext(ctx)
 	r := &runner{ctx: detached, in: in, flows: w, programs: &w.Programs, mark: markOf(in.Key, in.Run.ID), begin: workflow.Now(ctx),
 		attempts: map[*runstate.Attempt]*attempt{}, journal: in.Journal}
-	r.children.r, r.timer.r, r.deadline.r, r.reports.r = r, r, r, r
+	r.children.r, r.calls.r, r.timer.r, r.deadline.r, r.reports.r = r, r, r, r, r
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", in.Run.ID, in.Position())
 	r.seed = h.Sum64()
@@ -191,9 +192,14 @@ func (r *runner) now() time.Time { return workflow.Now(r.ctx).UTC().Truncate(tim
 // env returns the external values of a decision. All of them are the same in a replay.
 func (r *runner) env() runstate.Env {
 	r.events++
-	return runstate.Env{Now: r.now(), Monotonic: r.in.Elapsed + workflow.Now(r.ctx).Sub(r.begin) + timeUnit,
+	return runstate.Env{Now: r.now(), Monotonic: r.monotonic(),
 		Jitter: [2]float64{r.random(0), r.random(1)}, HasSlot: true, Hold: len(r.mail) > 0 || r.leaving,
 		Maintenance: r.in.Hold.On, Options: &r.in.Options, Storable: r.storable}
+}
+
+// monotonic returns a reading of the monotonic clock.
+func (r *runner) monotonic() time.Duration {
+	return r.in.Elapsed + workflow.Now(r.ctx).Sub(r.begin) + timeUnit
 }
 
 // random returns a number in [0, 1) that depends only on the run and on the number of its events.
@@ -251,6 +257,8 @@ func (r *runner) execute(task runstate.Task) {
 			a.cause = t.Cause
 			a.cancel()
 		}
+	case runstate.FreeCalls:
+		r.calls.changed()
 	case runstate.FindChild:
 		r.children.find(t.StepKey)
 	case runstate.StartChild:

@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
@@ -46,8 +47,9 @@ func (r *runner) listen(ctx workflow.Context) error {
 		wire.RunQuery:       func() (domain.Run, error) { return query(r, func() domain.Run { return r.m.Run }) },
 		wire.JournalQuery:   func() ([]domain.Entry, error) { return query(r, func() []domain.Entry { return r.journal }) },
 		wire.ApprovalsQuery: func() ([]domain.Approval, error) { return query(r, r.approvals) },
+		wire.ReservedQuery:  func(id string) (runledger.Answer, error) { return r.calls.answer(id), nil },
 	}
-	for _, name := range []string{wire.RunQuery, wire.JournalQuery, wire.ApprovalsQuery} {
+	for _, name := range []string{wire.RunQuery, wire.JournalQuery, wire.ApprovalsQuery, wire.ReservedQuery} {
 		if err := workflow.SetQueryHandler(ctx, name, queries[name]); err != nil {
 			return err
 		}
@@ -80,11 +82,20 @@ func (r *runner) listen(ctx workflow.Context) error {
 				return r.decide(&runstate.SignalArrived{Wait: e.Wait, Signal: e.Signal})
 			})
 		},
+		wire.ReserveUpdate: func(ctx workflow.Context, q wire.Reserve) (runledger.Answer, error) { return r.calls.reserve(ctx, q) },
+		wire.FreedUpdate: func(ctx workflow.Context, raw converter.RawValue) (domain.Run, error) {
+			var f wire.Freed
+			return r.request(ctx, wire.FreedUpdate, raw, &f, func() error {
+				r.handle(runstate.Complete{})
+				return r.decide(&runstate.BudgetFreed{Budget: f.Budget})
+			})
+		},
 	}
 	if err := workflow.SetUpdateHandler(ctx, wire.RecallUpdate, r.recall); err != nil {
 		return err
 	}
-	for _, name := range []string{wire.IntentUpdate, wire.ActUpdate, wire.ResolveUpdate, wire.DecideUpdate, wire.EventUpdate} {
+	for _, name := range []string{wire.IntentUpdate, wire.ActUpdate, wire.ResolveUpdate, wire.DecideUpdate, wire.EventUpdate,
+		wire.ReserveUpdate, wire.FreedUpdate} {
 		if err := workflow.SetUpdateHandler(ctx, name, updates[name]); err != nil {
 			return err
 		}
@@ -165,8 +176,13 @@ func (r *runner) recorded(s wire.Substep) error {
 	if begun == nil {
 		return domain.Errorf(domain.CodeConflict, "the attempt is no longer active")
 	}
+	if s.Lost != nil {
+		r.calls.lose(begun, *s.Lost)
+		return nil
+	}
 	ev := s.Row
 	ev.Attempt = begun
+	r.calls.close(begun, s.Unreported, &ev)
 	r.handle(&ev)
 	r.handle(runstate.Complete{})
 	return nil

@@ -53,14 +53,23 @@ func (r *runner) announce() error {
 	if r.in.Callback == "" || r.in.Known || !r.in.Report {
 		return nil
 	}
-	err := workflow.ExecuteActivity(r.control(r.ctx), wire.ReportActivity, r.reports.report(nil)).Get(r.ctx, nil)
+	var answer wire.Reported
+	err := workflow.ExecuteActivity(r.control(r.ctx), wire.ReportActivity, r.reports.report(nil)).Get(r.ctx, &answer)
 	r.reports.created = err == nil
+	r.learn(answer)
 	return err
+}
+
+// learn takes over what the answer to a report states.
+func (r *runner) learn(answer wire.Reported) {
+	if answer.Budgets != nil {
+		r.in.Budgets = *answer.Budgets
+	}
 }
 
 // report returns a report of checkpoints. The first one contains the run.
 func (p *reporter) report(list []domain.Checkpoint) wire.Report {
-	report := wire.Report{Checkpoints: list, Run: p.r.m.Run, Versions: p.versions}
+	report := wire.Report{Checkpoints: list, Run: p.r.m.Run, Budgets: p.r.in.Budgets.Digest, Versions: p.versions}
 	report.Run.Input, report.Run.Output = nil, nil // Created and a patch have them
 	if !p.created && !p.r.in.Known {
 		report.Created, report.Journal = &p.r.in.Run, p.r.in.Journal
@@ -85,8 +94,10 @@ func (p *reporter) start() {
 			n := wire.Batch(p.pending, maxBatch)
 			report := p.report(p.pending[:n:n])
 			p.sending = true
-			err := workflow.ExecuteActivity(ctx, wire.ReportActivity, report).Get(ctx, nil)
+			var answer wire.Reported
+			err := workflow.ExecuteActivity(ctx, wire.ReportActivity, report).Get(ctx, &answer)
 			p.sending = false
+			p.r.learn(answer)
 			if err != nil {
 				// Only a report that kairosd refuses for good ends here. The run continues, and the record has a gap that
 				// kairosd fills from the history.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,8 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/kairosd/kairosd/internal/budget"
+	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/engine/enginetest"
@@ -59,11 +62,12 @@ type World struct {
 	// Converter measures values; nil: their size is not checked.
 	Converter converter.DataConverter
 
-	onAttempt func(wire.Attempt) error
-	tb        TB
-	versions  map[string]domain.Version
-	plans     map[string]string // hash by key
-	ID        string            // of the run, after Run
+	onAttempt    func(wire.Attempt) error
+	afterAttempt func(wire.Attempt) error
+	tb           TB
+	versions     map[string]domain.Version
+	plans        map[string]string // hash by key
+	ID           string            // of the run, after Run
 	// OnRenewed, if not nil, is called before another workflow run continues the run.
 	OnRenewed func()
 	// Continued counts the workflow runs that continued the run in another one.
@@ -142,6 +146,9 @@ func (w *World) RunVersion(v domain.Version, input string) domain.Run {
 		w.tb.Fatalf("input: %v", err)
 	}
 	in.Signer = w.Signer
+	if w.Reports.Budgets != nil {
+		in.Budgets = w.Reports.Budgets.Scopes()
+	}
 	if w.Reports.callback = w.Callback; w.Callback != nil {
 		in.Callback = w.Callback(in.Run.ID)
 	}
@@ -157,9 +164,11 @@ func (w *World) Execute(flows *driver.Workflows, in wire.Input) domain.Run {
 		w.tb.Fatalf("executor: %v", err)
 	}
 	flows.Converter = w.Converter
-	acts := &steps.Activities{Executor: x, Converter: w.Converter, Programs: &driver.Programs{Catalog: w.Registry.Catalog}, Send: w.send}
+	acts := &steps.Activities{Executor: x, Converter: w.Converter, Programs: &driver.Programs{Catalog: w.Registry.Catalog}, Send: w.send,
+		Reserve: w.reserve}
 	steps.Register(losing{w}, flows, acts)
 	steps.RegisterRecord(w.Env, w.Reports)
+	steps.RegisterBudgets(w.Env, w.Reports)
 	w.ID, w.Input = in.Run.ID, in
 	w.Env.ExecuteWorkflow(wire.RunWorkflow, in)
 	if !w.Env.IsWorkflowCompleted() {
@@ -188,6 +197,10 @@ func (w *World) Execute(flows *driver.Workflows, in wire.Input) domain.Run {
 	return run
 }
 
+// AfterAttempt sets a function that is called after an attempt has ended. If it returns an error, the worker is lost before it
+// reports the end.
+func (w *World) AfterAttempt(fn func(wire.Attempt) error) { w.afterAttempt = fn }
+
 // OnAttempt sets a function that is called before an attempt begins. If it returns an error, the worker is lost.
 func (w *World) OnAttempt(fn func(wire.Attempt) error) { w.onAttempt = fn }
 
@@ -206,7 +219,11 @@ func (l losing) RegisterActivityWithOptions(a any, o activity.RegisterOptions) {
 					return wire.Ending{}, err
 				}
 			}
-			return attempt(ctx, t)
+			end, err := attempt(ctx, t)
+			if err == nil && l.w.afterAttempt != nil {
+				err = l.w.afterAttempt(t)
+			}
+			return end, err
 		}
 	}
 	l.w.Env.RegisterActivityWithOptions(a, o)
@@ -223,6 +240,45 @@ func (w *World) send(_ context.Context, id, _ string, s wire.Substep) error {
 		return err
 	}
 	return <-done
+}
+
+// reserve asks the workflow whether a call may start, as a worker does.
+func (w *World) reserve(ctx context.Context, id, _ string, q wire.Reserve) (a runledger.Answer, err error) {
+	type result struct {
+		answer runledger.Answer
+		err    error
+	}
+	done := make(chan result, 1)
+	w.Env.RegisterDelayedCallback(func() { // attempts ask at the same time
+		w.Reports.mu.Lock()
+		w.Reports.updates++
+		w.Reports.mu.Unlock()
+		err := w.Env.UpdateWorkflowByID(id, wire.ReserveUpdate, q.ID, &callbacks{done: func(success any, err error) {
+			answer, _ := success.(runledger.Answer)
+			done <- result{answer, err}
+		}}, q)
+		if err != nil {
+			done <- result{err: err}
+		}
+	}, 0)
+	for {
+		select {
+		case got := <-done:
+			if a, err = got.answer, got.err; err != nil || !a.Pending {
+				return a, err
+			}
+		case <-ctx.Done():
+			return a, context.Cause(ctx)
+		}
+		w.Env.RegisterDelayedCallback(func() {
+			v, err := w.Env.QueryWorkflowByID(id, wire.ReservedQuery, q.ID)
+			var answer runledger.Answer
+			if err == nil {
+				err = v.Get(&answer)
+			}
+			done <- result{answer, err}
+		}, 0)
+	}
 }
 
 // At calls fn when the run has been running for a time on the clock of the environment.
@@ -281,6 +337,13 @@ type Reports struct {
 	programs driver.Programs
 	// Planning, if set, is called before the planner.
 	Planning func()
+	// Budgets are the shared budgets, if they are not nil.
+	Budgets *budget.Ledger
+	// charges are those of the reports, and asked and updates count the questions to kairosd and to workflows.
+	charges        []domain.BudgetCharge
+	asked, updates int
+	// OnReserve, if set, is called when a call asks the shared budgets.
+	OnReserve func()
 	// Fail, if set, is called before a report is stored.
 	Fail func(r wire.Report) error
 	// After, if set, is called after a report was stored. An error makes the workflow report again.
@@ -288,12 +351,12 @@ type Reports struct {
 }
 
 // Report stores checkpoints, each once.
-func (p *Reports) Report(_ context.Context, r wire.Report) error {
+func (p *Reports) Report(_ context.Context, r wire.Report) (*wire.Reported, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.Fail != nil {
 		if err := p.Fail(r); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if p.journal == nil {
@@ -303,7 +366,7 @@ func (p *Reports) Report(_ context.Context, r wire.Report) error {
 	input, output := p.runs[id].Input, p.runs[id].Output
 	if _, known := p.runs[id]; !known {
 		if r.Created == nil {
-			return errors.New("the first report does not contain the run")
+			return nil, errors.New("the first report does not contain the run")
 		}
 		input = r.Created.Input
 		p.journal[id] = append([]domain.Entry{}, r.Journal...)
@@ -313,9 +376,13 @@ func (p *Reports) Report(_ context.Context, r wire.Report) error {
 		case c.Fence+int64(len(c.Entries)) <= at && len(c.Entries) > 0:
 			continue // it is stored
 		case len(c.Entries) > 0 && c.Entries[0].Seq != at+1:
-			return fmt.Errorf("checkpoint %d follows %d", c.Entries[0].Seq, at)
+			return nil, fmt.Errorf("checkpoint %d follows %d", c.Entries[0].Seq, at)
 		}
 		p.journal[id] = append(p.journal[id], c.Entries...)
+		p.charges = append(p.charges, c.Charges...)
+		for _, charge := range c.Charges {
+			p.Budgets.Settle(charge)
+		}
 		if c.Patch != nil && c.Patch.Output != nil {
 			output = c.Patch.Output
 		}
@@ -323,10 +390,25 @@ func (p *Reports) Report(_ context.Context, r wire.Report) error {
 	run := r.Run
 	run.Input, run.Output = input, output
 	p.runs[id] = run
-	if p.After != nil {
-		return p.After(r)
+	var answer *wire.Reported
+	if p.Budgets != nil && p.Budgets.Scopes().Digest != r.Budgets {
+		now := p.Budgets.Scopes()
+		answer = &wire.Reported{Budgets: &now}
 	}
-	return nil
+	if p.After != nil {
+		return answer, p.After(r)
+	}
+	return answer, nil
+}
+
+// Reserve reserves from the shared budgets.
+func (p *Reports) Reserve(_ context.Context, q runledger.SharedAsk) (runledger.SharedAnswer, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asked++; p.OnReserve != nil {
+		p.OnReserve()
+	}
+	return q.Answer(p.Budgets), nil
 }
 
 // Child returns a child run. Runs are not resumed in this environment.
@@ -351,6 +433,20 @@ func (p *Reports) Rows(_ context.Context, q wire.Rows) ([]domain.Entry, error) {
 
 // Recall returns no memory.
 func (p *Reports) Recall(context.Context, wire.Recall) ([]domain.Memory, error) { return nil, nil }
+
+// Charges returns the reported charges of shared budgets.
+func (p *Reports) Charges() []domain.BudgetCharge {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.charges)
+}
+
+// Questions returns how often calls asked kairosd, and the workflow.
+func (p *Reports) Questions() (kairosd, workflow int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked, p.updates
+}
 
 // Journal returns the reported rows of a run.
 func (p *Reports) Journal(run string) []domain.Entry {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/budget"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/temporal/internal/driver"
@@ -24,6 +25,8 @@ type Settings struct {
 	Signer []byte
 	// Agents returns the agents of the steps of a program, by index.
 	Agents func(p *runstate.Compiled) []string
+	// Budgets are the scopes of all shared budgets.
+	Budgets budget.Scopes
 	// Callback returns the callback address of a run.
 	Callback func(run string) string
 }
@@ -33,7 +36,8 @@ func Stored(ctx context.Context, plans Plans, programs *driver.Programs, run dom
 	error) {
 	c := collector{plans: plans, programs: programs, profile: run.Profile, in: wire.Input{Driver: driver.Version, Run: run, Journal: rows,
 		Versions: map[string]domain.Version{}, Plans: map[string]string{}, Options: s.Options,
-		Key: s.Key, LostAfter: s.LostAfter, Report: true, Control: s.Control, Signer: s.Signer, Known: true}}
+		Key: s.Key, LostAfter: s.LostAfter, Report: true, Control: s.Control, Signer: s.Signer, Known: true,
+		Budgets: s.Budgets}}
 	p, state, err := programs.Fold(run, rows, func(hash string) (domain.Version, error) { return plans.VersionByHash(ctx, hash) })
 	if err != nil {
 		return wire.Input{}, err

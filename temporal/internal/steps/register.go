@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/tail"
 	"github.com/kairosd/kairosd/temporal/internal/driver"
@@ -25,7 +26,7 @@ type ActivityRegistry interface {
 
 // Record is kairosd's record of runs. A repeated report changes nothing.
 type Record interface {
-	Report(ctx context.Context, r wire.Report) error
+	Report(ctx context.Context, r wire.Report) (*wire.Reported, error)
 	// Child returns a child run that a resumed run needs.
 	Child(ctx context.Context, id string) (wire.Child, error)
 	// Rows returns some of the rows from the first on. If the record has none of them yet, it returns an error.
@@ -34,17 +35,19 @@ type Record interface {
 	Recall(ctx context.Context, q wire.Recall) ([]domain.Memory, error)
 	// Replan calls the planner, or stores the version of its recorded answer.
 	Replan(ctx context.Context, q wire.Replan) (wire.Replanned, error)
+	// Reserve reserves the usage of a model call from the shared budgets. A repeated call has the same answer.
+	Reserve(ctx context.Context, q runledger.SharedAsk) (runledger.SharedAnswer, error)
 }
 
-// RegisterRecord registers the activities of kairosd. Their heartbeats show that kairosd lives, so that they are repeated soon after it
-// was killed.
+// RegisterBudgets registers the activity of kairosd on the queue of questions about shared budgets.
+func RegisterBudgets(r ActivityRegistry, record Record) {
+	r.RegisterActivityWithOptions(beating(record.Reserve), activity.RegisterOptions{Name: wire.ReserveActivity})
+}
+
+// RegisterRecord registers the activities of kairosd on the queue of reports. Their heartbeats show that kairosd lives, so that they
+// are repeated soon after it was killed.
 func RegisterRecord(r ActivityRegistry, record Record) {
-	stored := beating(func(ctx context.Context, q wire.Report) (struct{}, error) { return struct{}{}, record.Report(ctx, q) })
-	report := func(ctx context.Context, q wire.Report) error {
-		_, err := stored(ctx, q)
-		return err
-	}
-	r.RegisterActivityWithOptions(report, activity.RegisterOptions{Name: wire.ReportActivity})
+	r.RegisterActivityWithOptions(beating(record.Report), activity.RegisterOptions{Name: wire.ReportActivity})
 	r.RegisterActivityWithOptions(beating(record.Child), activity.RegisterOptions{Name: wire.ChildActivity})
 	r.RegisterActivityWithOptions(beating(record.Recall), activity.RegisterOptions{Name: wire.RecallActivity})
 	r.RegisterActivityWithOptions(beating(record.Rows), activity.RegisterOptions{Name: wire.RowsActivity})

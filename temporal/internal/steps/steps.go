@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/runstate"
@@ -30,6 +31,9 @@ type Activities struct {
 	Send func(ctx context.Context, workflow, run string, s wire.Substep) error
 	// Converter converts the values in histories. If it is nil, the size of outputs is not checked.
 	Converter converter.DataConverter
+	// Reserve asks the workflow whether a model call may start, until there is an answer. The error is [engine.ErrStopping] if
+	// the history of the workflow has no place for the question.
+	Reserve func(ctx context.Context, workflow, run string, q wire.Reserve) (runledger.Answer, error)
 }
 
 // Prepare determines what happens to a step.
@@ -177,7 +181,7 @@ func (a *Activities) task(w wire.Attempt) (t engine.Task, f *domain.Failure) {
 			return refuse(failure)
 		}
 	}
-	t = engine.Task{Priority: w.Priority, Answers: w.Answers, Limits: w.Limits, Spent: w.Spent}
+	t = engine.Task{Priority: w.Priority, Answers: w.Answers, Limits: w.Limits, Spent: w.Spent, Budgets: w.Budgets}
 	t.Attempt = runstate.Attempt{StepKey: w.Key, Spec: &own, Number: w.Number, Effect: walk.Effect(w.Effect), Stepped: w.Stepped,
 		Input: w.Input, IdempotencyKey: w.IdempotencyKey, StartedAt: w.StartedAt}
 	t.Call = engine.Call{RunID: w.Run, PlanKey: w.PlanKey, Owner: w.Owner, Session: w.Session, Node: &own, Visit: w.Key.Visit,
@@ -210,12 +214,26 @@ type recorder struct {
 	w wire.Attempt
 }
 
-func (r recorder) Record(ctx context.Context, row *runstate.SubstepRecorded) error {
-	s := wire.Substep{Key: r.w.Key, Number: r.w.Number, Row: *row}
+func (r recorder) Record(ctx context.Context, row *runstate.SubstepRecorded, unreported bool) error {
+	s := wire.Substep{Key: r.w.Key, Number: r.w.Number, Row: *row, Unreported: unreported}
 	s.Row.Attempt = nil
 	err := r.a.Send(ctx, r.w.Workflow, r.w.WorkflowRun, s)
 	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok && refused.Type() == string(domain.CodeConflict) {
 		return engine.ErrFenced
 	}
 	return err
+}
+
+func (r recorder) Reserve(ctx context.Context, q runledger.Ask) (runledger.Answer, error) {
+	answer, err := r.a.Reserve(ctx, r.w.Workflow, r.w.WorkflowRun, wire.Reserve{ID: domain.NewID(), Key: r.w.Key, Number: r.w.Number,
+		Ask: q})
+	if err == nil && answer.Over {
+		err = engine.ErrFenced
+	}
+	return answer, err
+}
+
+func (r recorder) Lose(ctx context.Context, substep int, spent bool) error {
+	return r.a.Send(ctx, r.w.Workflow, r.w.WorkflowRun, wire.Substep{Key: r.w.Key, Number: r.w.Number,
+		Lost: &wire.Lost{Substep: substep, Spent: spent}})
 }

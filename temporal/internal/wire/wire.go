@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/budget"
+	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -17,9 +19,10 @@ const (
 	PrepareActivity = "kairosd.prepare"
 	AttemptActivity = "kairosd.attempt"
 	ReportActivity  = "kairosd.report"
-	ChildActivity   = "kairosd.child"  // reads a child run from kairosd's record
-	RowsActivity    = "kairosd.rows"   // reads rows from kairosd's record
-	ReplanActivity  = "kairosd.replan" // requests a new version of the plan from kairosd
+	ChildActivity   = "kairosd.child"   // reads a child run from kairosd's record
+	RowsActivity    = "kairosd.rows"    // reads rows from kairosd's record
+	ReplanActivity  = "kairosd.replan"  // requests a new version of the plan from kairosd
+	ReserveActivity = "kairosd.reserve" // reserves the usage of a model call from the shared budgets
 
 	RecallActivity = "kairosd.recall" // reads the memory of a session
 
@@ -31,13 +34,16 @@ const (
 	ActUpdate     = "act"
 	ResolveUpdate = "resolve"
 	DecideUpdate  = "decide"
-	EventUpdate   = "event" // a signal of a plan ends a wait
+	EventUpdate   = "event"   // a signal of a plan ends a wait
+	ReserveUpdate = "reserve" // a model call asks whether it may start
+	FreedUpdate   = "freed"   // a shared budget has room
 
 	RecallUpdate = "recall" // a step reads the memory of its session
 
 	RunQuery       = "run"
 	JournalQuery   = "journal"
 	ApprovalsQuery = "approvals"
+	ReservedQuery  = "reserved" // the answer to a reserve update that was pending
 )
 
 // RunsOf returns the task queue of runs that follow a version of the driver. Workers with an older driver do not work on it.
@@ -55,6 +61,10 @@ func QueueOf(runs, name string) string {
 	}
 	return runs + "." + name
 }
+
+// BudgetsOf returns the task queue on which kairosd receives questions about shared budgets. They may wait for long, and must not
+// delay reports.
+func BudgetsOf(control string) string { return control + "-budgets" }
 
 // Input starts the workflow of a run.
 type Input struct {
@@ -98,6 +108,8 @@ type Input struct {
 	Hold Hold
 	// Begin is an action that is carried out first, or nil.
 	Begin *Action
+	// Budgets are the scopes of all shared budgets, from kairosd's last answer.
+	Budgets budget.Scopes
 	// Elapsed is the reading of the monotonic clock at the start, if the run continues.
 	Elapsed time.Duration
 }
@@ -186,6 +198,8 @@ type Attempt struct {
 	Answers  map[int]runstate.ConsentAnswer `json:",omitempty"`
 	Limits   domain.Limits
 	Spent    runstate.Spent
+	// Budgets are those that can cover calls of the run.
+	Budgets budget.Scopes
 }
 
 // Previous is a completed step for context messages.
@@ -207,6 +221,24 @@ type Substep struct {
 	Key    runstate.StepKey
 	Number int
 	Row    runstate.SubstepRecorded // without Attempt
+	// Unreported means that the provider of a model call did not report its usage.
+	Unreported bool `json:",omitempty"`
+	// Lost is set in place of a row if a call ended without one.
+	Lost *Lost `json:",omitempty"`
+}
+
+// Lost is a call that ended without a row.
+type Lost struct {
+	Substep int
+	Spent   bool // it may have used something
+}
+
+// Reserve asks whether a model call of an attempt may start. ID identifies the question, so that it may be repeated.
+type Reserve struct {
+	ID     string
+	Key    runstate.StepKey
+	Number int
+	Ask    runledger.Ask
 }
 
 // Action is an action of an operator.
@@ -252,6 +284,9 @@ type Hold struct {
 	At time.Time
 }
 
+// Freed reports that a shared budget has room, or does not exist any more.
+type Freed struct{ Budget string }
+
 // Child is a child run in kairosd's record. Its fields are empty if it has none.
 type Child struct {
 	Run     domain.Run
@@ -275,4 +310,12 @@ type Report struct {
 	Checkpoints []domain.Checkpoint
 	// Run is the run after the last checkpoint, without its input and output.
 	Run domain.Run
+	// Budgets is the digest of the budgets in kairosd's last answer.
+	Budgets string
+}
+
+// Reported is the answer to a report.
+type Reported struct {
+	// Budgets are the scopes of all shared budgets, if they have changed.
+	Budgets *budget.Scopes
 }

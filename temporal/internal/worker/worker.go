@@ -14,6 +14,7 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 
 	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
@@ -67,7 +68,10 @@ func New(ctx context.Context, c client.Client, o Options) (*Worker, error) {
 		return nil, err
 	}
 	activities := &steps.Activities{Executor: x, Converter: o.Converter, Programs: &driver.Programs{Catalog: setup.Registry.Catalog},
-		Send: func(ctx context.Context, id, run string, row wire.Substep) error { return send(ctx, c, id, run, row) }}
+		Send: func(ctx context.Context, id, run string, row wire.Substep) error { return send(ctx, c, id, run, row) },
+		Reserve: func(ctx context.Context, id, run string, q wire.Reserve) (runledger.Answer, error) {
+			return reserve(ctx, flow{c, id, run, o.Log}, q)
+		}}
 	add := func(queue string) sdkworker.Worker {
 		s := sdkworker.New(c, queue, sdkworker.Options{WorkerStopTimeout: o.StopGrace + stopMargin,
 			MaxHeartbeatThrottleInterval: steps.OutputPause / 2}) // the activities send as few heartbeats as necessary

@@ -202,7 +202,8 @@ func (t Tx) Hold(list []domain.BudgetHold) error {
 }
 
 // Charge ends the holds of calls, and adds their usage to the windows in which they were reserved. It
-// returns audit records of the lines that the usage reached. A charge without a hold changes nothing, so that a call counts once.
+// returns audit records of the lines that the usage reached. A charge without a hold changes nothing, so that a call counts once,
+// unless the charge has the holds.
 func (t Tx) Charge(list []domain.BudgetCharge) (records []domain.AuditRecord, err error) {
 	for _, c := range list {
 		holds, err := t.q.BudgetHoldsTake(t.ctx, c.Call)
@@ -211,6 +212,11 @@ func (t Tx) Charge(list []domain.BudgetCharge) (records []domain.AuditRecord, er
 		}
 		if c.Unused {
 			continue
+		}
+		if len(holds) == 0 {
+			if holds, err = t.missing(c.Holds); err != nil {
+				return nil, err
+			}
 		}
 		for _, h := range holds {
 			more, err := t.charge(h, c)
@@ -222,6 +228,35 @@ func (t Tx) Charge(list []domain.BudgetCharge) (records []domain.AuditRecord, er
 		failpoint.Hit("budget.charged")
 	}
 	return records, nil
+}
+
+// missing returns the holds of a charge that the database does not have, because it was restored.
+func (t Tx) missing(list []domain.BudgetHold) (holds []dbsqlc.BudgetHoldsTakeRow, err error) {
+	for _, h := range list {
+		_, row, err := named(t.ctx, t.q, h.Budget)
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			continue // it was deleted
+		} else if err != nil {
+			return nil, err
+		}
+		holds = append(holds, dbsqlc.BudgetHoldsTakeRow{BudgetID: row, StartAt: core.Micros(h.Start), EndAt: core.Micros(h.End),
+			Amount: h.Amount})
+	}
+	return holds, nil
+}
+
+// Holds returns what calls in flight have reserved.
+func Holds(ctx context.Context, q *dbsqlc.Queries) ([]domain.BudgetHold, error) {
+	rows, err := q.BudgetHoldList(ctx, mostInFlight)
+	if err != nil {
+		return nil, core.Translate(err, "read the reservations of budgets")
+	}
+	out := make([]domain.BudgetHold, len(rows))
+	for i, r := range rows {
+		out[i] = domain.BudgetHold{Call: r.Call, Budget: r.Budget, Start: core.FromMicros(r.StartAt), End: core.FromMicros(r.EndAt),
+			Amount: r.Amount}
+	}
+	return out, nil
 }
 
 func (t Tx) charge(h dbsqlc.BudgetHoldsTakeRow, c domain.BudgetCharge) (records []domain.AuditRecord, err error) {

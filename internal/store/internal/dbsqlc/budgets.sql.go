@@ -90,6 +90,7 @@ const BudgetHoldInsert = `-- name: BudgetHoldInsert :exec
 INSERT INTO budget_holds (call, budget_id, start_at, end_at, amount)
 SELECT cast(?1 AS text), budgets.id, cast(?2 AS integer), cast(?3 AS integer), cast(?4 AS real)
 FROM budgets WHERE budgets.public_id = ?5
+ON CONFLICT (call, budget_id) DO UPDATE SET start_at = excluded.start_at, end_at = excluded.end_at, amount = excluded.amount
 `
 
 type BudgetHoldInsertParams struct {
@@ -100,7 +101,7 @@ type BudgetHoldInsertParams struct {
 	Budget  string
 }
 
-// Reserves an amount for a call. A budget that was deleted is skipped.
+// Reserves an amount for a call. A budget that was deleted is skipped. A call whose reservation is repeated has the newest one.
 func (q *Queries) BudgetHoldInsert(ctx context.Context, arg BudgetHoldInsertParams) error {
 	_, err := q.db.ExecContext(ctx, BudgetHoldInsert,
 		arg.Call,
@@ -110,6 +111,49 @@ func (q *Queries) BudgetHoldInsert(ctx context.Context, arg BudgetHoldInsertPara
 		arg.Budget,
 	)
 	return err
+}
+
+const BudgetHoldList = `-- name: BudgetHoldList :many
+SELECT h.call, b.public_id AS budget, h.start_at, h.end_at, h.amount
+FROM budget_holds AS h JOIN budgets AS b ON b.id = h.budget_id ORDER BY h.call, b.public_id LIMIT ?1
+`
+
+type BudgetHoldListRow struct {
+	Call    string
+	Budget  string
+	StartAt int64
+	EndAt   int64
+	Amount  float64
+}
+
+// Holds of calls in flight, at a start.
+func (q *Queries) BudgetHoldList(ctx context.Context, max int64) ([]BudgetHoldListRow, error) {
+	rows, err := q.db.QueryContext(ctx, BudgetHoldList, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BudgetHoldListRow{}
+	for rows.Next() {
+		var i BudgetHoldListRow
+		if err := rows.Scan(
+			&i.Call,
+			&i.Budget,
+			&i.StartAt,
+			&i.EndAt,
+			&i.Amount,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const BudgetHoldsTake = `-- name: BudgetHoldsTake :many
