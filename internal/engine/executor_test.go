@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/budget"
 	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
@@ -20,6 +21,8 @@ type rowList struct {
 	limits domain.Limits
 	asked  []runledger.Ask
 	lost   []int
+	// full means that the history of the run has no place for questions.
+	full bool
 }
 
 func (l *rowList) Record(_ context.Context, r *runstate.SubstepRecorded, _ bool) error {
@@ -28,7 +31,9 @@ func (l *rowList) Record(_ context.Context, r *runstate.SubstepRecorded, _ bool)
 }
 
 func (l *rowList) Reserve(_ context.Context, q runledger.Ask) (a runledger.Answer, err error) {
-	l.asked = append(l.asked, q)
+	if l.asked = append(l.asked, q); l.full {
+		return a, engine.ErrStopping
+	}
 	a.Limits = l.limits
 	for _, row := range l.rows {
 		a.Spent.Usage = a.Spent.Usage.Add(row.Usage)
@@ -90,6 +95,45 @@ func TestAnExecutorRecordsSubsteps(t *testing.T) {
 	done, ok := end.(*runstate.AttemptDone)
 	if !ok || done.Failure == nil || done.Cause != runstate.StopBudget || done.Limit.IsZero() || len(list.rows) != 3 {
 		t.Errorf("%T %+v, %d rows", end, done, len(list.rows))
+	}
+}
+
+// An executor asks for a model call only if the run has a limit of tokens or cost, or a shared budget can cover the call. A call
+// that ends without a row is reported. If the history of the run is full, the attempt stops, and continues in another one.
+func TestAnExecutorAsksForModelCalls(t *testing.T) {
+	t.Parallel()
+	x := executorOf(t, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		for n, provider := range []string{"dear", "free"} {
+			c.Expect(n+1, engine.ExpectedUsage{Input: 10, Output: 10, Provider: provider})
+			if _, err := c.Substep(n+1, "model", "", walk.EffectIdempotent, func() (any, domain.Usage, error) {
+				return nil, domain.Usage{}, &walk.Failure{Code: walk.CodeTimeout, Message: "no answer"}
+			}); errors.Is(err, engine.ErrStopping) {
+				return engine.Result{}, err
+			}
+		}
+		return engine.Result{Output: "done"}, nil
+	})
+	for _, tt := range []struct {
+		name   string
+		limits domain.Limits
+		scopes []string
+		full   bool
+		asked  int
+		cause  runstate.StopCause
+	}{
+		{"nothing", domain.Limits{MaxSteps: 5, MaxDuration: time.Hour}, nil, false, 0, runstate.StopNone},
+		{"max_tokens", domain.Limits{MaxTokens: 100}, nil, false, 2, runstate.StopNone},
+		{"a budget of one of the calls", domain.Limits{}, []string{"provider:dear", "agent:other"}, false, 1, runstate.StopNone},
+		{"a budget of all calls", domain.Limits{}, []string{"all"}, false, 2, runstate.StopNone},
+		{"a full history", domain.Limits{MaxTokens: 100}, nil, true, 1, runstate.StopShutdown},
+	} {
+		task := taskOfX(tt.limits)
+		task.Budgets = budget.Scopes{Digest: "d", List: tt.scopes}
+		list := rowList{limits: tt.limits, full: tt.full}
+		end, ok := x.Execute(t.Context(), task, &list, nil).(*runstate.AttemptDone)
+		if lost := len(list.lost); !ok || len(list.asked) != tt.asked || !tt.full && lost != tt.asked || end.Cause != tt.cause {
+			t.Errorf("%s: %d questions, %d lost calls, %+v", tt.name, len(list.asked), lost, end)
+		}
 	}
 }
 

@@ -63,22 +63,17 @@ func (s Records) reserve(ctx context.Context, q runledger.SharedAsk) (a runledge
 	return a, nil
 }
 
-// restore takes over the reservations of runs that a Remote executes, and settles the others.
+// restore takes over the reservations of runs that a Remote executes, and settles those of runs that have ended. A run that the
+// store does not have may be a child run that has not reported yet.
 func (b *budgets) restore(ctx context.Context) error {
 	holds, err := b.e.store.BudgetHolds(ctx)
 	if err != nil || len(holds) == 0 {
 		return err
 	}
-	unfinished, err := b.e.store.Unfinished(ctx)
-	if err != nil {
-		return err
-	}
-	active := map[string]bool{}
-	for i := range unfinished {
-		r := &unfinished[i]
-		active[r.ID] = r.Status != domain.RunWaiting || r.WaitReason != domain.WaitQuarantined
-	}
-	lost := b.ledger.Restore(holds, func(run string) bool { return active[run] })
+	lost := b.ledger.Restore(holds, func(run string) bool {
+		r, err := b.e.store.Run(ctx, run)
+		return err != nil || !r.Status.Final()
+	})
 	for _, c := range lost {
 		b.ledger.Settle(c)
 	}

@@ -165,3 +165,36 @@ func TestRunsShareABudget(t *testing.T) {
 		t.Errorf("%d calls, and %+v", calls, shared.Window)
 	}
 }
+
+// Thirty calls of a run with a limit start at the same time. Most of them wait, and a person can still pause the run. It stays within
+// its limit, and makes each call once after a raise. Temporal permits 10 updates of a run at the same time.
+func TestManyCallsOfARunWaitAtTheSameTime(t *testing.T) {
+	s, m := startServer(t), openModels(t)
+	s.more = m.config()
+	k := s.kairosd()
+	s.worker(s.config())
+	v := k.save("limits: {max_tokens: 300}\n" + asking("free", 30))
+	items := make([]string, 30)
+	for i := range items {
+		items[i] = fmt.Sprint(i)
+	}
+	run := k.beginWith(v, `{"list": [`+strings.Join(items, ",")+`]}`)
+	for range 2 {
+		<-m.begun["free"]
+	}
+	k.act(run.ID, domain.ActionPause)
+	k.act(run.ID, domain.ActionUnpause)
+	if calls, _ := m.total("free"); calls != 2 {
+		t.Errorf("%d calls began with tokens for two", calls)
+	}
+	close(m.gates["free"])
+	k.until(run.ID, domain.RunWaiting, domain.WaitBudget)
+	if _, used := m.total("free"); used > 300 {
+		t.Errorf("the calls used %v tokens", used)
+	}
+	k.act(run.ID, domain.ActionLimits, func(r *domain.ActionRequest) { r.Raise.MaxTokens = 100_000 })
+	end := k.until(run.ID, domain.RunCompleted, "")
+	if calls, used := m.total("free"); calls != 30 || float64(end.Usage.InputTokens+end.Usage.OutputTokens) != used {
+		t.Errorf("%d calls used %v, and not %+v", calls, used, end.Usage)
+	}
+}
