@@ -161,7 +161,7 @@ temporal-server: ## build bin/temporal-devserver, a Temporal server for tests an
 temporal-test: build temporal-build temporal-server ## test workers on a Temporal server: kills and restarts
 	KAIROS_TEMPORAL_BIN=$(CURDIR)/bin $(GO) -C temporal test -count=1 -timeout 20m -v ./servertest
 
-temporal-bench: temporal-build temporal-server ## compare plans on a Temporal server with hand-written workflows: 1, 2, and 4 workers
+temporal-bench: build temporal-build temporal-server ## compare plans on a Temporal server with hand-written workflows, and with one kairosd
 	KAIROS_TEMPORAL_BIN=$(CURDIR)/bin $(GO) -C temporal test -count=1 -timeout 60m -v ./bench
 
 microbench: ## run the benchmarks of packages

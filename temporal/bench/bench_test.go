@@ -260,6 +260,12 @@ func TestFigures(t *testing.T) {
 			stop(w)
 		}
 	}
+	a := startAlone(t, bin)
+	var rates []float64
+	for range pairs {
+		rates = append(rates, a.measure(t))
+	}
+	fmt.Printf("one kairosd without Temporal, in one process: %.0f steps/s\n", median(rates))
 	fmt.Printf("| | plan | by hand |\n| --- | --- | --- |\n")
 	fmt.Printf("| history events per step | %.1f | %.1f |\n", float64(last[0].events)/steps, float64(last[1].events)/steps)
 	fmt.Printf("| history bytes per step | %d | %d |\n", last[0].bytes/steps, last[1].bytes/steps)
