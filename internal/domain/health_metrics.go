@@ -9,8 +9,8 @@ type HealthMetrics struct {
 	Lag Millis `json:"lagMs"`
 
 	Working   int       `json:"working"` // runs that hold a slot
-	Slots     int       `json:"slots"`
-	Nodes     int       `json:"nodes"` // nodes that run
+	Slots     int       `json:"slots"`   // 0: no limit, because other programs execute the runs
+	Nodes     int       `json:"nodes"`   // nodes that run
 	NodeSlots int       `json:"nodeSlots"`
 	Queued    int       `json:"queued"`
 	Oldest    time.Time `json:"oldestQueuedAt,omitzero"` // the queued run that waits longest

@@ -330,8 +330,13 @@ func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(domain.Run
 // Load returns the current load of the engine.
 func (e *Engine) Load() Load { return e.sched.load() }
 
-// Slots returns the active limits: active runs and running nodes.
-func (e *Engine) Slots() (runs, nodes int) { return e.sched.slots() }
+// Slots returns the active limits: active runs and running nodes. With a Remote, there are none, and both are 0.
+func (e *Engine) Slots() (runs, nodes int) {
+	if e.opts.Remote != nil {
+		return 0, 0
+	}
+	return e.sched.slots()
+}
 
 // Generation returns the generation of the database. Event IDs begin with it.
 func (e *Engine) Generation() string { return e.store.Generation() }

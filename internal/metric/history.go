@@ -65,7 +65,7 @@ func (r *Recorder) Sample(ctx context.Context) {
 	s := r.from()
 	sample := domain.Sample{At: r.o.Now().UTC().Truncate(time.Second), Memory: memory(), Goroutines: goroutines()}
 	if s.Load != nil {
-		l := s.Load()
+		l := loadOf(ctx, s)
 		sample.Working, sample.Running, sample.Queued, sample.Listeners, sample.Clock = l.Working, l.Nodes, l.Queued, s.Listeners(),
 			s.Clock().Within
 		for _, p := range s.Providers() {
@@ -104,7 +104,7 @@ func (r *Recorder) HealthMetrics(ctx context.Context) (domain.HealthMetrics, err
 	s := r.from()
 	var storage domain.Storage
 	if s.Load != nil {
-		l := s.Load()
+		l := loadOf(ctx, s)
 		v.Slots, v.NodeSlots = s.Slots()
 		v.Working, v.Nodes, v.Queued, v.Oldest, v.Listeners = l.Working, l.Nodes, l.Queued, l.Oldest, s.Listeners()
 		var err error
@@ -137,6 +137,18 @@ func (r *Recorder) HealthMetrics(ctx context.Context) (domain.HealthMetrics, err
 		}
 	}
 	return v, nil
+}
+
+// loadOf returns the load. If other programs execute the runs, it consists of the numbers of running and queued runs.
+func loadOf(ctx context.Context, s Source) Load {
+	l := s.Load()
+	if runs, _ := s.Slots(); runs > 0 {
+		return l
+	}
+	if c, err := s.Counts(ctx); err == nil {
+		l.Working, l.Queued = int(c.ByStatus[domain.RunRunning]), int(c.ByStatus[domain.RunQueued])
+	}
+	return l
 }
 
 // growth returns the growth of the database over the samples in bytes per day. It is 0 if they span

@@ -46,10 +46,15 @@ func (s *section) figuresSection(c *ui.Context) (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	slots := Figure{Title: c.T("Active runs"), Value: c.Number(int64(v.Working)), Remark: c.T("of %s slots", c.Number(int64(v.Slots)))}
-	if v.Queued > 0 {
-		slots.Remark += " · " + c.N(v.Queued, "%s queued", "%s queued")
+	slots := Figure{Title: c.T("Active runs"), Value: c.Number(int64(v.Working))}
+	var remarks []string
+	if v.Slots > 0 {
+		remarks = append(remarks, c.T("of %s slots", c.Number(int64(v.Slots))))
 	}
+	if v.Queued > 0 {
+		remarks = append(remarks, c.N(v.Queued, "%s queued", "%s queued"))
+	}
+	slots.Remark = strings.Join(remarks, " · ")
 	if v.Slots > 0 {
 		slots.Share = kit.Percent(100 * float64(v.Working) / float64(v.Slots))
 	}

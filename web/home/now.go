@@ -39,7 +39,9 @@ func (s *section) nowSection(c *ui.Context) (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Slots = c.T("slots %s/%s", c.Number(int64(v.Working)), c.Number(int64(v.Slots)))
+	if v.Slots > 0 {
+		p.Slots = c.T("slots %s/%s", c.Number(int64(v.Working)), c.Number(int64(v.Slots)))
+	}
 	return Now(p), nil
 }
 

@@ -61,6 +61,12 @@ func (b *headPart) untilStart(w *Why) error {
 	if err != nil {
 		return err
 	}
+	if v.Slots == 0 { // other programs execute the runs
+		if len(w.Conditions) == 0 {
+			w.Headline, w.When = b.T("Queued: it starts when a worker takes it"), ""
+		}
+		return nil
+	}
 	text := b.T("A slot is free: %s of %s are taken", b.Number(int64(v.Working)), b.Number(int64(v.Slots)))
 	if v.Queued > 0 && !v.Oldest.IsZero() {
 		text += ", " + b.N(v.Queued, "%s run is queued, since %s", "%s runs are queued, the first since %s", b.Time(v.Oldest).Text)

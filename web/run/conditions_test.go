@@ -227,3 +227,24 @@ func TestARerunTakesLabels(t *testing.T) {
 		`name="labels" value="prod"`,
 	)
 }
+
+// Without slots, because Temporal's workers execute the runs, a queued run waits for a worker.
+func TestAQueuedRunWithoutSlots(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.System.SetHealthMetrics(domain.HealthMetrics{At: time.Now()})
+	site.Plan(t, "id: till\nnodes: {a: {type: set, input: 1}}\n")
+	site.Engine.Maintain(true)
+	run, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "till"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := site.Browser(t).Login()
+	if text := webtest.Text(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "it starts when a worker takes it") ||
+		strings.Contains(text, "slot is free") {
+		t.Errorf("the page of the run: %s", text)
+	}
+	if text := webtest.Text(b.Get("/").Body); strings.Contains(text, "slots") {
+		t.Errorf("the home page shows slots: %s", text)
+	}
+}

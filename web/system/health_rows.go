@@ -41,6 +41,11 @@ func (h *health) work() {
 		h.trend(func(s domain.Sample) float64 { return float64(s.Lag) }),
 		h.c.T("kairosd is short of CPU. Find other load on the machine, or lower engine.max_nodes."),
 	)
+	if h.v.Slots == 0 { // other programs execute the runs
+		h.add("", h.c.T("Active runs"), h.c.Number(int64(h.v.Working)), "",
+			h.trend(func(s domain.Sample) float64 { return float64(s.Working) }), "")
+		return
+	}
 	h.add(
 		all(h.v.Working, h.v.Slots),
 		h.c.T("Active runs"),

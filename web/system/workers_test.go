@@ -20,6 +20,7 @@ func TestWorkersOnTheHealthPage(t *testing.T) {
 		{Name: "gpu", TaskQueue: "kairosd.gpu", Driver: 1, Current: true, Waiting: 2},
 	}}
 	site.System.Set(domain.Server{Version: "test", Started: now, Workers: w})
+	site.System.SetHealthMetrics(domain.HealthMetrics{At: now, Working: 17, Queued: 3})
 	b := site.Browser(t).Login()
 	p := b.Get("/system")
 	for _, want := range []string{"Workers of runs", "17@&lt;one&gt;", "Workers of queue gpu", "1 worker",
@@ -27,6 +28,9 @@ func TestWorkersOnTheHealthPage(t *testing.T) {
 		if !strings.Contains(p.Body, want) {
 			t.Errorf("the page does not contain %q", want)
 		}
+	}
+	if strings.Contains(p.Body, "slots") {
+		t.Error("the page shows slots, which do not apply")
 	}
 	attention, _, _ := strings.Cut(p.Body, `id="health"`)
 	if !strings.Contains(attention, "--offer gpu") {
