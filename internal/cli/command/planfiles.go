@@ -53,6 +53,13 @@ func (c *Program) ReadPlanFiles(name string) (PlanFiles, planner.Problems, error
 	if err != nil {
 		return PlanFiles{}, nil, err
 	}
+	f, problems := LinkPlanFiles(name, src)
+	return f, problems, nil
+}
+
+// LinkPlanFiles reads the files that a plan file with a content names, below its directory. If they cannot be read
+// together, it returns the problems.
+func LinkPlanFiles(name string, src []byte) (PlanFiles, planner.Problems) {
 	f := PlanFiles{dir: filepath.Dir(name)}
 	first := filepath.Base(name)
 	var problems planner.Problems
@@ -62,7 +69,7 @@ func (c *Program) ReadPlanFiles(name string) (PlanFiles, planner.Problems, error
 		}
 		return readBelow(f.dir, path)
 	}})
-	return f, f.Located(problems), nil
+	return f, f.Located(problems)
 }
 
 // readBelow reads a plan file in a directory. A symbolic link to a file outside the directory is an error.

@@ -1,13 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"os"
 	"os/user"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/kairosd/kairosd/internal/cli/command"
 	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
@@ -27,13 +28,13 @@ import (
 	"github.com/kairosd/kairosd/temporal/internal/wire"
 )
 
-// files are the plans in files, which name each other by key.
+// files are the plans in files.
 type files struct {
 	byHash map[string]domain.Version
 	byKey  map[string]string
 }
 
-// readFiles reads plans. It returns the hash of the first one.
+// readFiles reads plans, and the plan files that their steps name. It returns the hash of the first one.
 func readFiles(paths []string) (f files, first string, err error) {
 	f = files{map[string]domain.Version{}, map[string]string{}}
 	for _, path := range paths {
@@ -41,17 +42,22 @@ func readFiles(paths []string) (f files, first string, err error) {
 		if err != nil {
 			return f, "", err
 		}
-		format := planner.FormatAuto
-		doc, problems := planner.Parse(src, planner.WithFormat(format))
-		if doc == nil || problems.Err() != nil {
-			return f, "", domain.Errorf(domain.CodeInvalid, "%s: %w", filepath.Base(path), problems.Err())
+		linked, problems := command.LinkPlanFiles(path, src)
+		if problems.Err() != nil {
+			return f, "", domain.Errorf(domain.CodeInvalid, "%w", problems.Err())
 		}
-		f.byHash[doc.Hash] = domain.Version{PlanID: doc.ID, PlanKey: doc.ID, Number: 1, Hash: doc.Hash, Semantics: walk.Semantics,
-			Kind: string(doc.Kind()), Format: string(doc.Format), Source: doc.Source, ByPerson: true}
-		f.byKey[doc.ID] = doc.Hash
-		if first == "" {
-			first = doc.Hash
+		hash := ""
+		for _, file := range linked.Files { // the plan itself is the last one
+			doc, problems := planner.Parse(file.Linked, planner.WithFormat(file.Format))
+			if doc == nil || problems.Err() != nil {
+				return f, "", domain.Errorf(domain.CodeInvalid, "%s: %w", linked.Path(file.Path), problems.Err())
+			}
+			hash = doc.Hash
+			f.byHash[hash] = domain.Version{PlanID: doc.ID, PlanKey: doc.ID, Number: 1, Hash: hash, Semantics: walk.Semantics,
+				Kind: string(doc.Kind()), Format: string(doc.Format), Source: doc.Source, ByPerson: true}
+			f.byKey[doc.ID] = hash
 		}
+		first = cmp.Or(first, hash)
 	}
 	return f, first, nil
 }
