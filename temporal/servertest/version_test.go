@@ -13,8 +13,9 @@ import (
 	"github.com/kairosd/kairosd/temporal/internal/driver"
 )
 
-// nextVersion builds kairos-temporal with the next version of the driver, and returns its directory.
-func (s *server) nextVersion() string {
+// nextVersion builds kairos-temporal with the next version of the driver, and returns its directory. With only, it cannot execute
+// older runs.
+func (s *server) nextVersion(only bool) string {
 	s.t.Helper()
 	dir := filepath.Join(s.dir, "next")
 	source, err := filepath.Abs("../internal/driver/version.go")
@@ -29,7 +30,14 @@ func (s *server) nextVersion() string {
 	if strings.Count(string(text), now) != 1 {
 		s.t.Fatalf("%s does not contain %q", source, now)
 	}
-	changed := s.file("version.go", strings.Replace(string(text), now, next, 1))
+	after := strings.Replace(string(text), now, next, 1)
+	if oldest := fmt.Sprintf("const Oldest = %d\n", driver.Oldest); only {
+		if strings.Count(after, oldest) != 1 {
+			s.t.Fatalf("%s does not contain %q", source, oldest)
+		}
+		after = strings.Replace(after, oldest, "const Oldest = Version\n", 1)
+	}
+	changed := s.file("version.go", after)
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed}})
 	if err != nil {
 		s.t.Fatal(err)
@@ -47,7 +55,7 @@ func (s *server) nextVersion() string {
 // new runs. When a new worker starts, all runs complete, with each payment once.
 func TestAWorkerWithAnOldVersion(t *testing.T) {
 	s, l := startServer(t), openLedger(t)
-	next := s.nextVersion()
+	next := s.nextVersion(false)
 	k := s.kairosd()
 	s.worker(s.config())
 	o := k.orders(l)
@@ -69,4 +77,34 @@ func TestAWorkerWithAnOldVersion(t *testing.T) {
 	}
 	o.finish()
 	o.check()
+}
+
+// A release can no longer execute an old run. Its workers leave the run alone, kairosd shows the problem, and a worker of the release
+// before ends the run.
+func TestARunThatIsTooOld(t *testing.T) {
+	s, b := startServer(t), openBank(t)
+	next, before := s.nextVersion(true), s.bin
+	k := s.kairosd()
+	w := s.worker(s.config())
+	v := k.save(paymentOf(b, true))
+	run := k.begin(v)
+	k.until(run.ID, domain.RunWaiting, domain.WaitApproval)
+	if err := w.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Wait() // the signal is the reason
+	k.stop()
+	s.down() // the server remembers workers that have stopped
+	s.up()
+	s.bin = next
+	k.up()
+	s.worker(s.config())
+	young := k.begin(v)
+	k.until(young.ID, domain.RunWaiting, domain.WaitApproval) // the new worker executes new runs
+	k.problems("No worker executes the runs that began with version 1 of the driver. Unfinished runs: 1.")
+	s.bin = before
+	s.worker(s.config())
+	k.approve(run.ID)
+	k.until(run.ID, domain.RunCompleted, "")
+	k.problems("")
 }

@@ -77,7 +77,7 @@ func (c *Control) each(ctx context.Context, n int, fn func(i int) error) error {
 // fillAll fills the record of every workflow that the server has.
 func (c *Control) fillAll(ctx context.Context) error {
 	runs, err := c.list(ctx, fmt.Sprintf("WorkflowType = '%s' AND TaskQueue IN ('%s')", wire.RunWorkflow,
-		strings.Join(driver.Queues(c.Queue), "', '")))
+		strings.Join(driver.AllQueues(c.Queue), "', '")))
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,9 @@ const (
 	// workersPause is the time between two checks of the workers, and workersTimeout limits one.
 	workersPause   = 10 * time.Second
 	workersTimeout = 5 * time.Second
-	// seenWithin is the time after which a worker that has not asked for work counts as gone. A worker without work asks every minute.
-	seenWithin = 2 * time.Minute
+	// seenWithin is the time after which a worker that has not asked for work counts as gone. A worker without work asks every minute,
+	// and after 70 s at the latest.
+	seenWithin = 90 * time.Second
 	// maxPrograms is the number of programs whose queues are checked.
 	maxPrograms = 1000
 )
