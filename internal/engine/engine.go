@@ -32,7 +32,7 @@ type Config struct {
 // Options tune an engine. A zero field means the default.
 type Options struct {
 	MaxRunning int // maximum number of active runs; default 64
-	MaxNodes   int // maximum number of running nodes; default 256
+	MaxNodes   int // maximum number of running nodes; default DefaultMaxNodes
 	// StopGrace is the time that running handlers have at shutdown before their contexts end. The
 	// default is 10 s.
 	StopGrace time.Duration

@@ -9,6 +9,9 @@ import (
 	"github.com/kairosd/kairosd/internal/versions"
 )
 
+// DefaultMaxNodes is the default of Options.MaxNodes.
+const DefaultMaxNodes = 256
+
 // Setup is the part of an engine that depends on the configuration. [Engine.Reconfigure] replaces
 // it while runs continue.
 type Setup struct {
@@ -26,7 +29,7 @@ type Setup struct {
 // withDefaults replaces zero fields with defaults, and returns an error for invalid values.
 func (s Setup) withDefaults() (Setup, error) {
 	s.MaxRunning = cmp.Or(s.MaxRunning, 64)
-	s.MaxNodes = cmp.Or(s.MaxNodes, 256)
+	s.MaxNodes = cmp.Or(s.MaxNodes, DefaultMaxNodes)
 	s.MaxReplans = cmp.Or(s.MaxReplans, 2)
 	switch {
 	case s.Registry == nil:

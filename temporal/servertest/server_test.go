@@ -34,6 +34,7 @@ type server struct {
 	flags   []string // of the program
 	tls     string   // settings of its clients
 	more    string   // settings of all programs
+	engine  string   // further settings of the section engine
 }
 
 // start starts a program that prints a line when it is ready, and returns the line. Its standard error goes to the test.
@@ -201,7 +202,7 @@ func (s *server) configWith(keys ...string) string {
 	for _, key := range keys {
 		files = append(files, s.file(strings.ReplaceAll(key, " ", "-"), key))
 	}
-	return s.file("kairos.yaml", "engine: {backend: temporal, temporal: {lost_after: 3s, payload_key_file: "+files[0]+
+	return s.file("kairos.yaml", "engine: {backend: temporal, "+s.engine+"temporal: {lost_after: 3s, payload_key_file: "+files[0]+
 		", decrypt_key_files: ["+strings.Join(files[1:], ", ")+"], tls: "+s.tls+"}}\n"+
 		"tools: {http: {allow_private: [127.0.0.0/8]}}\n"+s.more)
 }

@@ -3,6 +3,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -73,8 +74,10 @@ func New(ctx context.Context, c client.Client, o Options) (*Worker, error) {
 			return reserve(ctx, flow{c, id, run, o.Log}, q)
 		}}
 	add := func(queue string) sdkworker.Worker {
+		// A limit that queues shared would let a queue without steps keep the places with which it waits for one.
 		s := sdkworker.New(c, queue, sdkworker.Options{WorkerStopTimeout: o.StopGrace + stopMargin,
-			MaxHeartbeatThrottleInterval: steps.OutputPause / 2}) // the activities send as few heartbeats as necessary
+			MaxConcurrentActivityExecutionSize: cmp.Or(o.Config.Engine.MaxNodes, engine.DefaultMaxNodes),
+			MaxHeartbeatThrottleInterval:       steps.OutputPause / 2}) // the activities send as few heartbeats as necessary
 		w.sdk = append(w.sdk, s)
 		return s
 	}
