@@ -35,7 +35,7 @@ var defaults = []struct{ key, value, dir, source string }{
 	{"mcp.servers.NAME.start_timeout", "10s", "internal/mcp", "cmp.Or(s.StartTimeout, 10*time.Second)"},
 	{"mcp.servers.NAME.max_bytes", "1048576", "internal/mcp", "maxResult = 1 << 20"},
 	{"engine.max_running", "64", "internal/engine", "cmp.Or(s.MaxRunning, 64)"},
-	{"engine.max_nodes", "256", "internal/engine", "cmp.Or(s.MaxNodes, 256)"},
+	{"engine.max_nodes", "256", "internal/engine", "DefaultMaxNodes = 256"},
 	{"engine.temporal.lost_after", "30s", "temporal/internal/driver", "lostAfter = 30 * time.Second"},
 	{"hooks.rate", "20", "internal/domain", "HookRate, HookBurst = 20, 100"},
 	{"retention.every", "`1h`", "internal/daemon", "cmp.Or(mustAge(cfg.Retention.Every), time.Hour)"},

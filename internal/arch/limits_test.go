@@ -26,7 +26,7 @@ var limits = []limit{
 	{"profiles of a plan", "10", "planner/internal/variants", "MaxProfiles = 10"},
 	{"problems listed", "50", "planner", "maxProblems = 50"},
 	{"active runs", "64 (`engine.max_running`)", "internal/engine", "cmp.Or(s.MaxRunning, 64)"},
-	{"active steps", "256 (`engine.max_nodes`)", "internal/engine", "cmp.Or(s.MaxNodes, 256)"},
+	{"active steps", "256 (`engine.max_nodes`)", "internal/engine", "DefaultMaxNodes = 256"},
 	{"attempts of a step in a step plan", "3, unless `retry` is set", "planner", "defaultStepRetry = Retry{MaxAttempts: 3,"},
 	{"parallel items of a `foreach`", "8 (`max_parallel`)", "planner", "defaultMaxParallel = 8"},
 	{"replans", "2 (`planner.max_replans`)", "internal/engine", "cmp.Or(s.MaxReplans, 2)"},
