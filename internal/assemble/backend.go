@@ -67,6 +67,8 @@ func (elsewhere) BudgetFreed(context.Context, string, *runstate.BudgetFreed) err
 	return errElsewhere()
 }
 
+func (elsewhere) Executes(context.Context, string) (bool, error) { return false, errElsewhere() }
+
 func (elsewhere) Reconcile(context.Context) error { return errElsewhere() }
 
 // executorOf returns what executes the runs of a database beside a daemon, or nil if the engine does.

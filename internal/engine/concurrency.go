@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
@@ -80,6 +81,19 @@ func ruleOf(p *runstate.Compiled, input any) (*domain.Concurrency, error) {
 		return nil, domain.Errorf(domain.CodeInvalid, "the concurrency key of the plan is empty for this input")
 	}
 	return &domain.Concurrency{Key: key, Limit: c.Limit, OnConflict: string(c.OnConflict)}, nil
+}
+
+// ChildConcurrency returns the concurrency rule of a child run, or nil. A child run with the key of an ancestor has none, because it would
+// wait for its own parent.
+func ChildConcurrency(p *runstate.Compiled, input any, origin string, ancestors []string) (*domain.Concurrency, error) {
+	rule, err := ruleOf(p, input)
+	if err != nil || rule == nil || origin == domain.OriginDry {
+		return nil, err
+	}
+	if rule, err = checkConcurrency(*rule); err != nil || slices.Contains(ancestors, rule.Key) {
+		return nil, err
+	}
+	return rule, nil
 }
 
 // maxConcurrencyKey is the maximum length of a concurrency key in bytes.

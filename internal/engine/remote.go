@@ -22,8 +22,11 @@ import (
 type Remote interface {
 	// Accept returns an error if a new run of a program cannot be executed.
 	Accept(ctx context.Context, p *runstate.Compiled, n domain.NewRun) error
-	// Launch begins to execute a stored run. It does not wait, and tries again until it succeeds.
+	// Launch begins to execute a stored run, or lets a child run begin that waits for its concurrency key. It does not wait, and
+	// tries again until it succeeds.
 	Launch(run string)
+	// Executes reports whether a run has an execution.
+	Executes(ctx context.Context, run string) (bool, error)
 	// Act, Resolve, and Decide carry out a request. They return the position of the run after it. A run that is not
 	// executed now, such as one that has ended, is executed again for the request.
 	Act(ctx context.Context, run domain.Run, ev *runstate.OperatorAction) (seq int64, err error)
@@ -51,6 +54,8 @@ type Report struct {
 	Journal []domain.Entry
 	// Versions are versions that the run follows and that the store may not have.
 	Versions []domain.Version
+	// Filled reports that the report is one of the past. Its run does not wait for its concurrency key because of it.
+	Filled bool
 	// Checkpoints are in order. A checkpoint that is stored already is skipped.
 	Checkpoints []domain.Checkpoint
 	// Now is the run after the last checkpoint, or nil. It replaces the status of a run that was held when the database
@@ -189,7 +194,8 @@ func (s Records) Add(ctx context.Context, rep Report) error {
 		}
 	}
 	run, err := e.store.Run(ctx, rep.Run)
-	if domain.CodeOf(err) == domain.CodeNotFound {
+	created := domain.CodeOf(err) == domain.CodeNotFound
+	if created {
 		run, err = r.create(ctx, rep)
 	}
 	if err != nil {
@@ -208,6 +214,7 @@ func (s Records) Add(ctx context.Context, rep Report) error {
 	e.signals.reported(list)
 	e.handlers.budgets.reported(list)
 	if len(list) == 0 && (rep.Now == nil || run.WaitReason != domain.WaitHeld) {
+		r.queueChild(&run, created, rep.Filled)
 		return nil
 	}
 	if run, err = e.store.Run(ctx, rep.Run); err != nil {
@@ -223,6 +230,7 @@ func (s Records) Add(ctx context.Context, rep Report) error {
 		e.replans.answers.forget(run.ID)
 		e.handlers.budgets.settle(e.handlers.budgets.ledger.EndRun(run.ID))
 	}
+	r.queueChild(&run, created, rep.Filled)
 	return nil
 }
 
@@ -233,7 +241,7 @@ func (r *remote) create(ctx context.Context, rep Report) (domain.Run, error) {
 		return domain.Run{}, fmt.Errorf("run %s: %w", rep.Run, ErrGap)
 	}
 	rule := c.Concurrency
-	if rule != nil { // it was admitted before
+	if rule != nil && (c.Parent == nil || rep.Filled) { // it was admitted before
 		rule = &domain.Concurrency{Key: rule.Key, Limit: rule.Limit}
 	}
 	run, _, err := r.e.store.CreateRun(ctx, domain.NewRun{ID: c.ID, Hash: c.Hash, Profile: c.Profile, Input: c.Input,

@@ -10,7 +10,7 @@ import (
 )
 
 // With a Remote, a run with a concurrency key is launched when the scheduler admits it. Until then, the engine owns the run,
-// and carries out actions on it.
+// and carries out actions on it. A child run has an execution already, which reports it, waits, and carries out actions.
 
 // admission admits the runs of a Remote.
 type admission struct {
@@ -47,6 +47,27 @@ func (r *remote) admitted(g slotGrant) {
 	r.e.sched.release(g.run, g.token)
 }
 
+// queueChild lets a child run wait for its concurrency key, according to its last report. A paused one does not wait. Before the record
+// has been compared, only the comparison shows whether a run that is not new was admitted.
+func (r *remote) queueChild(run *domain.Run, created, filled bool) {
+	key := concurrencyKey(run)
+	if key == "" || run.Parent == nil || filled || r.e.opts.Safe {
+		return
+	}
+	r.admission.mu.Lock()
+	ready := r.admission.isReady()
+	r.admission.mu.Unlock()
+	switch {
+	case run.Paused:
+		r.e.sched.withdraw(run.ID, key)
+	case run.Status == domain.RunQueued && (ready || created) && !r.e.sched.hasKey(key, run.ID):
+		r.launch(run)
+	}
+	if created {
+		r.e.starts.cancelReplaced(r.e.base, run)
+	}
+}
+
 // relaunch launches a stored run that has no execution, unless it is paused.
 func (r *remote) relaunch(run string) {
 	now, err := r.e.store.Run(r.e.base, run)
@@ -75,6 +96,11 @@ func (r *remote) owned(ctx context.Context, run *domain.Run, action domain.Actio
 		return false, errNotOpen()
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
+	}
+	if run.Parent != nil {
+		if open, err := r.Executes(ctx, run.ID); open || err != nil {
+			return false, err
+		}
 	}
 	r.e.timers.Set(run.ID, time.Time{})
 	return r.e.sched.withdraw(run.ID, key), nil

@@ -236,6 +236,12 @@ func (w *elsewhere) BudgetFreed(_ context.Context, run string, ev *runstate.Budg
 	return w.freed(run, ev)
 }
 
+func (w *elsewhere) Executes(_ context.Context, run string) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.engines[run] != nil, nil
+}
+
 func (w *elsewhere) Reconcile(context.Context) error { return nil }
 
 func (w *elsewhere) Active(_ context.Context, run string) (tail.Active, error) {

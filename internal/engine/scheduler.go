@@ -166,6 +166,13 @@ func (s *scheduler) withdraw(run, key string) bool {
 	return true
 }
 
+// hasKey reports whether a run counts as active under its concurrency key.
+func (s *scheduler) hasKey(key, run string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active[key][run]
+}
+
 // holdKey counts a run as active under its concurrency key.
 func (s *scheduler) holdKey(key, run string) {
 	s.mu.Lock()

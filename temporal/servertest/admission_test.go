@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -76,4 +77,108 @@ func TestMaintenanceHoldsActiveRuns(t *testing.T) {
 			t.Errorf("step %s began at %s, during the maintenance, which ended at %s", r.Node, r.At, end)
 		}
 	}
+}
+
+// child returns the only child run of a run, when it has one.
+func (k *kairosd) child(parent domain.Run) domain.Run {
+	k.s.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		list, err := k.Runs(k.s.t.Context(), domain.RunFilter{Parent: parent.ID})
+		if err == nil && len(list.Items) == 1 {
+			return list.Items[0]
+		}
+	}
+	k.s.t.Fatalf("run %s has no child run", parent.ID)
+	return domain.Run{}
+}
+
+// Child runs of several parents share a concurrency key. They run one after the other while kairosd is killed and started. One that
+// waits can be paused and cancelled, and so can its parent. One that is resumed waits again. Others are skipped.
+func TestChildRunsWaitForTheirConcurrencyKey(t *testing.T) {
+	s := startServer(t)
+	k := s.kairosd()
+	s.worker(s.config())
+	till := `
+id: till
+concurrency: {key: till, on_conflict: queue}
+nodes: {ask: {type: approval, input: {message: "Go on?"}}}
+`
+	k.save(till)
+	v := k.save("id: shop\nnodes: {pay: {type: plan, plan: till}}\n")
+	begin := func() (parent, child domain.Run) {
+		parent = k.begin(v)
+		return parent, k.child(parent)
+	}
+	firstParent, first := begin()
+	k.until(first.ID, domain.RunWaiting, domain.WaitApproval)
+	secondParent, second := begin()
+	_, third := begin()
+	fourthParent, fourth := begin()
+	fifthParent := k.begin(v)
+	k.kill()
+	k.up()
+	fifth := k.child(fifthParent)
+	k.act(second.ID, domain.ActionPause)
+	k.act(third.ID, domain.ActionCancel)
+	k.until(third.ID, domain.RunCancelled, "")
+	k.act(fourthParent.ID, domain.ActionCancel)
+	k.until(fourth.ID, domain.RunCancelled, "")
+	k.approve(first.ID)
+	k.until(first.ID, domain.RunCompleted, "")
+	k.until(firstParent.ID, domain.RunCompleted, "")
+	k.until(fifth.ID, domain.RunWaiting, domain.WaitApproval) // the second one is paused
+	k.act(second.ID, domain.ActionUnpause)
+	k.kill()
+	k.up()
+	k.until(second.ID, domain.RunQueued, "")
+	k.act(fifth.ID, domain.ActionCancel)
+	k.until(second.ID, domain.RunWaiting, domain.WaitApproval)
+	k.until(fifthParent.ID, domain.RunFailed, "")
+	k.act(fifthParent.ID, domain.ActionResume)
+	k.until(fifth.ID, domain.RunQueued, "")
+	k.save(strings.Replace(till, "queue", "skip", 1))
+	skipped := k.begin(v)
+	if end := k.until(skipped.ID, domain.RunFailed, ""); !strings.Contains(end.Error.Message, "concurrency key till is still active") {
+		t.Errorf("skip: %+v", end.Error)
+	}
+	k.approve(second.ID)
+	k.until(secondParent.ID, domain.RunCompleted, "")
+	k.until(fifth.ID, domain.RunWaiting, domain.WaitApproval)
+	k.save(strings.Replace(till, "queue", "cancel_oldest", 1))
+	_, newest := begin()
+	k.until(fifth.ID, domain.RunCancelled, "")
+	k.until(newest.ID, domain.RunWaiting, domain.WaitApproval)
+}
+
+// A backup without any run is restored while one child run has a concurrency key, and another one waits for it. The key is still held.
+func TestARestoredRecordKeepsConcurrencyKeys(t *testing.T) {
+	s := startServer(t)
+	k := s.kairosd()
+	s.worker(s.config())
+	k.save("id: till\nconcurrency: {key: till}\nnodes: {ask: {type: approval, input: {message: \"Go on?\"}}}\n")
+	v := k.save("id: shop\nnodes: {pay: {type: plan, plan: till}}\n")
+	k.stop()
+	backup := filepath.Join(s.dir, "backup")
+	copyDatabase(t, k.dir.Database(), backup)
+	k.up()
+	first := k.child(k.begin(v))
+	k.until(first.ID, domain.RunWaiting, domain.WaitApproval)
+	parent := k.begin(v)
+	second := k.child(parent)
+	third := k.child(k.begin(v))
+	k.stop()
+	copyDatabase(t, backup, k.dir.Database())
+	k.up()
+	k.until(first.ID, domain.RunWaiting, domain.WaitApproval)
+	k.until(second.ID, domain.RunQueued, "")
+	if _, err := k.ReleaseHeld(t.Context(), "", "checked"); err != nil {
+		t.Fatal(err)
+	}
+	k.approve(first.ID)
+	k.until(first.ID, domain.RunCompleted, "")
+	k.until(second.ID, domain.RunWaiting, domain.WaitApproval)
+	k.until(third.ID, domain.RunQueued, "")
+	k.approve(second.ID)
+	k.until(parent.ID, domain.RunCompleted, "")
+	k.until(third.ID, domain.RunWaiting, domain.WaitApproval)
 }

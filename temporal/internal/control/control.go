@@ -194,7 +194,7 @@ func (p plans) Resolve(ctx context.Context, name string) (string, error) {
 
 func (c *Control) plans() launch.Plans { return plans{c.engine.Reader, c.store} }
 
-// Accept returns an error if a plan uses something that runs on Temporal do not have.
+// Accept returns an error if a plan, or one that it starts, cannot be found or compiled.
 func (c *Control) Accept(ctx context.Context, p *runstate.Compiled, n domain.NewRun) error {
 	return launch.Check(ctx, c.plans(), &c.programs, domain.ProgramRef{Hash: p.Hash, Profile: n.Profile})
 }
@@ -236,6 +236,12 @@ func (c *Control) launch(id string) error {
 	run, err := c.store.Run(ctx, id)
 	if err != nil || run.Status.Final() {
 		return err
+	}
+	if run.Parent != nil {
+		err := c.admit(ctx, run.ID)
+		if gone := (*serviceerror.NotFound)(nil); !errors.As(err, &gone) {
+			return err
+		}
 	}
 	in, err := c.input(ctx, run)
 	if err != nil {
@@ -297,14 +303,30 @@ func (c *Control) input(ctx context.Context, run domain.Run) (wire.Input, error)
 		return wire.Input{}, err
 	}
 	in, err := launch.Stored(ctx, c.plans(), &c.programs, run, rows, c.settings(p))
-	in.Hold = c.currentHold()
-	return in, err
+	if err != nil {
+		return in, err
+	}
+	in.Hold, in.Admitted = c.currentHold(), true
+	for parent := run.Parent; parent != nil; {
+		ancestor, err := c.store.Run(ctx, parent.Run)
+		if err != nil {
+			return in, err
+		}
+		if rule := ancestor.Concurrency; rule != nil && rule.Key != "" {
+			in.Keys = append(in.Keys, rule.Key)
+		}
+		in.Depth, parent = in.Depth+1, ancestor.Parent
+	}
+	return in, nil
 }
 
 // Report stores the checkpoints of a run.
 func (c *Control) Report(ctx context.Context, r wire.Report) (*wire.Reported, error) {
 	rep := reportOf(r)
 	err := c.records.Add(ctx, rep)
+	if refused, ok := errors.AsType[*domain.Error](err); ok && refused.Reason == domain.ReasonConcurrency {
+		return nil, temporal.NewNonRetryableApplicationError(refused.Error(), string(refused.Code), nil)
+	}
 	if errors.Is(err, engine.ErrGap) {
 		if err = c.fill(ctx, r.Run.ID); err == nil {
 			err = c.records.Add(ctx, rep)

@@ -146,13 +146,16 @@ func (c *Control) check(ctx context.Context, run domain.Run, fill bool) error {
 	status := d.GetWorkflowExecutionInfo().GetStatus()
 	open := status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 	if open && !held && !fill {
-		return nil // reports that were not stored wait in their queue
+		return c.await(ctx, run) // reports that were not stored wait in their queue
 	}
-	if err := c.fill(ctx, run.ID); err != nil || open {
+	if err := c.fill(ctx, run.ID); err != nil {
 		return err
 	}
 	if run, err = c.store.Run(ctx, run.ID); err != nil {
 		return err
+	}
+	if open {
+		return c.await(ctx, run)
 	}
 	if waitsForKey(run) {
 		c.records.Begin(run)
@@ -160,6 +163,29 @@ func (c *Control) check(ctx context.Context, run domain.Run, fill bool) error {
 	}
 	return c.records.Lost(ctx, run.ID, domain.Messagef("lost: the workflow of this run has ended (%s), and the run has not",
 		status.String()))
+}
+
+// await lets a child run wait for its concurrency key, if its execution waits for it.
+func (c *Control) await(ctx context.Context, run domain.Run) error {
+	if run.Parent == nil || run.Status != domain.RunQueued || run.Concurrency == nil || run.Concurrency.Key == "" {
+		return nil
+	}
+	h, err := c.read(ctx, run.ID, "")
+	if err == nil && h.input.Waits() && !h.admitted {
+		c.records.Begin(run)
+	}
+	return err
+}
+
+// Executes reports whether a run has a workflow that has not ended.
+func (c *Control) Executes(ctx context.Context, run string) (bool, error) {
+	d, err := c.Client.DescribeWorkflowExecution(ctx, run, "")
+	if gone := (*serviceerror.NotFound)(nil); errors.As(err, &gone) {
+		return false, nil
+	} else if err != nil {
+		return false, unavailable(err)
+	}
+	return d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
 // waitsForKey reports whether a run was resumed after its end, and waits until its concurrency key is free.
@@ -206,8 +232,9 @@ func (c *Control) fill(ctx context.Context, id string) error {
 
 // recorded is what the history of a workflow run contains.
 type recorded struct {
-	input   wire.Input
-	reports []wire.Report
+	input    wire.Input
+	admitted bool // the run has its concurrency key
+	reports  []wire.Report
 }
 
 // read reads the history of a workflow run.
@@ -222,6 +249,12 @@ func (c *Control) read(ctx context.Context, id, run string) (h recorded, err err
 		switch a := e.GetAttributes().(type) {
 		case *history.HistoryEvent_WorkflowExecutionStartedEventAttributes:
 			err = c.Converter.FromPayloads(a.WorkflowExecutionStartedEventAttributes.GetInput(), &h.input)
+		case *history.HistoryEvent_WorkflowExecutionSignaledEventAttributes:
+			if s := a.WorkflowExecutionSignaledEventAttributes; s.GetSignalName() == wire.AdmitSignal {
+				var signed wire.Signed
+				err = c.Converter.FromPayloads(s.GetInput(), &signed)
+				h.admitted = h.admitted || err == nil && signed.Admits(h.input.Signer, id)
+			}
 		case *history.HistoryEvent_ActivityTaskScheduledEventAttributes:
 			switch s := a.ActivityTaskScheduledEventAttributes; s.GetActivityType().GetName() {
 			case wire.ReportActivity:
@@ -260,6 +293,7 @@ func (c *Control) add(ctx context.Context, h *recorded) error {
 			}
 		}
 		rep := reportOf(r)
+		rep.Filled = true
 		if !last {
 			rep.Now = nil
 		}
@@ -273,7 +307,7 @@ func (c *Control) add(ctx context.Context, h *recorded) error {
 	}
 	if missing { // it has not reported yet
 		return c.records.Add(ctx, engine.Report{Run: h.input.Run.ID, Created: &h.input.Run, Journal: h.input.Journal,
-			Versions: versionsOf(&h.input)})
+			Versions: versionsOf(&h.input), Filled: true})
 	}
 	return nil
 }

@@ -59,6 +59,16 @@ func (c *Control) BudgetFreed(ctx context.Context, run string, ev *runstate.Budg
 	return err
 }
 
+// admit lets the workflow of a child run begin. A signal is in the history as soon as the server has it, also without a worker, so that
+// kairosd finds it after a restart.
+func (c *Control) admit(ctx context.Context, run string) error {
+	signed, err := wire.Sign(c.signingKey(), run, wire.AdmitSignal, struct{}{}, time.Now())
+	if err != nil {
+		return err
+	}
+	return c.Client.SignalWorkflow(ctx, run, "", wire.AdmitSignal, signed)
+}
+
 // update returns a signed update.
 func (c *Control) update(run, name string, arg any) (client.UpdateWorkflowOptions, error) {
 	signed, err := wire.Sign(c.signingKey(), run, name, arg, time.Now())

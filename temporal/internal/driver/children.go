@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -118,6 +119,7 @@ func (c *children) again(t runstate.StartChild, known wire.Child, err error) {
 	}
 	in, err := c.input(t)
 	in.Run, in.Journal, in.Rows, in.Known, in.Resumed, in.Begin = known.Run, known.Journal, known.Rows, true, true, known.Resume
+	in.Admitted = !known.Run.Status.Final() && !known.Run.StartedAt.IsZero() // it has its concurrency key
 	in.Callback = c.callback(in, known)
 	c.list = slices.DeleteFunc(c.list, func(k *child) bool { return k.id == t.ID })
 	c.execute(t, in, err)
@@ -151,6 +153,9 @@ func (c *children) execute(t runstate.StartChild, in wire.Input, err error) {
 		err := k.future.Get(own, &run)
 		r.post(func() {
 			k.ended = true
+			if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok && refused.Type() == string(domain.CodeConflict) {
+				err = domain.Errorf(domain.CodeConflict, "%s", refused.Message()) // by kairosd, because of its concurrency key
+			}
 			ev := &runstate.ChildEnded{ID: t.ID, Child: run, Err: err}
 			ev.CancelledHere = err == nil && run.Status == domain.RunCancelled && k.cancelled
 			r.handle(ev)
@@ -181,16 +186,24 @@ func (c *children) input(t runstate.StartChild) (wire.Input, error) {
 	if err != nil {
 		return wire.Input{}, err
 	}
+	keys := slices.Clip(r.in.Keys)
+	if c := parent.Concurrency; c != nil && c.Key != "" {
+		keys = append(keys, c.Key)
+	}
+	rule, err := engine.ChildConcurrency(p, value, engine.ChildOrigin(*parent, v), keys)
+	if err != nil {
+		return wire.Input{}, err
+	}
 	now := r.now()
 	ref := t.Parent
 	next := wire.Input{Driver: r.in.Driver, Versions: r.in.Versions, Plans: r.in.Plans, Options: r.in.Options, Key: r.in.Key,
-		Signer: r.in.Signer, Hold: r.in.Hold, Depth: r.in.Depth + 1,
+		Signer: r.in.Signer, Hold: r.in.Hold, Depth: r.in.Depth + 1, Keys: keys,
 		LostAfter: r.in.LostAfter, Report: r.in.Report, Control: r.in.Control, Budgets: r.in.Budgets}
 	next.Options.Agents = nil
 	next.Run = domain.Run{ID: t.ID, PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number,
 		ProgramRef: domain.ProgramRef{Hash: v.Hash, Profile: parent.Profile}, Status: domain.RunQueued, Input: input, Parent: &ref,
 		Actor: parent.Actor, Origin: engine.ChildOrigin(*parent, v), Session: parent.Session,
-		Priority: parent.Priority, Labels: labels, Slot: parent.Slot,
+		Priority: parent.Priority, Labels: labels, Slot: parent.Slot, Concurrency: rule,
 		Limits: runstate.InitialLimits(domain.Limits{Offline: parent.Limits.Offline}, p.Limits), CreatedAt: now}
 	if next.Versions[v.Hash].Hash == "" {
 		next.Versions = withVersion(next.Versions, v)

@@ -58,6 +58,8 @@ type runner struct {
 	journal  []domain.Entry
 	reports  reporter
 	awaiting bool // a request, for which the workflow was started
+	// admitted reports that the run does not wait for its concurrency key.
+	admitted bool
 	// replanning reports that a request for a new version of the plan is active.
 	replanning bool
 	leaving    bool // the run continues in another workflow run as soon as nothing is active
@@ -66,7 +68,7 @@ type runner struct {
 func (w *Workflows) newRunner(ctx workflow.Context, in wire.Input) *runner {
 	detached, _ := workflow.NewDisconnectedContext(ctx)
 	r := &runner{ctx: detached, in: in, flows: w, programs: &w.Programs, mark: markOf(in.Key, in.Run.ID), begin: workflow.Now(ctx),
-		attempts: map[*runstate.Attempt]*attempt{}, journal: in.Journal}
+		attempts: map[*runstate.Attempt]*attempt{}, journal: in.Journal, admitted: !in.Waits()}
 	r.children.r, r.calls.r, r.timer.r, r.deadline.r, r.reports.r = r, r, r, r, r
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d", in.Run.ID, in.Position())
@@ -180,7 +182,7 @@ func (r *runner) continueAsNew(ctx workflow.Context) error {
 	next.Run, next.Journal, next.Rows = r.m.Run, r.journal, 0
 	next.Run.RunningTime = r.m.Spent(env.Monotonic).Time
 	next.Elapsed = env.Monotonic
-	next.Known, next.Reopen, next.Begin = true, false, nil
+	next.Known, next.Reopen, next.Begin, next.Admitted = true, false, nil, r.admitted
 	if next.Report {
 		next.Shrink()
 	}
@@ -193,7 +195,7 @@ func (r *runner) now() time.Time { return workflow.Now(r.ctx).UTC().Truncate(tim
 func (r *runner) env() runstate.Env {
 	r.events++
 	return runstate.Env{Now: r.now(), Monotonic: r.monotonic(),
-		Jitter: [2]float64{r.random(0), r.random(1)}, HasSlot: true, Hold: len(r.mail) > 0 || r.leaving,
+		Jitter: [2]float64{r.random(0), r.random(1)}, HasSlot: r.admitted, Hold: len(r.mail) > 0 || r.leaving,
 		Maintenance: r.in.Hold.On, Options: &r.in.Options, Storable: r.storable}
 }
 

@@ -39,6 +39,16 @@ func (r *runner) listen(ctx workflow.Context) error {
 			r.post(func() { r.hold(raw) })
 		}
 	})
+	admits := workflow.GetSignalChannel(ctx, wire.AdmitSignal)
+	workflow.Go(r.ctx, func(own workflow.Context) {
+		for {
+			var s wire.Signed
+			admits.Receive(own, &s)
+			if s.Admits(r.in.Signer, r.in.Run.ID) {
+				r.post(func() { r.admitted = true })
+			}
+		}
+	})
 	workflow.Go(r.ctx, func(own workflow.Context) {
 		ctx.Done().Receive(own, nil)
 		r.post(func() { r.cancel("its workflow was cancelled") })

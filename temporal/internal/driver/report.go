@@ -48,9 +48,10 @@ func (r *runner) control(ctx workflow.Context) workflow.Context {
 		TaskQueue: r.in.Control, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: reportPause}})
 }
 
-// announce reports a run with a callback address before its first step, so that the record has the run when the address is used.
+// announce reports a run before its first step if it has a callback address, so that the record has the run when the address is used, or
+// if it waits for its concurrency key. kairosd may refuse the run because of its key.
 func (r *runner) announce() error {
-	if r.in.Callback == "" || r.in.Known || !r.in.Report {
+	if r.in.Callback == "" && r.admitted || r.in.Known || !r.in.Report {
 		return nil
 	}
 	var answer wire.Reported

@@ -54,6 +54,7 @@ type World struct {
 	Limits  domain.Limits
 	Dry     bool
 	Profile string
+	Key     string // concurrency key of the run
 	// Signer verifies requests to the run, if it is not empty.
 	Signer ed25519.PublicKey
 	// Callback returns the callback address of a run, if it is not nil.
@@ -148,6 +149,9 @@ func (w *World) RunVersion(v domain.Version, input string) domain.Run {
 	in.Signer = w.Signer
 	if w.Reports.Budgets != nil {
 		in.Budgets = w.Reports.Budgets.Scopes()
+	}
+	if w.Key != "" {
+		in.Run.Concurrency = &domain.Concurrency{Key: w.Key, Limit: 1}
 	}
 	if w.Reports.callback = w.Callback; w.Callback != nil {
 		in.Callback = w.Callback(in.Run.ID)
@@ -335,6 +339,7 @@ type Reports struct {
 	callback func(run string) string
 	w        *World
 	programs driver.Programs
+	keys     map[string][]string // the unfinished child runs with a concurrency key, in order; the first one has begun
 	// Planning, if set, is called before the planner.
 	Planning func()
 	// Budgets are the shared budgets, if they are not nil.
@@ -368,6 +373,9 @@ func (p *Reports) Report(_ context.Context, r wire.Report) (*wire.Reported, erro
 		if r.Created == nil {
 			return nil, errors.New("the first report does not contain the run")
 		}
+		if err := p.queue(r.Created); err != nil {
+			return nil, err
+		}
 		input = r.Created.Input
 		p.journal[id] = append([]domain.Entry{}, r.Journal...)
 	}
@@ -390,6 +398,9 @@ func (p *Reports) Report(_ context.Context, r wire.Report) (*wire.Reported, erro
 	run := r.Run
 	run.Input, run.Output = input, output
 	p.runs[id] = run
+	if err := p.free(&run); err != nil {
+		return nil, err
+	}
 	var answer *wire.Reported
 	if p.Budgets != nil && p.Budgets.Scopes().Digest != r.Budgets {
 		now := p.Budgets.Scopes()

@@ -68,8 +68,10 @@ func Input(ctx context.Context, plans Plans, programs *driver.Programs, q Reques
 	if err != nil {
 		return wire.Input{}, err
 	}
-	if err := unsupported(c.all, q.Report); err != nil {
-		return wire.Input{}, err
+	if !q.Report {
+		if err := needsNoKairosd(c.all); err != nil {
+			return wire.Input{}, err
+		}
 	}
 	origin := q.Origin
 	if q.Dry {
@@ -143,21 +145,15 @@ func (c *collector) addPlans(ctx context.Context, p *walk.Program) error {
 	return nil
 }
 
-// unsupported returns an error if a plan uses something that runs on Temporal do not have yet. Signals and callbacks need
-// kairosd.
-func unsupported(plans []*runstate.Compiled, kairosd bool) error {
-	for i, p := range plans {
-		switch rule := p.Start.Concurrency != nil; {
-		case p.Replans && !kairosd:
+// needsNoKairosd returns an error if a plan uses something for which its runs need kairosd.
+func needsNoKairosd(plans []*runstate.Compiled) error {
+	for _, p := range plans {
+		switch {
+		case p.Replans:
 			return needsKairosd(p, "replanning")
-		case rule && !kairosd:
+		case p.Start.Concurrency != nil:
 			return needsKairosd(p, "a concurrency rule")
-		case rule && i > 0:
-			return Missing(p, "a concurrency rule as a sub-plan")
-		case kairosd:
-			continue
-		}
-		if p.Callback {
+		case p.Callback:
 			return needsKairosd(p, "${run.callback}")
 		}
 		var event string
@@ -176,10 +172,4 @@ func unsupported(plans []*runstate.Compiled, kairosd bool) error {
 func needsKairosd(p *runstate.Compiled, what string) error {
 	return domain.Errorf(domain.CodeInvalid, "plan %s uses %s, which requires kairosd", p.Version.PlanKey, what).
 		Suggest("start the run through kairos-temporal serve")
-}
-
-// Missing returns the error of a plan that uses something that runs on Temporal do not have.
-func Missing(p *runstate.Compiled, what string) error {
-	return domain.Errorf(domain.CodeInvalid, "plan %s uses %s, which runs on Temporal do not support yet", p.Version.PlanKey, what).
-		Suggest("run it on the SQLite engine")
 }

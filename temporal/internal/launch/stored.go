@@ -105,12 +105,10 @@ func Replanned(ctx context.Context, plans Plans, programs *driver.Programs, run 
 	return err
 }
 
-// Check returns an error if a plan, or one that it starts, uses something that runs on Temporal do not have.
+// Check returns an error if a plan, or one that it starts, cannot be found or compiled.
 func Check(ctx context.Context, plans Plans, programs *driver.Programs, ref domain.ProgramRef) error {
 	c := collector{plans: plans, programs: programs, profile: ref.Profile,
 		in: wire.Input{Versions: map[string]domain.Version{}, Plans: map[string]string{}}}
-	if _, err := c.add(ctx, ref.Hash); err != nil {
-		return err
-	}
-	return unsupported(c.all, true)
+	_, err := c.add(ctx, ref.Hash)
+	return err
 }

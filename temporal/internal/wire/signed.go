@@ -44,6 +44,12 @@ func Sign(key ed25519.PrivateKey, run, update string, request any, now time.Time
 	return s, nil
 }
 
+// Admits reports whether kairosd has signed that a run is admitted. It may arrive late, and more than once. Without a key, a signature is
+// not needed.
+func (s *Signed) Admits(key ed25519.PublicKey, run string) bool {
+	return len(key) == 0 || len(key) == ed25519.PublicKeySize && ed25519.Verify(key, s.signedText(run, AdmitSignal), s.Signature)
+}
+
 // Open decodes a request to a run into a pointer. With a key, the request must be signed; it returns the nonce of the signature,
 // which a run accepts once. Without a key, it returns "". If now is zero, the age of the signature does not matter.
 //

@@ -29,6 +29,7 @@ const (
 	SubstepSignal = "substep" // the row of a sub-step that has ended
 	CancelSignal  = "cancel"  // from the parent run
 	HoldSignal    = "hold"    // maintenance begins or ends
+	AdmitSignal   = "admit"   // the concurrency key of a child run is free
 
 	IntentUpdate  = "intent" // a non-idempotent sub-step is about to start
 	ActUpdate     = "act"
@@ -102,6 +103,10 @@ type Input struct {
 	Resumed bool
 	// Callback is the callback address of the run, if its plan uses it.
 	Callback string
+	// Keys are the concurrency keys of the ancestors of the run. A child run with one of them does not wait for it.
+	Keys []string
+	// Admitted reports that the run does not wait for its concurrency key. A child run with a key waits for AdmitSignal otherwise.
+	Admitted bool
 	// Next is the last version that kairosd has stored for the run, which may wait for a person, or nil.
 	Next *Next `json:",omitempty"`
 	// Hold is the maintenance in which the run is.
@@ -112,6 +117,11 @@ type Input struct {
 	Budgets budget.Scopes
 	// Elapsed is the reading of the monotonic clock at the start, if the run continues.
 	Elapsed time.Duration
+}
+
+// Waits reports whether the run waits for its concurrency key before it begins.
+func (in *Input) Waits() bool {
+	return in.Report && !in.Admitted && in.Run.Parent != nil && in.Run.Concurrency != nil && in.Run.Concurrency.Key != ""
 }
 
 // Position is the number of rows of the run so far.

@@ -15,6 +15,10 @@ var Parts = map[string]string{
 		"p2": {"type": "wait", "needs": ["p1"], "input": {"for": "5ms"}},
 		"p3": {"type": "set", "needs": ["p2"], "input": {"n": "${output.p1.n}"}}},
 		"profiles": {"other": {"values": {"v": 4}}}}`,
+	"turn": `{"id": "turn", "concurrency": {"key": "turn-${input.v ?? 0}"}, "nodes": {
+		"t0": {"type": "flaky", "input": "${input}"},
+		"t1": {"type": "wait", "needs": ["t0"], "input": {"for": "5ms"}},
+		"t2": {"type": "set", "needs": ["t1"], "input": "${output.t0}"}}}`,
 	"whole": `{"id": "whole", "nodes": {
 		"w0": {"type": "plan", "plan": "part", "input": "${input}", "on_error": "continue"},
 		"w1": {"type": "set", "needs": ["w0"], "input": {"n": "${output.w0.n ?? 0}"}}}}`,
@@ -68,7 +72,7 @@ func (c *composite) node(id string) map[string]any {
 	case "fail":
 		return map[string]any{"type": "fail", "on_error": "replan", "input": map[string]any{"code": "lost", "message": "it cannot be done"}}
 	case "plan":
-		n["type"], n["plan"] = "plan", rapid.SampledFrom([]string{"part", "whole"}).Draw(c.t, "plan")
+		n["type"], n["plan"] = "plan", rapid.SampledFrom([]string{"part", "whole", "turn"}).Draw(c.t, "plan")
 	default:
 		n["type"] = kind
 	}
