@@ -227,7 +227,7 @@ func (s Records) Add(ctx context.Context, rep Report) error {
 	r.output.Wake(run.ID)
 	if run.Status.Final() {
 		e.sched.ended(run.ID, concurrencyKey(&run))
-		e.replans.answers.forget(run.ID)
+		e.replans.answers.Forget(run.ID)
 		e.handlers.budgets.settle(e.handlers.budgets.ledger.EndRun(run.ID))
 	}
 	r.queueChild(&run, created, rep.Filled)

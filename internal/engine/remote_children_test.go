@@ -16,8 +16,9 @@ import (
 // childOf returns a child run with a concurrency key, as its execution reports it before its first step.
 func childOf(parent domain.Run, v domain.Version, onConflict string) *domain.Run {
 	return &domain.Run{ID: domain.NewID(), PlanKey: v.PlanKey, Version: v.Number, ProgramRef: domain.AsWritten(v.Hash),
-		Status: domain.RunQueued, Input: domain.RawJSON("1"), Parent: &domain.ParentRef{Run: parent.ID, Node: "a", Visit: 1, Item: runstate.NoItem},
-		Actor: parent.Actor, Origin: "child", CreatedAt: time.Now().UTC().Truncate(time.Microsecond),
+		Status: domain.RunQueued, Input: domain.RawJSON("1"),
+		Parent: &domain.ParentRef{Run: parent.ID, Node: "a", Visit: 1, Item: runstate.NoItem},
+		Actor:  parent.Actor, Origin: "child", CreatedAt: time.Now().UTC().Truncate(time.Microsecond),
 		Concurrency: &domain.Concurrency{Key: "till-1", Limit: 1, OnConflict: onConflict}}
 }
 

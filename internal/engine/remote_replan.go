@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/replan"
@@ -28,29 +26,6 @@ type Replanned struct {
 	Failure string
 	// Again reports that the run has changed since, so that it may repeat its request.
 	Again bool
-}
-
-// answers are the answers of the planner that the runs of a Remote have not recorded yet. A repeated request gets the same answer,
-// unless kairosd was restarted.
-type answers struct {
-	mu    sync.Mutex
-	byRun map[string]*plannerAnswer
-}
-
-// plannerAnswer is an answer of the planner, or a request that it has not answered.
-type plannerAnswer struct {
-	key   runstate.StepKey
-	since time.Time     // when the step began to wait
-	done  chan struct{} // closed when the fields below are set
-	out   domain.Replanned
-	err   error
-}
-
-// forget removes the answer for a run, which has recorded it or has ended.
-func (a *answers) forget(run string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.byRun, run)
 }
 
 // Replan calls the planner for a run that waits for a plan at a position, or stores the version of the recorded answer. If the
@@ -85,7 +60,7 @@ func (s Records) Replan(ctx context.Context, run string, seq int64) (Replanned, 
 		return Replanned{Usage: out.Usage,
 			Answer: &runstate.PlannerAnswer{Source: string(out.Source), Reason: out.Reason, Unsafe: out.Unsafe}}, nil
 	}
-	r.answers.forget(run)
+	r.answers.Forget(run)
 	target, err := r.put(ctx, req.Version, out)
 	if err != nil {
 		return r.failed(domain.Usage{}, err)
@@ -94,16 +69,13 @@ func (s Records) Replan(ctx context.Context, run string, seq int64) (Replanned, 
 	return Replanned{Target: target, Unsafe: out.Unsafe}, nil
 }
 
-// errNotAnswered is wrapped by the error of a request that another attempt repeats.
-var errNotAnswered = errors.New("the planner was not called")
-
 // failed returns the result of a request that leads to no version, unless another attempt may lead to one.
 func (r *replans) failed(usage domain.Usage, err error) (Replanned, error) {
 	switch domain.CodeOf(err) {
 	case domain.CodeUnavailable, domain.CodeLocked:
 		return Replanned{}, err
 	}
-	if errors.Is(err, errNotAnswered) {
+	if errors.Is(err, replan.ErrNotAnswered) {
 		return Replanned{}, err
 	}
 	return Replanned{Failure: r.reason(err), Usage: usage}, nil
@@ -111,33 +83,17 @@ func (r *replans) failed(usage domain.Usage, err error) (Replanned, error) {
 
 // answer calls the planner once for a step, and returns its answer.
 func (r *replans) answer(ctx context.Context, w *runstate.Step, req domain.ReplanRequest) (domain.Replanned, error) {
-	r.answers.mu.Lock()
-	a := r.answers.byRun[req.Run.ID]
-	if a == nil || a.key != w.StepKey || !a.since.Equal(w.Since) {
-		a = &plannerAnswer{key: w.StepKey, since: w.Since, done: make(chan struct{})}
-		if r.answers.byRun == nil {
-			r.answers.byRun = map[string]*plannerAnswer{}
+	return r.answers.Once(ctx, req.Run.ID, w, r.e.background, func() (domain.Replanned, error) {
+		ctx, cancel := context.WithTimeout(r.e.base, replanTimeout)
+		defer cancel()
+		failpoint.Hit("replan.asked")
+		out, err := r.planner.Replan(ctx, req)
+		if context.Cause(r.e.base) != nil {
+			err = fmt.Errorf("%w: %w", replan.ErrNotAnswered, ErrStopping)
 		}
-		r.answers.byRun[req.Run.ID] = a
-		r.e.background(func() {
-			defer close(a.done)
-			ctx, cancel := context.WithTimeout(r.e.base, replanTimeout)
-			defer cancel()
-			failpoint.Hit("replan.asked")
-			a.out, a.err = r.planner.Replan(ctx, req)
-			if context.Cause(r.e.base) != nil {
-				a.err = fmt.Errorf("%w: %w", errNotAnswered, ErrStopping)
-			}
-			failpoint.Hit("replan.answered")
-		})
-	}
-	r.answers.mu.Unlock()
-	select {
-	case <-a.done:
-		return a.out, a.err
-	case <-ctx.Done():
-		return domain.Replanned{}, fmt.Errorf("%w: %w", errNotAnswered, context.Cause(ctx))
-	}
+		failpoint.Hit("replan.answered")
+		return out, err
+	})
 }
 
 // Agents returns the agents of the steps of a program, by index.

@@ -24,9 +24,9 @@ type Replanner interface {
 // replans creates new versions for runs that cannot continue as planned.
 type replans struct {
 	e        *Engine
-	planner  Replanner // if nil, runs are never replanned
-	planning sync.Map  // IDs of runs that are being replanned
-	answers  answers   // with a Remote
+	planner  Replanner      // if nil, runs are never replanned
+	planning sync.Map       // IDs of runs that are being replanned
+	answers  replan.Answers // with a Remote
 }
 
 // SetReplanner sets the planner for replans. Call it before Open. Without it, `on_error: replan`

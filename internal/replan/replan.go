@@ -1,5 +1,5 @@
 // Package replan contains the rules by which a run follows a new version of its plan: the request to the planner, the version
-// that its answer describes, and the rows that the run keeps. It has no I/O.
+// that its answer describes, and the rows that the run keeps. It has no I/O: [Answers] gets the planner as a function.
 package replan
 
 import (
