@@ -51,8 +51,12 @@ func (a *attemptHost) handle(ctx context.Context, m message) runstate.Event {
 		if m.entry.Kind == domain.EntrySubstep {
 			a.over(m.entry.Substep, m.unreported, &m.entry)
 		}
-		m.answer(a.recorder.Record(context.WithoutCancel(ctx), &runstate.SubstepRecorded{Attempt: &a.t.Attempt, Row: m.entry,
-			Uses: a.t.takeUses(), Messages: m.mail.messages, Handoff: m.mail.handoff}, m.unreported))
+		err := a.recorder.Record(context.WithoutCancel(ctx), &runstate.SubstepRecorded{Attempt: &a.t.Attempt, Row: m.entry,
+			Uses: a.t.takeUses(), Messages: m.mail.messages, Handoff: m.mail.handoff}, m.unreported)
+		if errors.Is(err, ErrStopping) {
+			a.t.cancel(ErrStopping)
+		}
+		m.answer(err)
 	case reserveMsg:
 		a.reserve(m)
 	case lostMsg:

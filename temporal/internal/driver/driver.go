@@ -57,9 +57,11 @@ type runner struct {
 	deadline alarm
 	journal  []domain.Entry
 	reports  reporter
-	awaiting bool // a request, for which the workflow was started
 	// admitted reports that the run does not wait for its concurrency key.
 	admitted bool
+	// recalling is the number of questions for memory that wait for kairosd.
+	recalling int
+	awaiting  bool // a request, for which the workflow was started
 	// replanning reports that a request for a new version of the plan is active.
 	replanning bool
 	leaving    bool // the run continues in another workflow run as soon as nothing is active

@@ -190,6 +190,12 @@ func (r *runner) recorded(s wire.Substep) error {
 		r.calls.lose(begun, *s.Lost)
 		return nil
 	}
+	row := &s.Row.Row
+	if w := r.m.State.Open[s.Key]; w != nil && row.Kind == domain.EntrySubstep {
+		if known, ok := w.Substeps[row.Substep]; ok && known.Attempt == row.Attempt {
+			return nil // the worker has sent it again
+		}
+	}
 	ev := s.Row
 	ev.Attempt = begun
 	r.calls.close(begun, s.Unreported, &ev)

@@ -61,10 +61,11 @@ func approve(t *testing.T, w *drivertest.World, after time.Duration) {
 }
 
 // The sub-steps of an agent are in the record before the agent continues, and a call of the model is not repeated after
-// the approval of a tool call.
+// the approval of a tool call. A row that the worker sends twice counts once.
 func TestSubstepsAreRecorded(t *testing.T) {
 	t.Parallel()
 	w := drivertest.New(t, withAgent(func(*engine.Call) error { return nil }))
+	w.SendTwice = true
 	approve(t, w, time.Hour)
 	run := w.Run(`{"nodes": {"a": {"type": "clerk"}}}`, "")
 	want(t, w, run, domain.RunCompleted, `["pay","paid"]`)

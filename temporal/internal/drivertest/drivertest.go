@@ -63,6 +63,9 @@ type World struct {
 	// Converter measures values; nil: their size is not checked.
 	Converter converter.DataConverter
 
+	// SendTwice sends each row of a sub-step twice, as a worker does that has received no answer.
+	SendTwice bool
+
 	onAttempt    func(wire.Attempt) error
 	afterAttempt func(wire.Attempt) error
 	tb           TB
@@ -236,6 +239,11 @@ func (l losing) RegisterActivityWithOptions(a any, o activity.RegisterOptions) {
 // send delivers the row of a sub-step, as a worker does.
 func (w *World) send(_ context.Context, id, _ string, s wire.Substep) error {
 	if s.Row.Row.Kind != domain.EntryIntent {
+		if w.SendTwice {
+			if err := w.Env.SignalWorkflowByID(id, wire.SubstepSignal, s); err != nil {
+				return err
+			}
+		}
 		return w.Env.SignalWorkflowByID(id, wire.SubstepSignal, s)
 	}
 	done := make(chan error, 1)

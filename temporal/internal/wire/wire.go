@@ -288,6 +288,12 @@ type Recall struct {
 	Limit                int // of each part
 }
 
+// Recalled is the answer to Recall. Busy means that too many steps wait for theirs, and that the worker asks again.
+type Recalled struct {
+	Memory []domain.Memory
+	Busy   bool `json:",omitempty"`
+}
+
 // Hold begins or ends maintenance for a run. An older one than the last one has no effect.
 type Hold struct {
 	On bool

@@ -17,7 +17,6 @@ import (
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/budget/runledger"
 	"github.com/kairosd/kairosd/internal/config"
-	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/engine"
 	"github.com/kairosd/kairosd/internal/store"
 	"github.com/kairosd/kairosd/internal/tool"
@@ -69,9 +68,11 @@ func New(ctx context.Context, c client.Client, o Options) (*Worker, error) {
 		return nil, err
 	}
 	activities := &steps.Activities{Executor: x, Converter: o.Converter, Programs: &driver.Programs{Catalog: setup.Registry.Catalog},
-		Send: func(ctx context.Context, id, run string, row wire.Substep) error { return send(ctx, c, id, run, row) },
+		Send: func(ctx context.Context, id, run string, row wire.Substep) error {
+			return flow{c, id, run, o.Log}.send(ctx, row)
+		},
 		Reserve: func(ctx context.Context, id, run string, q wire.Reserve) (runledger.Answer, error) {
-			return reserve(ctx, flow{c, id, run, o.Log}, q)
+			return flow{c, id, run, o.Log}.reserve(ctx, q)
 		}}
 	add := func(queue string) sdkworker.Worker {
 		// A limit that queues shared would let a queue without steps keep the places with which it waits for one.
@@ -137,18 +138,4 @@ func (w *Worker) close() error {
 		w.tools.Close()
 	}
 	return w.store.Close()
-}
-
-// send delivers the row of a sub-step to the workflow of its attempt. The row of a call that is about to start waits
-// until the workflow has accepted it.
-func send(ctx context.Context, c client.Client, id, run string, row wire.Substep) error {
-	if row.Row.Row.Kind != domain.EntryIntent {
-		return c.SignalWorkflow(ctx, id, run, wire.SubstepSignal, row)
-	}
-	u, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: id, RunID: run, UpdateName: wire.IntentUpdate,
-		Args: []any{row}, WaitForStage: client.WorkflowUpdateStageCompleted})
-	if err != nil {
-		return err
-	}
-	return u.Get(ctx, nil)
 }
