@@ -29,7 +29,7 @@ func (r *runner) replan(k runstate.StepKey) {
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: replanTimeout, TaskQueue: r.in.Control,
 			HeartbeatTimeout: cmp.Or(r.in.LostAfter, lostAfter), RetryPolicy: &temporal.RetryPolicy{MaximumInterval: reportPause}})
 		recorded := func() bool { return r.reports.done() && len(r.m.Draft()) == 0 }
-		for r.replanning {
+		for more := true; more; { // another replan may begin before this one is left
 			if workflow.Await(ctx, recorded) != nil {
 				return
 			}
@@ -37,7 +37,7 @@ func (r *runner) replan(k runstate.StepKey) {
 			q := wire.Replan{Run: r.in.Run.ID, Seq: r.m.State.Seq}
 			err := workflow.ExecuteActivity(ctx, wire.ReplanActivity, q).Get(ctx, &p)
 			handled := false
-			r.post(func() { r.replanned(k, p, err); handled = true })
+			r.post(func() { more, handled = r.replanned(k, p, err), true })
 			if workflow.Await(ctx, func() bool { return handled }) != nil {
 				return
 			}
@@ -46,13 +46,13 @@ func (r *runner) replan(k runstate.StepKey) {
 }
 
 // replanned handles a result of kairosd: the answer of the planner, which the run records before it requests the version, or
-// the version.
-func (r *runner) replanned(k runstate.StepKey, p wire.Replanned, err error) {
+// the version. It reports whether the version must be requested.
+func (r *runner) replanned(k runstate.StepKey, p wire.Replanned, err error) (more bool) {
 	r.handle(runstate.Complete{})
 	if p.Answer != nil {
 		if r.decide(&runstate.ReplanAnswered{StepKey: k, Answer: *p.Answer, Usage: p.Usage}) == nil {
 			r.handle(runstate.Complete{})
-			return
+			return true
 		}
 		p = wire.Replanned{Again: true} // the run no longer waits
 	}
@@ -68,6 +68,7 @@ func (r *runner) replanned(k runstate.StepKey, p wire.Replanned, err error) {
 	}
 	r.replanning = false
 	r.handle(ev)
+	return false
 }
 
 // know keeps a version that the run may follow, and the versions of its sub-plans. The version that a name had first counts.

@@ -150,3 +150,19 @@ func TestACancelWhilePlanning(t *testing.T) {
 	run := w.Run(mayFail, `"x"`)
 	want(t, w, run, domain.RunCancelled, "")
 }
+
+// Two steps fail one after the other. For the first one, there is no version. The planner is called once for each.
+func TestTwoStepsAreReplanned(t *testing.T) {
+	t.Parallel()
+	p := &tails{answers: []string{"", `{id: p, nodes: {b: {type: broken, on_error: replan}, c: {type: echo, needs: [b], when: failure, input: three}}}`}}
+	r := registry()
+	r.Replanner = p
+	w := drivertest.New(t, r)
+	run := w.Run(`{id: p, nodes: {b: {type: broken, on_error: replan}, c: {type: broken, needs: [b], when: failure, on_error: replan}}}`, "")
+	if len(p.asked) != 2 || p.asked[0].Node != "b" || p.asked[1].Node != "c" || run.Usage.InputTokens != 14 || run.Version == 1 {
+		t.Errorf("%d answers, version %d, %+v\n%s", len(p.asked), run.Version, run.Usage, w.Reports.Text(run.ID))
+	}
+	if n := strings.Count(w.Reports.Text(run.ID), "substep"); n != 1 {
+		t.Errorf("%d answers are recorded\n%s", n, w.Reports.Text(run.ID))
+	}
+}
