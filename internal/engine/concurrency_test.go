@@ -185,3 +185,15 @@ func TestARunTimesOut(t *testing.T) {
 		t.Errorf("the run that waits failed with %+v", r.Error)
 	}
 }
+
+// A run that was cancelled between its creation and its place in the queue does not keep its concurrency key.
+func TestARunThatEndsBeforeItIsQueuedFreesItsKey(t *testing.T) {
+	t.Parallel()
+	e := enginetest.Open(t, enginetest.NewRegistry())
+	v := e.Save(`{"concurrency": {"key": "till"}, "nodes": {"a": {"type": "set", "input": 1}}}`)
+	first := e.Settle(e.Begin(v, "").ID)
+	e.Queue(first)
+	if second := e.Settle(e.Begin(v, "").ID); second.Status != domain.RunCompleted {
+		t.Errorf("the second run is %s", second.Status)
+	}
+}

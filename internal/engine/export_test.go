@@ -18,6 +18,9 @@ func (e *Engine) OnFlush(f func(run string, seq int64, digest string)) {
 	e.flushed = func(run string, s *runstate.State) { f(run, s.Seq, runstatetest.Digest(s)) }
 }
 
+// Queue adds a run to the queue, as the start of a run does after the run was stored.
+func (e *Engine) Queue(run domain.Run) { e.sched.enqueue(ticketOf(&run)) }
+
 // Mail returns the number of messages that wait for a run's goroutine.
 func (e *Engine) Mail(run string) int {
 	a := e.runs.get(run)

@@ -26,6 +26,9 @@ func (m slotMsg) apply(a *runner) {
 	if a.m.Ended() || a.stopping || waits { // the run cannot use the slot
 		a.slots.yield()
 	}
+	if a.m.Ended() && a.pipe.idle() { // it ended before it was queued, and must not keep its concurrency key
+		a.e.sched.ended(a.id, concurrencyKey(&a.m.Run))
+	}
 }
 
 // nodeSlotMsg reports that the run got another node slot.

@@ -45,6 +45,11 @@ func (r *remote) launch(run *domain.Run) {
 func (r *remote) admitted(g slotGrant) {
 	r.Launch(g.run)
 	r.e.sched.release(g.run, g.token)
+	r.e.background(func() { // it may have ended before it was queued, and must not keep its concurrency key
+		if run, err := r.e.store.Run(r.e.base, g.run); err == nil && run.Status.Final() {
+			r.e.sched.ended(run.ID, concurrencyKey(&run))
+		}
+	})
 }
 
 // queueChild lets a child run wait for its concurrency key, according to its last report. A paused one does not wait. Before the record

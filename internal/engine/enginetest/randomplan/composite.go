@@ -77,7 +77,10 @@ func (c *composite) node(id string) map[string]any {
 		n["type"] = kind
 	}
 	if rapid.IntRange(0, 2).Draw(c.t, "fan") == 0 {
-		n["foreach"], n["max_parallel"] = "${input.list}", rapid.IntRange(1, 3).Draw(c.t, "parallel")
+		n["foreach"], n["max_parallel"] = "${input.list}", 1
+		if !c.replans { // after a replan, the failure of an item is known at once, so that which other items begin depends on speed
+			n["max_parallel"] = rapid.IntRange(1, 3).Draw(c.t, "parallel")
+		}
 		n["input"] = map[string]any{"item": "${item}", "v": "${value.v}"}
 	}
 	if rapid.Bool().Draw(c.t, "continue") {
