@@ -12,13 +12,18 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/temporal/internal/connect"
 	"github.com/kairosd/kairosd/temporal/internal/driver"
 	"github.com/kairosd/kairosd/temporal/internal/wire"
 )
 
 func replay(t *testing.T, path string, run any) error {
 	t.Helper()
-	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: wire.Converter()})
+	values, err := connect.Server{}.Converter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: values})
 	if err != nil {
 		t.Fatal(err)
 	}
