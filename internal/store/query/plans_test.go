@@ -59,9 +59,10 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"PlannedRuns",       // the versions of all plans, for metrics
 		"PlansWithText",     // the newest versions of all plans
 		"VersionsUnderWay",  // the active runs
+		"RunningPrograms",   // the programs of running runs, of which there are few
 		"ScheduleAll",       // the active schedules, at a start
 		"OutcomeList",
-		"BudgetCount", "BudgetCallsInFlight", // few budgets, and the calls in flight, at a start
+		"BudgetCount", "BudgetCallsInFlight", "BudgetHoldList", // few budgets, and the calls in flight, at a start
 		"SpendSeed", "SpendLabelSeed", // as SpendList
 		"SignalNamesMatchable", // the waits for signals, at a start
 	} // a range of the index for each plan
