@@ -24,6 +24,12 @@ func (b *tab) accessible(where string) {
 		b,
 		`Promise.all(document.getAnimations().filter((a) => a.effect.getTiming().iterations !== Infinity).map((a) => a.finished.catch(() => 0))).then(() => true)`,
 	)
+	// A row below the bar of a page can be clicked after a scroll.
+	bars := func(position string) {
+		eval[bool](b, `document.querySelectorAll(".row.bar").forEach((e) => { e.style.position = "`+position+`"; }), true`)
+	}
+	bars("static")
+	defer bars("")
 	eval[bool](b, axe+"; true")
 	var violations []string
 	if err := json.Unmarshal([]byte(eval[string](b, audited)), &violations); err != nil {
