@@ -22,7 +22,7 @@ type Replanned struct {
 	// Target is the stored version, and Unsafe its new steps that a person must accept.
 	Target runstate.ReplanTarget
 	Unsafe []string
-	// Failure is the reason why there is no version.
+	// Failure states why there is no version.
 	Failure string
 	// Again reports that the run has changed since, so that it may repeat its request.
 	Again bool

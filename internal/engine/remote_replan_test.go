@@ -98,7 +98,7 @@ func TestNoVersionElsewhere(t *testing.T) {
 	w.r.Replanner = &tails{answers: []string{""}}
 	e = w.restart(func() { w.drop = true })
 	records := engine.RecordsOf(e.Engine)
-	if r, err := records.Replan(t.Context(), run.ID, run.LastSeq); err != nil || r.Failure != "nobody knows" || r.Usage.InputTokens != 7 {
+	if r, err := records.Replan(t.Context(), run.ID, run.LastSeq); err != nil || r.Failure != "no idea" || r.Usage.InputTokens != 7 {
 		t.Errorf("%+v %v", r, err)
 	}
 	other = recordAnswer(t, e, other, runstate.PlannerAnswer{Source: strings.Replace(repaired, "id: p", "id: q", 1)})

@@ -179,7 +179,7 @@ func (a *runner) newVersion(t runstate.ReplanTarget) *runstate.NewVersion {
 	return &runstate.NewVersion{Failure: a.e.replans.reason(err)}
 }
 
-// reason returns the text of the reason why there is no new version.
+// reason returns a text that states why there is no new version.
 func (r *replans) reason(err error) string {
 	return r.e.current().mask(runstate.ClipText(err.Error(), 2000))
 }

@@ -41,7 +41,7 @@ func (p *tails) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Repl
 	}
 	out := domain.Replanned{Reason: "b cannot be done", Unsafe: p.unsafe, Usage: domain.Usage{InputTokens: 7}}
 	if answer == "" {
-		return out, errors.New("nobody knows")
+		return out, errors.New("no idea")
 	}
 	doc, problems := planner.Parse([]byte(answer), planner.WithFormat(planner.FormatYAML))
 	if err := problems.Err(); err != nil {
@@ -202,8 +202,8 @@ func TestReplanEnds(t *testing.T) {
 		asked   int
 		reason  string
 	}{
-		"nobody can plan": {[]string{""}, 1, "no new plan: nobody knows"},
-		"max_replans":     {[]string{again, strings.ReplaceAll(strings.ReplaceAll(again, "d:", "e:"), "d]", "e]")}, 2, ""},
+		"the planner has no plan": {[]string{""}, 1, "no new plan: no idea"},
+		"max_replans":             {[]string{again, strings.ReplaceAll(strings.ReplaceAll(again, "d:", "e:"), "d]", "e]")}, 2, ""},
 		"a completed node is not kept": {[]string{strings.Replace(repaired, "one", "other", 1)}, 1,
 			"no new plan: version 2 does not keep the completed node a: its definition differs"},
 		"another plan": {[]string{strings.Replace(repaired, "id: p", "id: q", 1)}, 1,
